@@ -173,11 +173,10 @@ static enum fx8_status check_range(const struct fx8_reader *reader,
     if (first >= 0 && n_samples > 0 && first < length &&
         n_samples <= length - first)
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRId64 " samples from %" PRId64
-                    ": expected samples within 0 to %" PRId64,
-                    reader->path, reader->format->samples, n_samples, first,
-                    length - 1);
+    return fx8_refuse(error, reader->path, reader->format->samples,
+                      "%" PRId64 " samples from %" PRId64
+                      ": expected samples within 0 to %" PRId64,
+                      n_samples, first, length - 1);
 }
 
 static enum fx8_status read_range(struct fx8_reader *reader, int64_t first,

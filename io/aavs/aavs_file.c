@@ -177,27 +177,24 @@ static enum fx8_status check_extent(struct fx8_aavs_file *file,
     const int rank = file->samples.rank;
     const hsize_t *extent = file->samples.extent;
     if (rank != 2)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d %s: expected 2, samples and columns",
-                        file->path, FX8_AAVS_SAMPLES, rank,
-                        FX8_NOUN(rank, "axis", "axes"));
+        return fx8_refuse(error, file->path, FX8_AAVS_SAMPLES,
+                          "%d %s: expected 2, samples and columns", rank,
+                          FX8_NOUN(rank, "axis", "axes"));
     if (extent[0] < (hsize_t)file->n_rows || extent[0] > INT64_MAX)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %" PRIu64 " rows: expected at least %" PRId64
-                        ", n_blocks x n_samples",
-                        file->path, FX8_AAVS_SAMPLES, (uint64_t)extent[0],
-                        file->n_rows);
+        return fx8_refuse(error, file->path, FX8_AAVS_SAMPLES,
+                          "%" PRIu64 " rows: expected at least %" PRId64
+                          ", n_blocks x n_samples",
+                          (uint64_t)extent[0], file->n_rows);
     FX8_TRY(check_name(file, extent[1], error));
     const uint64_t n_columns =
         (uint64_t)file->n_channels * file->n_antennas * file->n_polarizations;
     if (extent[1] != n_columns || n_columns > MOST_COLUMNS)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %" PRIu64
-                        " columns: expected n_chans x n_antennas x n_pols = "
-                        "%zu x %zu x %zu, at most %" PRIu64,
-                        file->path, FX8_AAVS_SAMPLES, (uint64_t)extent[1],
-                        file->n_channels, file->n_antennas,
-                        file->n_polarizations, MOST_COLUMNS);
+        return fx8_refuse(
+            error, file->path, FX8_AAVS_SAMPLES,
+            "%" PRIu64 " columns: expected n_chans x n_antennas x n_pols = "
+            "%zu x %zu x %zu, at most %" PRIu64,
+            (uint64_t)extent[1], file->n_channels, file->n_antennas,
+            file->n_polarizations, MOST_COLUMNS);
     file->n_columns = (size_t)n_columns;
     return FX8_OK;
 }
@@ -227,11 +224,11 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
     FX8_TRY(fx8_h5_dataset_prepare(samples, &use, error));
     const int64_t size = fx8_h5_storage_bytes(samples->storage);
     if (size < file->file_size)
-        return fx8_fail(
-            error, FX8_ERR_INPUT,
-            "%s: %s: the file has shrunk from %" PRId64 " to %" PRId64
+        return fx8_refuse(
+            error, file->path, FX8_AAVS_SAMPLES,
+            "the file has shrunk from %" PRId64 " to %" PRId64
             " bytes: expected a recording that stays whole while it is read",
-            file->path, FX8_AAVS_SAMPLES, file->file_size, size);
+            file->file_size, size);
     if (file->file_size < 0)
         file->file_size = size;
     return FX8_OK;

@@ -12,6 +12,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
+#include "io/h5/h5.h"
 
 /* Tolerance, in samples, of a stretch against the grid of the others, besides
  * rounding of its stamps. */
@@ -35,8 +36,8 @@ static enum fx8_status fail_pair(const struct fx8_aavs_file *file,
                                  const char *what, size_t value,
                                  size_t expected, struct fx8_error *error)
 {
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %zu: expected %zu, as in %s",
-                    file->path, what, value, expected, other->path);
+    return fx8_refuse(error, file->path, what, "%zu: expected %zu, as in %s",
+                      value, expected, other->path);
 }
 
 /* Add a file to the group of its tile and channels, or to a new one. */
@@ -283,22 +284,22 @@ static enum fx8_status place_on_grid(struct fx8_aavs_reader *reader,
         const double samples =
             rows + (double)(stretch->first_row - reference->first_row);
         if (fabs(samples) > LONGEST_S * rate_hz)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %" PRId64
-                            ": %+.6g s from %s: expected files of one "
-                            "recording, at most %g s long",
-                            path, FX8_AAVS_STAMPS, stretch->first_row,
-                            samples / rate_hz, path_of(reader, reference->file),
-                            LONGEST_S);
+            return fx8_refuse(error, path, FX8_AAVS_STAMPS,
+                              "row %" PRId64
+                              ": %+.6g s from %s: expected files of one "
+                              "recording, at most %g s long",
+                              stretch->first_row, samples / rate_hz,
+                              path_of(reader, reference->file), LONGEST_S);
         const double nearest = nearbyint(rows);
         if (fabs(rows - nearest) > MOST_OFF + stretch->doubt + reference->doubt)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %" PRId64
-                            ": %+.3g samples off the sampling of %s: expected "
-                            "at most %.3g",
-                            path, FX8_AAVS_STAMPS, stretch->first_row,
-                            rows - nearest, path_of(reader, reference->file),
-                            MOST_OFF + stretch->doubt + reference->doubt);
+            return fx8_refuse(
+                error, path, FX8_AAVS_STAMPS,
+                "row %" PRId64
+                ": %+.3g samples off the sampling of %s: expected "
+                "at most %.3g",
+                stretch->first_row, rows - nearest,
+                path_of(reader, reference->file),
+                MOST_OFF + stretch->doubt + reference->doubt);
         stretch->first_sample =
             (int64_t)nearest + stretch->first_row - reference->first_row;
     }
@@ -320,10 +321,9 @@ static enum fx8_status set_origin(struct fx8_aavs_reader *reader,
     }
     const double rate_hz = fx8_rate_hz(observation->sample_rate);
     if ((double)(end - first) > LONGEST_S * rate_hz)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %.6g s in all: expected at most %g s",
-                        path_of(reader, 0), FX8_AAVS_STAMPS,
-                        (double)(end - first) / rate_hz, LONGEST_S);
+        return fx8_refuse(error, path_of(reader, 0), FX8_AAVS_STAMPS,
+                          "%.6g s in all: expected at most %g s",
+                          (double)(end - first) / rate_hz, LONGEST_S);
     const double whole_s = floor(reference->stamp_s);
     const double rest_s =
         reference->stamp_s - whole_s + reference->lag / rate_hz;
@@ -383,14 +383,13 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
                             "once",
                             path);
         if (items[i].first_sample < end)
-            return fx8_fail(
-                error, FX8_ERR_INPUT,
-                "%s: %s: row %" PRId64 ": %" PRId64
+            return fx8_refuse(
+                error, path, FX8_AAVS_STAMPS,
+                "row %" PRId64 ": %" PRId64
                 " %s before the end of %s, also tile %" PRId64
                 ": expected each tile number once, its parts one "
                 "after the other",
-                path, FX8_AAVS_STAMPS, items[i].first_row,
-                end - items[i].first_sample,
+                items[i].first_row, end - items[i].first_sample,
                 FX8_NOUN(end - items[i].first_sample, "sample", "samples"),
                 path_of(reader, items[i - 1].file), group->tile);
     }

@@ -12,6 +12,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
+#include "io/h5/h5.h"
 
 /* Stamps read at a time, and most rows between two stamps read. */
 #define PIECE 65536
@@ -52,9 +53,9 @@ struct fit {
 static enum fx8_status fail_row(const struct fit *fit, int64_t row, double off,
                                 const char *expected, struct fx8_error *error)
 {
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: row %" PRId64 ": %+.3g samples off: expected %s",
-                    fit->file->path, FX8_AAVS_STAMPS, row, off, expected);
+    return fx8_refuse(error, fit->file->path, FX8_AAVS_STAMPS,
+                      "row %" PRId64 ": %+.3g samples off: expected %s", row,
+                      off, expected);
 }
 
 /* Report a wrong rate, and where it comes from. */
@@ -77,10 +78,10 @@ static enum fx8_status append(struct fit *fit,
 {
     struct fx8_aavs_stretches *list = fit->stretches;
     if (list->n - fit->n_before >= MOST_STRETCHES)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: more than %d gaps: expected time stamps that "
-                        "run steadily",
-                        fit->file->path, FX8_AAVS_STAMPS, MOST_STRETCHES);
+        return fx8_refuse(error, fit->file->path, FX8_AAVS_STAMPS,
+                          "more than %d gaps: expected time stamps that "
+                          "run steadily",
+                          MOST_STRETCHES);
     FX8_TRY(fx8_grow(&list->items, list->n, sizeof *list->items,
                      "stretches of time stamps", error));
     list->items[list->n++] = *stretch;
@@ -125,21 +126,19 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
 {
     /* supported dates end with the year 9999 */
     if (!(stamp_s > 0.0 && stamp_s < 253402300800.0))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: row %" PRId64
-                        ": %g: expected seconds since 1970",
-                        fit->file->path, FX8_AAVS_STAMPS, row, stamp_s);
+        return fx8_refuse(error, fit->file->path, FX8_AAVS_STAMPS,
+                          "row %" PRId64 ": %g: expected seconds since 1970",
+                          row, stamp_s);
     if (row == 0) {
         fit->stamp_s = stamp_s;
         fit->step_samples =
             (nextafter(stamp_s, INFINITY) - stamp_s) * fit->rate_hz;
         if (fit->step_samples > MOST_STEP)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: %.3g s resolved: expected a sampling rate "
-                            "of at most %.3g Hz for such time stamps",
-                            fit->file->path, FX8_AAVS_STAMPS,
-                            fit->step_samples / fit->rate_hz,
-                            MOST_STEP * fit->rate_hz / fit->step_samples);
+            return fx8_refuse(error, fit->file->path, FX8_AAVS_STAMPS,
+                              "%.3g s resolved: expected a sampling rate "
+                              "of at most %.3g Hz for such time stamps",
+                              fit->step_samples / fit->rate_hz,
+                              MOST_STEP * fit->rate_hz / fit->step_samples);
     }
     const double lag = (stamp_s - fit->stamp_s) * fit->rate_hz - (double)row;
     if (fit->n_stamps > 0) {
@@ -216,13 +215,13 @@ static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
     const hsize_t *extent = stamps->extent;
     if (rank < 1 || rank > 2 || extent[1] != 1 ||
         extent[0] < (hsize_t)file->n_rows)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d %s, %" PRIu64 " x %" PRIu64
-                        ": expected one column of at least %" PRId64
-                        " rows, n_blocks x n_samples",
-                        file->path, FX8_AAVS_STAMPS, rank,
-                        FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
-                        (uint64_t)extent[1], file->n_rows);
+        return fx8_refuse(error, file->path, FX8_AAVS_STAMPS,
+                          "%d %s, %" PRIu64 " x %" PRIu64
+                          ": expected one column of at least %" PRId64
+                          " rows, n_blocks x n_samples",
+                          rank, FX8_NOUN(rank, "axis", "axes"),
+                          (uint64_t)extent[0], (uint64_t)extent[1],
+                          file->n_rows);
     const struct fx8_h5_use use = {.time_axis = 0,
                                    .samples = 1,
                                    .n_rows = (uint64_t)file->n_rows,

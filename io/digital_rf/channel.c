@@ -190,10 +190,10 @@ static enum fx8_status find_extent(struct fx8_drf_channel *channel,
             channel->stretches[channel->n_stretches - 1];
         channel->end = at.index + (channel->n_rows - at.row);
         if (channel->end > FX8_DRF_MAX_INDEX)
-            status = fx8_fail(error, FX8_ERR_INPUT,
-                              "%s: %s: sample %" PRId64
-                              ": expected samples below 2^62",
-                              channel->file_path, FX8_DRF_INDEX, channel->end);
+            status =
+                fx8_refuse(error, channel->file_path, FX8_DRF_INDEX,
+                           "sample %" PRId64 ": expected samples below 2^62",
+                           channel->end);
     }
     fx8_drf_close_file(channel);
     return status;

@@ -55,10 +55,9 @@ static enum fx8_status check_shape(struct fx8_drf_channel *channel,
     const hsize_t *extent = channel->data.extent;
     if (rank < 1 || rank > 2 || extent[0] == 0 ||
         extent[0] > FX8_DRF_MAX_INDEX || extent[1] != channel->n_subchannels)
-        return fx8_fail(
-            error, FX8_ERR_INPUT,
-            "%s: %s: %d %s, %" PRIu64 " x %" PRIu64 ": expected rows of %zu %s",
-            channel->file_path, FX8_DRF_DATA, rank,
+        return fx8_refuse(
+            error, channel->file_path, FX8_DRF_DATA,
+            "%d %s, %" PRIu64 " x %" PRIu64 ": expected rows of %zu %s", rank,
             FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
             (uint64_t)extent[1], channel->n_subchannels,
             FX8_NOUN(channel->n_subchannels, "sub-channel", "sub-channels"));
@@ -84,13 +83,12 @@ static enum fx8_status check_index(const struct fx8_drf_channel *channel,
         if (at.row != next_row || rows_end <= at.row ||
             rows_end > channel->n_rows || at.index < next_index ||
             at.index > end + 1 || rows_end - at.row > end + 1 - at.index)
-            return fx8_fail(
-                error, FX8_ERR_INPUT,
-                "%s: %s: row %zu: sample %" PRId64 " at row %" PRId64
+            return fx8_refuse(
+                error, channel->file_path, FX8_DRF_INDEX,
+                "row %zu: sample %" PRId64 " at row %" PRId64
                 ": expected ascending samples from %" PRId64 " to %" PRId64
                 " in %" PRId64 " %s, as the name of the file says",
-                channel->file_path, FX8_DRF_INDEX, i, at.index, at.row, first,
-                end - 1, channel->n_rows,
+                i, at.index, at.row, first, end - 1, channel->n_rows,
                 FX8_NOUN(channel->n_rows, "row", "rows"));
         next_index = at.index + (rows_end - at.row);
         next_row = rows_end;
@@ -109,12 +107,11 @@ static enum fx8_status read_index(struct fx8_drf_channel *channel,
     if (status != FX8_OK)
         return status;
     if (index.rank != 2 || n == 0 || n > (hsize_t)channel->n_rows)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d %s, %" PRIu64 " %s: expected sample and "
-                        "row of every gap-free stretch",
-                        channel->file_path, FX8_DRF_INDEX, index.rank,
-                        FX8_NOUN(index.rank, "axis", "axes"), (uint64_t)n,
-                        FX8_NOUN(n, "row", "rows"));
+        return fx8_refuse(error, channel->file_path, FX8_DRF_INDEX,
+                          "%d %s, %" PRIu64 " %s: expected sample and "
+                          "row of every gap-free stretch",
+                          index.rank, FX8_NOUN(index.rank, "axis", "axes"),
+                          (uint64_t)n, FX8_NOUN(n, "row", "rows"));
     /* a stretch is two int64 without padding, like a row */
     _Static_assert(sizeof(struct fx8_drf_stretch) == 2 * sizeof(int64_t),
                    "rows of rf_data_index");

@@ -72,8 +72,8 @@ static enum fx8_status open_folder(const char *path, DIR **folder,
     *folder = opendir(path);
     if (*folder != NULL)
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: expected a readable folder",
-                    path, strerror(errno));
+    return fx8_refuse(error, path, strerror(errno),
+                      "expected a readable folder");
 }
 
 /* List the subfolders whose names pass, sorted by name. */

@@ -79,8 +79,7 @@ static enum fx8_status fail(const struct fx8_h5_chunks *chunks,
              chunks->samples.name, first, last);
     if (what == NULL)
         return fx8_h5_fail(error, FX8_ERR_INPUT, chunks->samples.path, where);
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s", chunks->samples.path,
-                    where, what);
+    return fx8_refuse(error, chunks->samples.path, where, "%s", what);
 }
 
 /* --- opening ----------------------------------------------------- */
@@ -149,9 +148,9 @@ static enum fx8_status examine(struct fx8_h5_chunks *chunks, hid_t space,
     chunks->element_bytes = H5Tget_size(samples->memory_type);
     if (chunks->rank < 1 || chunks->rank > MAX_RANK || samples->time_axis < 0 ||
         samples->time_axis >= chunks->rank || chunks->element_bytes == 0)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 1 to %d",
-                        samples->path, samples->name, chunks->rank,
-                        FX8_NOUN(chunks->rank, "axis", "axes"), MAX_RANK);
+        return fx8_refuse(error, samples->path, samples->name,
+                          "%d %s: expected 1 to %d", chunks->rank,
+                          FX8_NOUN(chunks->rank, "axis", "axes"), MAX_RANK);
     const int absent = MAX_RANK - chunks->rank;
     chunks->time = samples->time_axis + absent;
     for (int axis = 0; axis < MAX_RANK; axis++)
@@ -159,9 +158,8 @@ static enum fx8_status examine(struct fx8_h5_chunks *chunks, hid_t space,
     H5Sget_simple_extent_dims(space, chunks->extent + absent, NULL);
     for (int axis = 0; axis < MAX_RANK; axis++)
         if (chunks->extent[axis] == 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: an axis of length 0: expected samples",
-                            samples->path, samples->name);
+            return fx8_refuse(error, samples->path, samples->name,
+                              "an axis of length 0: expected samples");
     chunks->is_filtered =
         H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_nfilters(creation) > 0;
     if (!chunks->is_filtered)
@@ -499,13 +497,12 @@ enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
         if (count == 0 || start >= chunks->extent[axis + absent] ||
             count > chunks->extent[axis + absent] - start ||
             part->memory[axis] < count)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: elements %" PRIu64 " and the next %" PRIu64
-                            " of axis %d: expected 1 or more below %" PRIu64
-                            " and room for them",
-                            chunks->samples.path, chunks->samples.name,
-                            (uint64_t)start, (uint64_t)count, axis,
-                            (uint64_t)chunks->extent[axis + absent]);
+            return fx8_refuse(error, chunks->samples.path, chunks->samples.name,
+                              "elements %" PRIu64 " and the next %" PRIu64
+                              " of axis %d: expected 1 or more below %" PRIu64
+                              " and room for them",
+                              (uint64_t)start, (uint64_t)count, axis,
+                              (uint64_t)chunks->extent[axis + absent]);
     }
     fx8_h5_quiet();
     return chunks->is_direct ? read_directly(&work, workers, error)

@@ -77,8 +77,8 @@ enum fx8_status fx8_h5_dataset_fail_type(const struct fx8_h5_dataset *dataset,
     char name[128];
     FX8_H5_AUTO type = H5Dget_type(dataset->id);
     fx8_h5_type_name(type, name, sizeof name);
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
-                    dataset->path, dataset->name, name, expected);
+    return fx8_refuse(error, dataset->path, dataset->name, "%s: expected %s",
+                      name, expected);
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -125,10 +125,10 @@ static enum fx8_status check_filters(const struct fx8_h5_dataset *dataset,
             H5Pget_filter2(creation, (unsigned)i, NULL, &n_values, NULL,
                            sizeof name, name, NULL);
         if (filter < 0 || H5Zfilter_avail(filter) <= 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: filter %d (%s): expected its HDF5 plugin "
-                            "to be installed (HDF5_PLUGIN_PATH)",
-                            dataset->path, dataset->name, (int)filter, name);
+            return fx8_refuse(error, dataset->path, dataset->name,
+                              "filter %d (%s): expected its HDF5 plugin "
+                              "to be installed (HDF5_PLUGIN_PATH)",
+                              (int)filter, name);
     }
     return FX8_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,17 @@ static struct reason last_reason(void)
     return reason;
 }
 
+enum fx8_status fx8_refuse(struct fx8_error *error, const char *path,
+                           const char *name, const char *format, ...)
+{
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s", path, name, text);
+}
+
 enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
                             const char *path, const char *what)
 {
@@ -82,9 +94,8 @@ enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
     *file = FX8_H5_NONE;
     struct stat status;
     if (stat(path, &status) != 0 || access(path, R_OK) != 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: expected a readable file", path,
-                        strerror(errno));
+        return fx8_refuse(error, path, strerror(errno),
+                          "expected a readable file");
     if (!S_ISREG(status.st_mode))
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: not a regular file: expected an HDF5 file", path);
@@ -118,15 +129,13 @@ enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
 {
     *dataset = FX8_H5_NONE;
     if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: missing: expected a dataset", path, name);
+        return fx8_refuse(error, path, name, "missing: expected a dataset");
     H5O_info_t info;
     if (H5Oget_info_by_name(group, name, &info, H5P_DEFAULT) < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
     if (info.type != H5O_TYPE_DATASET)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: not a dataset: expected a dataset", path,
-                        name);
+        return fx8_refuse(error, path, name,
+                          "not a dataset: expected a dataset");
     *dataset = H5Dopen2(group, name, access);
     if (*dataset < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);

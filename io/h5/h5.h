@@ -53,6 +53,16 @@ void fx8_h5_close(hid_t *id);
 #define FX8_H5_AUTO __attribute__((cleanup(fx8_h5_close))) hid_t
 
 /**
+ * fx8_refuse -- report a value in a file: FX8_ERR_INPUT "PATH: NAME: ...".
+ *
+ * Given: name    dataset, attribute or column
+ *        format  as for printf(): the value and what was expected
+ */
+enum fx8_status fx8_refuse(struct fx8_error *error, const char *path,
+                           const char *name, const char *format, ...)
+    FX8_PRINTF(4, 5);
+
+/**
  * fx8_h5_fail -- report the HDF5 call that has just failed.
  *
  * Given: what   dataset or attribute; the message becomes

@@ -167,12 +167,12 @@ static enum fx8_status check_chunks(const struct walk *walk,
             spot->extent[i] > 0 ? (spot->extent[i] - 1) / chunk[i] + 1 : 0;
     if (n_written >= n_chunks)
         return FX8_OK;
-    return fx8_fail(walk->error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRIu64 " of %" PRIu64
-                    " %s %s never written: expected a whole recording",
-                    walk->path, spot->name, (uint64_t)(n_chunks - n_written),
-                    (uint64_t)n_chunks, FX8_NOUN(n_chunks, "chunk", "chunks"),
-                    FX8_NOUN(n_chunks - n_written, "was", "were"));
+    return fx8_refuse(walk->error, walk->path, spot->name,
+                      "%" PRIu64 " of %" PRIu64
+                      " %s %s never written: expected a whole recording",
+                      (uint64_t)(n_chunks - n_written), (uint64_t)n_chunks,
+                      FX8_NOUN(n_chunks, "chunk", "chunks"),
+                      FX8_NOUN(n_chunks - n_written, "was", "were"));
 }
 
 /* HDF5 allocates a contiguous dataset at its first write. */
@@ -183,16 +183,15 @@ static enum fx8_status check_contiguous(const struct walk *walk,
     const uint64_t bytes = H5Dget_storage_size(spot->dataset);
     const uint64_t most = (uint64_t)spot->file->size;
     if (offset == HADDR_UNDEF)
-        return fx8_fail(walk->error, FX8_ERR_INPUT,
-                        "%s: %s: never written: expected a whole recording",
-                        walk->path, spot->name);
+        return fx8_refuse(walk->error, walk->path, spot->name,
+                          "never written: expected a whole recording");
     if (offset <= most && bytes <= most - offset)
         return FX8_OK;
-    return fx8_fail(walk->error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRIu64 " bytes from offset %" PRIu64
-                    " in a file of %" PRIu64
-                    " bytes: expected a whole recording",
-                    walk->path, spot->name, bytes, (uint64_t)offset, most);
+    return fx8_refuse(walk->error, walk->path, spot->name,
+                      "%" PRIu64 " bytes from offset %" PRIu64
+                      " in a file of %" PRIu64
+                      " bytes: expected a whole recording",
+                      bytes, (uint64_t)offset, most);
 }
 
 /* --- external storage ----------------------------------------------------- */
@@ -219,17 +218,16 @@ static enum fx8_status check_raw(const struct walk *walk,
     enum fx8_status result = FX8_OK;
     size_t index = 0;
     if (stat(path, &status) != 0)
-        result = fx8_fail(walk->error, FX8_ERR_INPUT,
-                          "%s: %s: external storage %s: %s: expected it where "
-                          "HDF5_EXTFILE_PREFIX or the working folder has it",
-                          walk->path, spot->name, path, strerror(errno));
+        result = fx8_refuse(walk->error, walk->path, spot->name,
+                            "external storage %s: %s: expected it where "
+                            "HDF5_EXTFILE_PREFIX or the working folder has it",
+                            path, strerror(errno));
     else if ((uint64_t)status.st_size < offset ||
              (uint64_t)status.st_size - offset < needed)
-        result = fx8_fail(walk->error, FX8_ERR_INPUT,
-                          "%s: %s: external storage %s: %" PRId64
-                          " bytes: expected %" PRIu64 " from offset %" PRIu64,
-                          walk->path, spot->name, path, (int64_t)status.st_size,
-                          needed, offset);
+        result = fx8_refuse(walk->error, walk->path, spot->name,
+                            "external storage %s: %" PRId64
+                            " bytes: expected %" PRIu64 " from offset %" PRIu64,
+                            path, (int64_t)status.st_size, needed, offset);
     else if (!fx8_read_files_add(&status)) /* HDF5 opens it by itself */
         result = fx8_no_memory("files of a recording", walk->error);
     else
@@ -258,11 +256,10 @@ static enum fx8_status check_external(const struct walk *walk,
         left -= needed;
     }
     if (left > 0)
-        return fx8_fail(walk->error, FX8_ERR_INPUT,
-                        "%s: %s: external storage: %" PRIu64
-                        " %s short: expected files for all of it",
-                        walk->path, spot->name, left,
-                        FX8_NOUN(left, "byte", "bytes"));
+        return fx8_refuse(walk->error, walk->path, spot->name,
+                          "external storage: %" PRIu64
+                          " %s short: expected files for all of it",
+                          left, FX8_NOUN(left, "byte", "bytes"));
     return FX8_OK;
 }
 
@@ -335,14 +332,13 @@ static enum fx8_status check_source(const struct walk *walk,
         char have[128], want[128];
         fx8_h5_type_name(from, have, sizeof have);
         fx8_h5_type_name(to, want, sizeof want);
-        status = fx8_fail(walk->error, FX8_ERR_INPUT,
-                          "%s: %s: %s: expected %s, as what it is a source of",
-                          walk->path, name, have, want);
+        status = fx8_refuse(walk->error, walk->path, name,
+                            "%s: expected %s, as what it is a source of", have,
+                            want);
     } else if (!is_within(spot, i, source)) {
-        status = fx8_fail(walk->error, FX8_ERR_INPUT,
-                          "%s: %s: not of the size that is mapped: expected a "
-                          "whole source",
-                          walk->path, name);
+        status = fx8_refuse(walk->error, walk->path, name,
+                            "not of the size that is mapped: expected a "
+                            "whole source");
     }
     return status;
 }
@@ -360,9 +356,8 @@ static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
                                &file, walk->error));
     source = H5Dopen2(file, dataset_name, H5P_DEFAULT);
     if (source < 0)
-        return fx8_fail(walk->error, FX8_ERR_INPUT,
-                        "%s: %s: missing: expected a dataset", walk->path,
-                        name);
+        return fx8_refuse(walk->error, walk->path, name,
+                          "missing: expected a dataset");
     FX8_TRY(check_source(walk, spot, i, name, source));
     return check_dataset(walk, name, source, UINT64_MAX, spot->depth + 1);
 }
@@ -390,10 +385,10 @@ static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
 {
     size_t n_mappings = 0;
     if (spot->depth == MOST_DEEP)
-        return fx8_fail(walk->error, FX8_ERR_INPUT,
-                        "%s: %s: more than %d virtual datasets deep: expected "
-                        "fewer",
-                        walk->path, spot->name, MOST_DEEP);
+        return fx8_refuse(walk->error, walk->path, spot->name,
+                          "more than %d virtual datasets deep: expected "
+                          "fewer",
+                          MOST_DEEP);
     enum fx8_status status =
         fx8_h5_check_cover(walk->path, spot->name, spot->creation, spot->rank,
                            spot->extent, walk->error);
@@ -403,9 +398,9 @@ static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
     H5Pget_virtual_count(spot->creation, &n_mappings);
     for (size_t i = 0; i < n_mappings && status == FX8_OK; i++) {
         if (walk->n_mappings++ == MOST_MAPPINGS)
-            return fx8_fail(walk->error, FX8_ERR_INPUT,
-                            "%s: %s: more than %d mappings: expected fewer",
-                            walk->path, spot->name, MOST_MAPPINGS);
+            return fx8_refuse(walk->error, walk->path, spot->name,
+                              "more than %d mappings: expected fewer",
+                              MOST_MAPPINGS);
         char *file = name_of(spot->creation, i, H5Pget_virtual_filename);
         char *dataset = name_of(spot->creation, i, H5Pget_virtual_dsetname);
         status = file == NULL || dataset == NULL
@@ -525,13 +520,13 @@ enum fx8_status fx8_h5_check_uncut(const struct fx8_h5_storage *storage,
         const int64_t now = size_now(file);
         if (now >= file->size)
             continue;
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: samples %" PRId64 " to %" PRId64
-                        ": %s has shrunk from %" PRId64 " to %" PRId64
-                        " bytes: expected a recording that stays whole while "
-                        "it is read",
-                        path, name, first, first + n_samples - 1,
-                        i == 0 ? "the file" : file->path, file->size, now);
+        return fx8_refuse(error, path, name,
+                          "samples %" PRId64 " to %" PRId64
+                          ": %s has shrunk from %" PRId64 " to %" PRId64
+                          " bytes: expected a recording that stays whole while "
+                          "it is read",
+                          first, first + n_samples - 1,
+                          i == 0 ? "the file" : file->path, file->size, now);
     }
     if (status == FX8_OK && storage->is_virtual)
         return fx8_h5_check_room(path, name, error);

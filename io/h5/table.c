@@ -34,18 +34,16 @@ static enum fx8_status check_table(struct fx8_h5_table *table,
     if (H5Tget_class(table->type) != H5T_COMPOUND) {
         char type[128];
         fx8_h5_type_name(table->type, type, sizeof type);
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %s: expected a table (compound elements)",
-                        table->path, table->name, type);
+        return fx8_refuse(error, table->path, table->name,
+                          "%s: expected a table (compound elements)", type);
     }
     if (rank != 1)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected one",
-                        table->path, table->name, rank);
+        return fx8_refuse(error, table->path, table->name,
+                          "%d axes: expected one", rank);
     if (n_rows > MAX_ROWS)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %" PRIu64 " rows: expected at most %" PRIu64,
-                        table->path, table->name, (uint64_t)n_rows,
-                        (uint64_t)MAX_ROWS);
+        return fx8_refuse(error, table->path, table->name,
+                          "%" PRIu64 " rows: expected at most %" PRIu64,
+                          (uint64_t)n_rows, (uint64_t)MAX_ROWS);
     return FX8_OK;
 }
 
@@ -80,9 +78,8 @@ static enum fx8_status column_fail(const struct fx8_h5_table *table,
 {
     char name[128];
     fx8_h5_type_name(table->type, name, sizeof name);
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %s: expected a member %s, %s", table->path,
-                    table->name, name, member, expected);
+    return fx8_refuse(error, table->path, table->name,
+                      "%s: expected a member %s, %s", name, member, expected);
 }
 
 static hid_t member_type(const struct fx8_h5_table *table, const char *member)
@@ -119,11 +116,10 @@ static enum fx8_status check_unsigned(const struct fx8_h5_table *table,
         int64_t value;
         memcpy(&value, rows + i * row_bytes + member->offset, sizeof value);
         if (value < 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: %s %" PRIu64
-                            ": expected at most 9223372036854775807",
-                            table->path, table->name, i, member->name,
-                            (uint64_t)value);
+            return fx8_refuse(error, table->path, table->name,
+                              "row %zu: %s %" PRIu64
+                              ": expected at most 9223372036854775807",
+                              i, member->name, (uint64_t)value);
     }
     return FX8_OK;
 }

@@ -59,9 +59,8 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
         item->space = H5Dget_space(item->id);
     } else {
         if (H5Aexists(place->object, name) <= 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: missing: expected an attribute",
-                            place->path, name);
+            return fx8_refuse(error, place->path, name,
+                              "missing: expected an attribute");
         item->id = H5Aopen(place->object, name, H5P_DEFAULT);
         if (item->id >= 0) {
             item->type = H5Aget_type(item->id);
@@ -73,9 +72,8 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
     item->rank = H5Sget_simple_extent_ndims(item->space);
     if (item->rank < 0 || item->rank > 2 ||
         H5Sget_simple_extent_type(item->space) == H5S_NULL)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes: expected a value or a list",
-                        place->path, name, item->rank);
+        return fx8_refuse(error, place->path, name,
+                          "%d axes: expected a value or a list", item->rank);
     H5Sget_simple_extent_dims(item->space, item->extent, NULL);
     return FX8_OK;
 }
@@ -89,11 +87,10 @@ static enum fx8_status check_shape(const struct item *item,
     const bool axes_fit = rows.columns == 1 ? item->rank < 2 : item->rank == 2;
     if (axes_fit && n_rows == rows.total && n_columns == rows.columns)
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: shape %" PRIu64 " x %" PRIu64
-                    ": expected %zu x %zu",
-                    item->place->path, item->name, (uint64_t)n_rows,
-                    (uint64_t)n_columns, rows.total, rows.columns);
+    return fx8_refuse(error, item->place->path, item->name,
+                      "shape %" PRIu64 " x %" PRIu64 ": expected %zu x %zu",
+                      (uint64_t)n_rows, (uint64_t)n_columns, rows.total,
+                      rows.columns);
 }
 
 /* Refuse claims that the file size cannot support, so that a tiny file cannot
@@ -118,10 +115,10 @@ static enum fx8_status check_claim(const struct item *item, uint64_t bytes,
     }
     if (bytes / MAX_PACKING <= stored)
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRIu64 " bytes claimed, %" PRIu64
-                    " stored: expected a whole file",
-                    item->place->path, item->name, bytes, stored);
+    return fx8_refuse(error, item->place->path, item->name,
+                      "%" PRIu64 " bytes claimed, %" PRIu64
+                      " stored: expected a whole file",
+                      bytes, stored);
 }
 
 /* Read `rows` as `memory` type. */
@@ -144,8 +141,8 @@ static enum fx8_status type_fail(const struct item *item, const char *expected,
 {
     char name[128];
     fx8_h5_type_name(item->type, name, sizeof name);
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
-                    item->place->path, item->name, name, expected);
+    return fx8_refuse(error, item->place->path, item->name, "%s: expected %s",
+                      name, expected);
 }
 
 /* Read numbers of a class as `memory` type; `other` is a class that suits
@@ -178,10 +175,10 @@ static enum fx8_status read_integers(const struct item *item,
     const size_t n = is_unsigned ? rows.n * rows.columns : 0;
     for (size_t i = 0; i < n; i++)
         if (values[i] < 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: %" PRIu64
-                            ": expected at most 9223372036854775807",
-                            item->place->path, item->name, (uint64_t)values[i]);
+            return fx8_refuse(error, item->place->path, item->name,
+                              "%" PRIu64
+                              ": expected at most 9223372036854775807",
+                              (uint64_t)values[i]);
     return FX8_OK;
 }
 
@@ -219,9 +216,9 @@ enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
         fx8_h5_get_integers(place, name, fx8_h5_all(1, 1), value, error);
     if (status != FX8_OK || (*value >= least && *value <= most))
         return status;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRId64 ": expected %" PRId64 " to %" PRId64,
-                    place->path, name, *value, least, most);
+    return fx8_refuse(error, place->path, name,
+                      "%" PRId64 ": expected %" PRId64 " to %" PRId64, *value,
+                      least, most);
 }
 
 enum fx8_status fx8_h5_get_each(const struct fx8_h5_place *place,
@@ -242,9 +239,8 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
         fx8_h5_get_reals(place, name, fx8_h5_all(1, 1), value, error);
     if (status != FX8_OK || isfinite(*value))
         return status;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %g: expected a finite number", place->path, name,
-                    *value);
+    return fx8_refuse(error, place->path, name, "%g: expected a finite number",
+                      *value);
 }
 
 /* Raw strings: fixed ones side by side, variable ones as HDF5's pointers. */
@@ -335,10 +331,9 @@ static enum fx8_status copy_texts(const struct item *item, const char *member,
         if (member != NULL)
             snprintf(where, sizeof where, "row %zu: %s of ", i, member);
         if (length >= width)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: %s%zu characters: expected fewer than %zu",
-                            item->place->path, item->name, where, length,
-                            width);
+            return fx8_refuse(error, item->place->path, item->name,
+                              "%s%zu characters: expected fewer than %zu",
+                              where, length, width);
         memcpy(texts + i * stride, text, length + 1);
     }
     return FX8_OK;

@@ -38,9 +38,9 @@ static enum fx8_status take_boxes(struct cover *cover, hid_t space)
         block[H5S_MAX_RANK];
     const hssize_t n_boxes = H5Sget_select_hyper_nblocks(space);
     if (n_boxes < 0 || n_boxes > MOST_BOXES - cover->n_boxes)
-        return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: more than %d boxes mapped: expected fewer",
-                        cover->path, cover->name, MOST_BOXES);
+        return fx8_refuse(cover->error, cover->path, cover->name,
+                          "more than %d boxes mapped: expected fewer",
+                          MOST_BOXES);
     cover->n_boxes += n_boxes;
     if (H5Sis_regular_hyperslab(space) > 0 &&
         H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0 &&
@@ -73,25 +73,23 @@ static enum fx8_status take_mapping(struct cover *cover, hid_t space)
 {
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank != cover->rank)
-        return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: a mapping of %d %s: expected %d", cover->path,
-                        cover->name, rank, FX8_NOUN(rank, "axis", "axes"),
-                        cover->rank);
+        return fx8_refuse(cover->error, cover->path, cover->name,
+                          "a mapping of %d %s: expected %d", rank,
+                          FX8_NOUN(rank, "axis", "axes"), cover->rank);
     if ((hsize_t)H5Sget_select_npoints(space) == H5S_UNLIMITED)
-        return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: a mapping without an end: expected a virtual "
-                        "dataset of sources that are whole and named",
-                        cover->path, cover->name);
+        return fx8_refuse(cover->error, cover->path, cover->name,
+                          "a mapping without an end: expected a virtual "
+                          "dataset of sources that are whole and named");
     if (H5Sget_select_type(space) == H5S_SEL_ALL)
         H5Sselect_none(cover->rest);
     /* points: reported as gaps */
     if (H5Sget_select_type(space) == H5S_SEL_HYPERSLABS)
         FX8_TRY(take_boxes(cover, space));
     if (H5Sget_select_hyper_nblocks(cover->rest) > MOST_GAPS)
-        return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: more than %d gaps between mappings: "
-                        "expected fewer",
-                        cover->path, cover->name, MOST_GAPS);
+        return fx8_refuse(cover->error, cover->path, cover->name,
+                          "more than %d gaps between mappings: "
+                          "expected fewer",
+                          MOST_GAPS);
     return FX8_OK;
 }
 
@@ -108,10 +106,10 @@ static enum fx8_status check_rest(const struct cover *cover)
         used +=
             (size_t)snprintf(place + used, sizeof place - used, "%s%" PRIu64,
                              axis > 0 ? ", " : "", (uint64_t)corners[axis]);
-    return fx8_fail(cover->error, FX8_ERR_INPUT,
-                    "%s: %s: element (%s) has no source: expected a virtual "
-                    "dataset that is mapped throughout",
-                    cover->path, cover->name, place);
+    return fx8_refuse(cover->error, cover->path, cover->name,
+                      "element (%s) has no source: expected a virtual "
+                      "dataset that is mapped throughout",
+                      place);
 }
 
 /* A mapping and its first element: in this order, usual mappings leave few gaps
@@ -285,14 +283,14 @@ enum fx8_status fx8_h5_open_source(const char *path, const char *name,
     } else {
         status = fx8_h5_check_room(path, name, error);
         if (status == FX8_OK && search.why.status != FX8_OK)
-            status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: source %s", path,
-                              name, search.why.message);
+            status =
+                fx8_refuse(error, path, name, "source %s", search.why.message);
         else if (status == FX8_OK)
-            status = fx8_fail(error, FX8_ERR_INPUT,
-                              "%s: %s: source %s: missing: expected the file "
-                              "beside the virtual dataset, or in "
-                              "HDF5_VDS_PREFIX",
-                              path, name, source);
+            status = fx8_refuse(error, path, name,
+                                "source %s: missing: expected the file "
+                                "beside the virtual dataset, or in "
+                                "HDF5_VDS_PREFIX",
+                                source);
     }
     fx8_h5_close(&search.access);
     return status;

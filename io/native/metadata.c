@@ -133,20 +133,18 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
         return FX8_OK;
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         if (!fx8_h5_has(attributes, members[i].name))
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: attribute %s: missing: expected all of "
-                            "%s, %s, %s, or none",
-                            attributes->path, FX8_NATIVE_ANTENNAS,
-                            members[i].name, members[0].name, members[1].name,
-                            members[2].name);
+            return fx8_refuse(error, attributes->path, FX8_NATIVE_ANTENNAS,
+                              "attribute %s: missing: expected all of "
+                              "%s, %s, %s, or none",
+                              members[i].name, members[0].name, members[1].name,
+                              members[2].name);
         double value = 0;
         FX8_TRY(fx8_h5_get_real(attributes, members[i].name, &value, error));
         if (fabs(value) > members[i].most)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: attribute %s: %g: expected %g to %g",
-                            attributes->path, FX8_NATIVE_ANTENNAS,
-                            members[i].name, value, -members[i].most,
-                            members[i].most);
+            return fx8_refuse(error, attributes->path, FX8_NATIVE_ANTENNAS,
+                              "attribute %s: %g: expected %g to %g",
+                              members[i].name, value, -members[i].most,
+                              members[i].most);
         *members[i].value = value;
     }
     return FX8_OK;
@@ -171,20 +169,18 @@ static enum fx8_status check_row(const struct fx8_h5_table *table,
                              antenna->enu_m[2], antenna->cable_delay_s[0],
                              antenna->cable_delay_s[1]};
     if (antenna->number < 0 || antenna->number > MAX_NUMBER)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: row %zu: number: %" PRId64
-                        ": expected an integer from 0 to %" PRId64,
-                        table->path, table->name, row, antenna->number,
-                        MAX_NUMBER);
+        return fx8_refuse(error, table->path, table->name,
+                          "row %zu: number: %" PRId64
+                          ": expected an integer from 0 to %" PRId64,
+                          row, antenna->number, MAX_NUMBER);
     for (size_t k = 0; k < 5; k++)
         if (!isfinite(values[k]) && (k >= 3 || !isnan(values[k])))
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: %s: %g: expected %s", table->path,
-                            table->name, row,
-                            fx8_native_antenna_members[2 + k].name, values[k],
-                            k >= 3 ? "a finite number of seconds"
-                                   : "a finite number of metres, or NaN where "
-                                     "it is not known");
+            return fx8_refuse(
+                error, table->path, table->name, "row %zu: %s: %g: expected %s",
+                row, fx8_native_antenna_members[2 + k].name, values[k],
+                k >= 3 ? "a finite number of seconds"
+                       : "a finite number of metres, or NaN where "
+                         "it is not known");
     return FX8_OK;
 }
 
@@ -205,10 +201,10 @@ static enum fx8_status check_numbers(const struct fx8_h5_table *table,
     qsort(numbers, n, sizeof *numbers, compare_integers);
     for (size_t i = 1; i < n && status == FX8_OK; i++)
         if (numbers[i] == numbers[i - 1])
-            status = fx8_fail(error, FX8_ERR_INPUT,
-                              "%s: %s: number %" PRId64
-                              ": twice: expected every number once",
-                              table->path, table->name, numbers[i]);
+            status = fx8_refuse(error, table->path, table->name,
+                                "number %" PRId64
+                                ": twice: expected every number once",
+                                numbers[i]);
     free(numbers);
     return status;
 }
@@ -247,12 +243,11 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
     FX8_TRY(fx8_h5_open_table(&root, FX8_NATIVE_ANTENNAS, &table, error));
     enum fx8_status status = FX8_OK;
     if (table.n_rows != observation->n_antennas)
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %zu %s: expected %zu, as the antenna axis "
-                          "of %s",
-                          path, table.name, table.n_rows,
-                          FX8_NOUN(table.n_rows, "row", "rows"),
-                          observation->n_antennas, FX8_NATIVE_VOLTAGES);
+        status = fx8_refuse(error, path, table.name,
+                            "%zu %s: expected %zu, as the antenna axis "
+                            "of %s",
+                            table.n_rows, FX8_NOUN(table.n_rows, "row", "rows"),
+                            observation->n_antennas, FX8_NATIVE_VOLTAGES);
     const struct fx8_h5_place attributes = {path, table.dataset, true};
     void *antennas = NULL;
     if (status == FX8_OK)
@@ -289,13 +284,12 @@ static enum fx8_status read_missing(const struct fx8_h5_table *table,
             row->first_sample >= observation->n_samples ||
             row->n_samples <= 0 ||
             row->n_samples > observation->n_samples - row->first_sample)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: antenna %" PRId32 ", pol %" PRId32
-                            ", first_sample %" PRId64 ", count %" PRId64
-                            ": expected a stretch of the recording",
-                            table->path, table->name, i, row->antenna,
-                            row->polarization, row->first_sample,
-                            row->n_samples);
+            return fx8_refuse(error, table->path, table->name,
+                              "row %zu: antenna %" PRId32 ", pol %" PRId32
+                              ", first_sample %" PRId64 ", count %" PRId64
+                              ": expected a stretch of the recording",
+                              i, row->antenna, row->polarization,
+                              row->first_sample, row->n_samples);
         row->band = -1;
     }
     qsort(missing, table->n_rows, sizeof *missing, fx8_missing_order);

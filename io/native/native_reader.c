@@ -61,11 +61,10 @@ static enum fx8_status read_order(struct native_reader *reader,
             strcpy(labels[i], fx8_native_axes[i]);
     if (fx8_native_order(labels[0], &reader->order))
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: axes labelled '%s', '%s', '%s': expected "
-                    "antenna, pol and time in any order",
-                    reader->base.path, FX8_NATIVE_VOLTAGES, labels[0],
-                    labels[1], labels[2]);
+    return fx8_refuse(error, reader->base.path, FX8_NATIVE_VOLTAGES,
+                      "axes labelled '%s', '%s', '%s': expected "
+                      "antenna, pol and time in any order",
+                      labels[0], labels[1], labels[2]);
 }
 
 static enum fx8_status read_shape(struct native_reader *reader,
@@ -74,9 +73,9 @@ static enum fx8_status read_shape(struct native_reader *reader,
     const int rank = reader->voltages.rank;
     const hsize_t *extent = reader->voltages.extent;
     if (rank != 3)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 3",
-                        reader->base.path, FX8_NATIVE_VOLTAGES, rank,
-                        FX8_NOUN(rank, "axis", "axes"));
+        return fx8_refuse(error, reader->base.path, FX8_NATIVE_VOLTAGES,
+                          "%d %s: expected 3", rank,
+                          FX8_NOUN(rank, "axis", "axes"));
     FX8_TRY(read_order(reader, error));
     const hsize_t most[3] = {FX8_READER_MAX_ANTENNAS, FX8_MAX_POLARIZATIONS,
                              INT64_MAX};
@@ -84,18 +83,16 @@ static enum fx8_status read_shape(struct native_reader *reader,
     for (int axis = 0; axis < 3; axis++) {
         const hsize_t n = extent[reader->order.place[axis]];
         if (n == 0 || n > most[axis])
-            return fx8_fail(
-                error, FX8_ERR_INPUT,
-                "%s: %s: %s axis of length %" PRIu64 ": expected 1 to %" PRIu64,
-                reader->base.path, FX8_NATIVE_VOLTAGES, fx8_native_axes[axis],
-                (uint64_t)n, (uint64_t)most[axis]);
+            return fx8_refuse(
+                error, reader->base.path, FX8_NATIVE_VOLTAGES,
+                "%s axis of length %" PRIu64 ": expected 1 to %" PRIu64,
+                fx8_native_axes[axis], (uint64_t)n, (uint64_t)most[axis]);
         if (n > (hsize_t)INT64_MAX / bytes)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: %" PRIu64 " x %" PRIu64 " x %" PRIu64
-                            " samples: expected fewer than 2^63 bytes",
-                            reader->base.path, FX8_NATIVE_VOLTAGES,
-                            (uint64_t)extent[0], (uint64_t)extent[1],
-                            (uint64_t)extent[2]);
+            return fx8_refuse(error, reader->base.path, FX8_NATIVE_VOLTAGES,
+                              "%" PRIu64 " x %" PRIu64 " x %" PRIu64
+                              " samples: expected fewer than 2^63 bytes",
+                              (uint64_t)extent[0], (uint64_t)extent[1],
+                              (uint64_t)extent[2]);
         bytes *= n;
         reader->order.extent[axis] = (size_t)n;
     }

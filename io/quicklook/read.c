@@ -44,12 +44,11 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
     if (rank == 1)
         H5Sget_simple_extent_dims(space, extent, NULL);
     if (extent[0] == 0 || extent[0] > MOST_VALUES)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d %s, %" PRIu64
-                        " %s: expected one axis of 1 to %zu values",
-                        place->path, name, rank, FX8_NOUN(rank, "axis", "axes"),
-                        (uint64_t)extent[0],
-                        FX8_NOUN(extent[0], "value", "values"), MOST_VALUES);
+        return fx8_refuse(
+            error, place->path, name,
+            "%d %s, %" PRIu64 " %s: expected one axis of 1 to %zu values", rank,
+            FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
+            FX8_NOUN(extent[0], "value", "values"), MOST_VALUES);
     *length = (size_t)extent[0];
     return FX8_OK;
 }

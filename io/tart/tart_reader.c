@@ -76,17 +76,16 @@ static enum fx8_status open_data(struct tart_reader *reader,
         return fx8_h5_dataset_fail_type(data, "uint8, eight samples a byte",
                                         error);
     if (data->rank != 2)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 2", path,
-                        DATASET, data->rank,
-                        FX8_NOUN(data->rank, "axis", "axes"));
+        return fx8_refuse(error, path, DATASET, "%d %s: expected 2", data->rank,
+                          FX8_NOUN(data->rank, "axis", "axes"));
     const hsize_t *extent = data->extent;
     if (extent[0] == 0 || extent[0] > FX8_READER_MAX_ANTENNAS ||
         extent[1] == 0 || extent[1] > INT64_MAX / PACKED / extent[0])
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %" PRIu64 " x %" PRIu64
-                        ": expected 1 to %d antennas and at least one byte",
-                        path, DATASET, (uint64_t)extent[0], (uint64_t)extent[1],
-                        FX8_READER_MAX_ANTENNAS);
+        return fx8_refuse(error, path, DATASET,
+                          "%" PRIu64 " x %" PRIu64
+                          ": expected 1 to %d antennas and at least one byte",
+                          (uint64_t)extent[0], (uint64_t)extent[1],
+                          FX8_READER_MAX_ANTENNAS);
     struct fx8_observation *observation = &reader->base.observation;
     observation->n_antennas = (size_t)extent[0];
     observation->n_polarizations = 1;

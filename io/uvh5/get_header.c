@@ -50,11 +50,11 @@ static enum fx8_status get_counts(struct fx8_uvh5_file *file,
         FX8_TRY(fx8_h5_get_integer(place, counts[i].name, 1, counts[i].most,
                                    &value[i], error));
         if ((uint64_t)value[i] / MAX_PACKING > file_size)
-            return fx8_fail(
-                error, FX8_ERR_INPUT,
-                "%s: %s: %" PRId64 ": expected a count that a file of %" PRIu64
-                " bytes can hold",
-                file->path, counts[i].name, value[i], (uint64_t)file_size);
+            return fx8_refuse(error, file->path, counts[i].name,
+                              "%" PRId64
+                              ": expected a count that a file of %" PRIu64
+                              " bytes can hold",
+                              value[i], (uint64_t)file_size);
     }
     if (value[N_BASELINES] * value[N_TIMES] != value[N_ROWS])
         return fx8_fail(

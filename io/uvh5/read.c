@@ -60,23 +60,22 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
     if (!accepts(type)) {
         char text[128];
         fx8_h5_type_name(type, text, sizeof text);
-        status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
-                          file->path, name, text, expected);
+        status = fx8_refuse(error, file->path, name, "%s: expected %s", text,
+                            expected);
     } else if (rank != 3 || extent[0] != file->n_rows ||
                extent[1] != file->n_channels || extent[2] != file->n_products) {
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %d %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64
-                          ": expected %zu x %zu x %zu",
-                          file->path, name, rank,
-                          FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
-                          (uint64_t)extent[1], (uint64_t)extent[2],
-                          file->n_rows, file->n_channels, file->n_products);
+        status = fx8_refuse(error, file->path, name,
+                            "%d %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64
+                            ": expected %zu x %zu x %zu",
+                            rank, FX8_NOUN(rank, "axis", "axes"),
+                            (uint64_t)extent[0], (uint64_t)extent[1],
+                            (uint64_t)extent[2], file->n_rows, file->n_channels,
+                            file->n_products);
     }
     if (status == FX8_OK && !fx8_h5_lzf_is_whole(*dataset))
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: lzf: a size that is not a chunk's: expected "
-                          "chunks as h5py packs them",
-                          file->path, name);
+        status = fx8_refuse(error, file->path, name,
+                            "lzf: a size that is not a chunk's: expected "
+                            "chunks as h5py packs them");
     return status;
 }
 
@@ -85,9 +84,8 @@ static enum fx8_status open_group(const struct fx8_uvh5_file *file,
                                   struct fx8_error *error)
 {
     if (H5Lexists(file->file, name, H5P_DEFAULT) <= 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: missing: expected a UVH5 file", file->path,
-                        name);
+        return fx8_refuse(error, file->path, name,
+                          "missing: expected a UVH5 file");
     *group = H5Gopen2(file->file, name, H5P_DEFAULT);
     return *group < 0 ? fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name)
                       : FX8_OK;
