@@ -109,7 +109,7 @@ static enum fx8_status select_all(struct fx8_reader *reader,
     const struct fx8_observation *o = &reader->observation;
     const size_t n_inputs =
         fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
-    void *memory = NULL;
+    FX8_AUTO_FREE void *memory = NULL;
     FX8_TRY(fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
                          "input positions", &memory, error));
     struct fx8_input_position *inputs = memory;
@@ -118,10 +118,7 @@ static enum fx8_status select_all(struct fx8_reader *reader,
         for (size_t a = 0; a < o->n_antennas; a++)
             for (size_t p = 0; p < o->n_polarizations; p++)
                 inputs[i++] = (struct fx8_input_position){a, p, band};
-    const enum fx8_status status =
-        reader->format->select(reader, inputs, n_inputs, error);
-    free(memory);
-    return status;
+    return reader->format->select(reader, inputs, n_inputs, error);
 }
 
 static enum fx8_status select_inputs(struct fx8_reader *reader,

@@ -202,7 +202,7 @@ static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
     const size_t n_bands = observation->n_bands;
     if (reader->files[0].has_channel)
         observation->dc_frequency_hz = (double)lowest * FX8_AAVS_SPACING_HZ;
-    int64_t *channels = NULL;
+    FX8_AUTO_FREE int64_t *channels = NULL;
     double *offset_hz = NULL;
     const struct fx8_array arrays[] = {
         {&channels, n_bands, sizeof *channels},
@@ -223,7 +223,6 @@ static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
         status = place_tile(reader, g, end, channels, error);
         g = end;
     }
-    free(channels);
     if (status == FX8_OK && n_bands > 1)
         observation->band_offset_hz = offset_hz;
     else

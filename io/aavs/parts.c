@@ -15,7 +15,9 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
+#include "io/h5/h5.h"
 
 /* Time range of a file by its stamps. */
 struct part {
@@ -94,11 +96,9 @@ enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
 {
     const double rate_hz = fx8_rate_hz(reader->base.observation.sample_rate);
     void *memory = NULL;
-    const enum fx8_status status = fx8_allocate(
-        reader->n_files, sizeof(struct part), "parts", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct part *parts = memory;
+    FX8_TRY(fx8_allocate(reader->n_files, sizeof(struct part), "parts", &memory,
+                         error));
+    FX8_AUTO_FREE struct part *parts = memory;
     list_parts(reader, parts, rate_hz);
     struct fx8_aavs_stretch stamped = *parts[0].last;
     for (size_t i = 1; i < reader->n_files; i++) {
@@ -108,6 +108,5 @@ enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
             put_back(&parts[i], &stamped, parts[i - 1].last, rate_hz);
         stamped = own;
     }
-    free(parts);
     return FX8_OK;
 }

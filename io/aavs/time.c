@@ -257,7 +257,7 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                       .rate_hz = fx8_rate_hz(rate),
                       .stretches = stretches,
                       .n_before = stretches->n};
-    double *values = malloc(PIECE * sizeof *values);
+    FX8_AUTO_FREE double *values = malloc(PIECE * sizeof *values);
     if (values == NULL)
         return fx8_no_memory("time stamps", error);
     struct fx8_h5_dataset stamps;
@@ -265,6 +265,5 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
     if (status == FX8_OK)
         status = fit_rows(&fit, &stamps, values, error);
     fx8_h5_dataset_close(&stamps);
-    free(values);
     return status;
 }

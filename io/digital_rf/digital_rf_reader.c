@@ -163,12 +163,9 @@ static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
     int *shifts = reader->shifts + reader->first_input[number];
     if (shifts[0] >= 0)
         return FX8_OK;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(channel->n_subchannels, 32769 * sizeof(uint32_t),
-                     "levels of a recording", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_AUTO_FREE void *memory = NULL;
+    FX8_TRY(fx8_allocate(channel->n_subchannels, 32769 * sizeof(uint32_t),
+                         "levels of a recording", &memory, error));
     struct level_visitor visitor = {
         .base = {.take = take_levels,
                  .skip = skip_levels,
@@ -179,12 +176,11 @@ static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
         .n_left = FX8_DRF_LEVEL_SAMPLES,
     };
     const int64_t most = fx8_drf_rows_at_once(channel);
-    status = visit(&visitor.base, reader->from, channel->end,
-                   most < FX8_DRF_LEVEL_SAMPLES ? most : FX8_DRF_LEVEL_SAMPLES);
-    for (size_t s = 0; s < channel->n_subchannels && status == FX8_OK; s++)
+    FX8_TRY(visit(&visitor.base, reader->from, channel->end,
+                  most < FX8_DRF_LEVEL_SAMPLES ? most : FX8_DRF_LEVEL_SAMPLES));
+    for (size_t s = 0; s < channel->n_subchannels; s++)
         shifts[s] = fx8_drf_choose_shift(visitor.histograms + s * 32769);
-    free(memory);
-    return status;
+    return FX8_OK;
 }
 
 /* Set the gains of the selected inputs, once per selection. */

@@ -15,6 +15,7 @@
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/observation.h"
 #include "io/digital_rf/digital_rf_reader.h"
 
@@ -69,7 +70,7 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
     const hssize_t n = H5Sget_simple_extent_npoints(space);
     if (n < 1 || n > MAX_FREQUENCIES)
         return FX8_OK;
-    double *values = malloc((size_t)n * sizeof *values);
+    FX8_AUTO_FREE double *values = malloc((size_t)n * sizeof *values);
     if (values == NULL)
         return fx8_no_memory(FREQUENCIES, error);
     enum fx8_status status = FX8_OK;
@@ -81,7 +82,6 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
             if (values[i] != values[0])
                 *found = NAN;
     }
-    free(values);
     if (!(isfinite(*found) && *found >= 0))
         *found = NAN;
     return status;
@@ -168,22 +168,19 @@ static enum fx8_status search_files(const struct fx8_drf_list *list,
                                     const char *prefix, struct fx8_rate rate,
                                     struct search *search)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t i = list->n_files;
-         i > 0 && !search->is_complete && status == FX8_OK; i--) {
+    for (size_t i = list->n_files; i > 0 && !search->is_complete; i--) {
         if (fx8_drf_first_index(rate, list->files[i - 1].milliseconds) >=
             search->end)
             continue;
-        char *path = fx8_drf_file_path(list, prefix, i - 1, false);
-        hid_t file = FX8_H5_NONE;
+        FX8_AUTO_FREE char *path =
+            fx8_drf_file_path(list, prefix, i - 1, false);
+        FX8_H5_AUTO file = FX8_H5_NONE;
         if (path == NULL)
-            status = fx8_no_memory(prefix, search->error);
-        else if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
-            status = search_file(search, path, file);
-        fx8_h5_close(&file);
-        free(path);
+            return fx8_no_memory(prefix, search->error);
+        if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
+            FX8_TRY(search_file(search, path, file));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_drf_center_frequency(const char *channel,
@@ -191,36 +188,30 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
                                          double *frequency_hz,
                                          struct fx8_error *error)
 {
-    char *folder = fx8_path_join(channel, "metadata");
-    char *path =
+    FX8_AUTO_FREE char *folder = fx8_path_join(channel, "metadata");
+    FX8_AUTO_FREE char *path =
         folder == NULL ? NULL : fx8_path_join(folder, "dmd_properties.h5");
     *frequency_hz = NAN;
-    if (path == NULL) {
-        free(folder);
+    if (path == NULL)
         return fx8_no_memory(channel, error);
-    }
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};
     FX8_H5_AUTO file = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_file(path, &file, NULL);
-    const struct fx8_h5_place root = {path, file, true};
-    if (status == FX8_OK)
-        status = fx8_h5_get_texts(&root, "file_name", 1, sizeof prefix, prefix,
-                                  NULL);
-    if (status == FX8_OK)
-        status = fx8_drf_read_rate(&root, &rate, NULL);
     struct fx8_drf_list list = {0};
-    if (status == FX8_OK)
-        status = fx8_drf_list_files(folder, prefix, &list, NULL);
     struct search search = {
         .span = span, .end = span->end, .frequency_hz = NAN, .error = error};
-    const bool is_noted = status == FX8_OK;
-    if (is_noted)
-        status = search_files(&list, prefix, rate, &search);
+    const bool is_open = fx8_h5_open_file(path, &file, NULL) == FX8_OK;
+    const struct fx8_h5_place root = {path, file, true};
+    const bool is_noted =
+        is_open &&
+        fx8_h5_get_texts(&root, "file_name", 1, sizeof prefix, prefix, NULL) ==
+            FX8_OK &&
+        fx8_drf_read_rate(&root, &rate, NULL) == FX8_OK &&
+        fx8_drf_list_files(folder, prefix, &list, NULL) == FX8_OK;
+    const enum fx8_status status =
+        is_noted ? search_files(&list, prefix, rate, &search) : FX8_OK;
     if (is_noted && status == FX8_OK && !search.is_lacking)
         *frequency_hz = search.frequency_hz;
     fx8_drf_clear_list(&list);
-    free(path);
-    free(folder);
-    return is_noted ? status : FX8_OK;
+    return status;
 }

@@ -36,9 +36,8 @@ static bool is_folder(const char *path)
 
 static bool has_file(const char *folder, const char *name)
 {
-    char *path = fx8_path_join(folder, name);
+    FX8_AUTO_FREE char *path = fx8_path_join(folder, name);
     const bool found = path != NULL && access(path, F_OK) == 0;
-    free(path);
     return found;
 }
 

@@ -95,22 +95,19 @@ enum fx8_status fx8_h5_dataset_open(const char *path, hid_t file,
     FX8_H5_AUTO type = H5Dget_type(dataset->id);
     FX8_H5_AUTO space = H5Dget_space(dataset->id);
     FX8_H5_AUTO creation = H5Dget_create_plist(dataset->id);
-    enum fx8_status status = FX8_OK;
-    if (type < 0 || space < 0 || creation < 0) {
-        status = fail(dataset, error);
-    } else {
-        set_type(dataset, type);
-        dataset->rank = H5Sget_simple_extent_ndims(space);
-        dataset->is_chunked = H5Pget_layout(creation) == H5D_CHUNKED;
-        if (dataset->rank >= 0 && dataset->rank <= MAX_RANK) {
-            for (int axis = 0; axis < MAX_RANK; axis++)
-                dataset->extent[axis] = 1;
-            H5Sget_simple_extent_dims(space, dataset->extent, NULL);
-            if (dataset->is_chunked)
-                H5Pget_chunk(creation, dataset->rank, dataset->chunk);
-        }
-    }
-    return status;
+    if (type < 0 || space < 0 || creation < 0)
+        return fail(dataset, error);
+    set_type(dataset, type);
+    dataset->rank = H5Sget_simple_extent_ndims(space);
+    dataset->is_chunked = H5Pget_layout(creation) == H5D_CHUNKED;
+    if (dataset->rank < 0 || dataset->rank > MAX_RANK)
+        return FX8_OK;
+    for (int axis = 0; axis < MAX_RANK; axis++)
+        dataset->extent[axis] = 1;
+    H5Sget_simple_extent_dims(space, dataset->extent, NULL);
+    if (dataset->is_chunked)
+        H5Pget_chunk(creation, dataset->rank, dataset->chunk);
+    return FX8_OK;
 }
 
 /* Check that this libhdf5 has all filters; else the first read would fail. */
@@ -171,16 +168,12 @@ static enum fx8_status reopen(struct fx8_h5_dataset *dataset,
     FX8_H5_AUTO creation = H5Dget_create_plist(dataset->id);
     FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
     const int n_filters = H5Pget_nfilters(creation);
-    enum fx8_status status = check_filters(dataset, creation, n_filters, error);
-    if (status == FX8_OK && choose_cache(dataset, n_filters > 0, access) < 0)
-        status = fail(dataset, error);
-    if (status == FX8_OK) {
-        fx8_h5_close(&dataset->id);
-        status =
-            fx8_h5_open_dataset(dataset->path, dataset->file, dataset->name,
-                                access, &dataset->id, error);
-    }
-    return status;
+    FX8_TRY(check_filters(dataset, creation, n_filters, error));
+    if (choose_cache(dataset, n_filters > 0, access) < 0)
+        return fail(dataset, error);
+    fx8_h5_close(&dataset->id);
+    return fx8_h5_open_dataset(dataset->path, dataset->file, dataset->name,
+                               access, &dataset->id, error);
 }
 
 enum fx8_status fx8_h5_dataset_prepare(struct fx8_h5_dataset *dataset,

@@ -174,7 +174,6 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
                               const struct fx8_h5_layout *layout,
                               hid_t *dataset, struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO space =
         H5Screate_simple(layout->rank, layout->extent, layout->most);
     FX8_H5_AUTO creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -190,8 +189,8 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
              0) ||
         (*dataset = H5Dcreate2(group, layout->name, layout->type, space,
                                H5P_DEFAULT, creation, access)) < 0)
-        status = fx8_output_fail(output, layout->name, error);
-    return status;
+        return fx8_output_fail(output, layout->name, error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_put_group(const struct fx8_h5_target *target,

@@ -211,7 +211,7 @@ static enum fx8_status check_raw(const struct walk *walk,
                                  const struct spot *spot, const char *name,
                                  uint64_t offset, uint64_t needed)
 {
-    char *path = raw_path(spot, name);
+    FX8_AUTO_FREE char *path = raw_path(spot, name);
     if (path == NULL)
         return fx8_no_memory("the path of external storage", walk->error);
     struct stat status;
@@ -232,7 +232,6 @@ static enum fx8_status check_raw(const struct walk *walk,
         result = fx8_no_memory("files of a recording", walk->error);
     else
         result = add_file(walk, FX8_H5_NONE, -1, path, &status, &index);
-    free(path);
     return result;
 }
 
@@ -327,20 +326,19 @@ static enum fx8_status check_source(const struct walk *walk,
 {
     FX8_H5_AUTO to = H5Dget_type(spot->dataset);
     FX8_H5_AUTO from = H5Dget_type(source);
-    enum fx8_status status = FX8_OK;
     if (!is_same_type(to, from)) {
         char have[128], want[128];
         fx8_h5_type_name(from, have, sizeof have);
         fx8_h5_type_name(to, want, sizeof want);
-        status = fx8_refuse(walk->error, walk->path, name,
-                            "%s: expected %s, as what it is a source of", have,
-                            want);
-    } else if (!is_within(spot, i, source)) {
-        status = fx8_refuse(walk->error, walk->path, name,
-                            "not of the size that is mapped: expected a "
-                            "whole source");
+        return fx8_refuse(walk->error, walk->path, name,
+                          "%s: expected %s, as what it is a source of", have,
+                          want);
     }
-    return status;
+    if (!is_within(spot, i, source))
+        return fx8_refuse(walk->error, walk->path, name,
+                          "not of the size that is mapped: expected a "
+                          "whole source");
+    return FX8_OK;
 }
 
 /* Check the source dataset of a mapping. */

@@ -47,25 +47,22 @@ static enum fx8_status take_boxes(struct cover *cover, hid_t space)
         H5Sselect_hyperslab(cover->rest, H5S_SELECT_NOTB, start, stride, count,
                             block) >= 0)
         return FX8_OK;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate((size_t)n_boxes, 2 * rank * sizeof(hsize_t),
-                     "a mapping of a virtual dataset", &memory, cover->error);
-    if (status != FX8_OK)
-        return status;
+    FX8_AUTO_FREE void *memory = NULL;
+    FX8_TRY(fx8_allocate((size_t)n_boxes, 2 * rank * sizeof(hsize_t),
+                         "a mapping of a virtual dataset", &memory,
+                         cover->error));
     const hsize_t *corner = memory;
     if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n_boxes, memory) < 0)
-        status =
-            fx8_h5_fail(cover->error, FX8_ERR_INPUT, cover->path, cover->name);
-    for (hssize_t i = 0; i < n_boxes && status == FX8_OK; i++) {
+        return fx8_h5_fail(cover->error, FX8_ERR_INPUT, cover->path,
+                           cover->name);
+    for (hssize_t i = 0; i < n_boxes; i++) {
         for (size_t axis = 0; axis < rank; axis++)
             count[axis] = corner[rank + axis] - corner[axis] + 1;
         H5Sselect_hyperslab(cover->rest, H5S_SELECT_NOTB, corner, NULL, count,
                             NULL);
         corner += 2 * rank;
     }
-    free(memory);
-    return status;
+    return FX8_OK;
 }
 
 /* Remove the elements of one mapping. */
@@ -160,7 +157,7 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
                           .error = error,
                           .rank = rank,
                           .rest = H5Screate_simple(rank, extent, NULL)};
-    struct place *places = NULL;
+    FX8_AUTO_FREE struct place *places = NULL;
     size_t n_mappings = 0;
     enum fx8_status status = FX8_OK;
     if (cover.rest < 0 || H5Pget_virtual_count(creation, &n_mappings) < 0)
@@ -175,7 +172,6 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
     }
     if (status == FX8_OK)
         status = check_rest(&cover);
-    free(places);
     fx8_h5_close(&cover.rest);
     return status;
 }
@@ -193,7 +189,7 @@ struct search {
 /* Try to open FOLDER/NAME, or just NAME if the folder is "". */
 static bool try_folder(struct search *search, const char *folder)
 {
-    char *path = fx8_path_join(folder, search->name);
+    FX8_AUTO_FREE char *path = fx8_path_join(folder, search->name);
     if (path == NULL)
         return false;
     struct fx8_error why = {FX8_OK, ""};
@@ -201,16 +197,14 @@ static bool try_folder(struct search *search, const char *folder)
         fx8_h5_open_as(path, search->access, &search->file, &why) == FX8_OK;
     if (!found && search->why.status == FX8_OK && access(path, F_OK) == 0)
         search->why = why;
-    free(path);
     return found;
 }
 
 /* Try the folder of a file. */
 static bool try_beside(struct search *search, const char *path)
 {
-    char *folder = path == NULL ? NULL : fx8_path_folder(path);
+    FX8_AUTO_FREE char *folder = path == NULL ? NULL : fx8_path_folder(path);
     const bool found = folder != NULL && try_folder(search, folder);
-    free(folder);
     return found;
 }
 
@@ -218,12 +212,11 @@ static bool try_beside(struct search *search, const char *path)
 static bool try_list(struct search *search)
 {
     const char *folders = getenv("HDF5_VDS_PREFIX");
-    char *copy = strdup(folders != NULL ? folders : "");
+    FX8_AUTO_FREE char *copy = strdup(folders != NULL ? folders : "");
     bool found = false;
     for (char *rest = copy, *folder;
          !found && (folder = strsep(&rest, ":")) != NULL;)
         found = *folder != '\0' && try_folder(search, folder);
-    free(copy);
     return found;
 }
 
@@ -239,9 +232,8 @@ static bool find_source(struct search *search, const char *prefix,
     if (try_list(search) || (*prefix != '\0' && try_folder(search, prefix)) ||
         try_beside(search, parent_path) || try_folder(search, ""))
         return true;
-    char *real_path = realpath(parent_path, NULL);
+    FX8_AUTO_FREE char *real_path = realpath(parent_path, NULL);
     const bool found = try_beside(search, real_path);
-    free(real_path);
     return found;
 }
 

@@ -191,22 +191,19 @@ static enum fx8_status check_numbers(const struct fx8_h5_table *table,
 {
     const size_t n = table->n_rows;
     void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n, sizeof(int64_t), "antenna numbers", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    int64_t *numbers = memory;
+    FX8_TRY(
+        fx8_allocate(n, sizeof(int64_t), "antenna numbers", &memory, error));
+    FX8_AUTO_FREE int64_t *numbers = memory;
     for (size_t i = 0; i < n; i++)
         numbers[i] = antennas[i].number;
     qsort(numbers, n, sizeof *numbers, compare_integers);
-    for (size_t i = 1; i < n && status == FX8_OK; i++)
+    for (size_t i = 1; i < n; i++)
         if (numbers[i] == numbers[i - 1])
-            status = fx8_refuse(error, table->path, table->name,
-                                "number %" PRId64
-                                ": twice: expected every number once",
-                                numbers[i]);
-    free(numbers);
-    return status;
+            return fx8_refuse(error, table->path, table->name,
+                              "number %" PRId64
+                              ": twice: expected every number once",
+                              numbers[i]);
+    return FX8_OK;
 }
 
 /* Read and check the rows of an opened table. */

@@ -99,41 +99,32 @@ static enum fx8_status get_dates(const struct fx8_h5_place *root,
                                  struct fx8_quicklook_description *d,
                                  struct fx8_error *error)
 {
-    double *dates;
-    const enum fx8_status status =
-        get_all(root, "time_julian_date", &dates, &d->n_dumps, error);
+    FX8_AUTO_FREE double *dates = NULL;
+    FX8_TRY(get_all(root, "time_julian_date", &dates, &d->n_dumps, error));
     d->first_julian_date = d->last_julian_date = NAN;
-    for (size_t i = 0; i < d->n_dumps && status == FX8_OK; i++) {
+    for (size_t i = 0; i < d->n_dumps; i++) {
         if (isnan(dates[i]))
             continue; /* not written yet */
         if (d->n_written++ == 0)
             d->first_julian_date = dates[i];
         d->last_julian_date = dates[i];
     }
-    free(dates);
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status get_channels(const struct fx8_h5_place *root,
                                     struct fx8_quicklook_description *d,
                                     struct fx8_error *error)
 {
-    double *values;
-    enum fx8_status status =
-        get_all(root, "frequency_hz", &values, &d->n_channels, error);
-    if (status == FX8_OK) {
-        d->first_frequency_hz = values[0];
-        d->last_frequency_hz = values[d->n_channels - 1];
-    }
-    free(values);
-    if (status != FX8_OK)
-        return status;
+    FX8_AUTO_FREE double *centres = NULL;
+    FX8_AUTO_FREE double *widths = NULL;
     size_t n_widths = 0;
-    status = get_all(root, "channel_width_hz", &values, &n_widths, error);
-    if (status == FX8_OK)
-        d->channel_width_hz = values[0];
-    free(values);
-    return status;
+    FX8_TRY(get_all(root, "frequency_hz", &centres, &d->n_channels, error));
+    FX8_TRY(get_all(root, "channel_width_hz", &widths, &n_widths, error));
+    d->first_frequency_hz = centres[0];
+    d->last_frequency_hz = centres[d->n_channels - 1];
+    d->channel_width_hz = widths[0];
+    return FX8_OK;
 }
 
 /* Read the group that is written last; absent if the run was killed. */

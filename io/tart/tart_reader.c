@@ -113,19 +113,16 @@ static enum fx8_status read_metadata(struct tart_reader *reader,
                         "2026-06-12T11:20:40+00:00",
                         reader->base.path, instant);
     observation->has_start_time = true;
-    char *json = NULL;
+    FX8_AUTO_FREE char *json = NULL;
     int64_t n_antennas = 0;
     FX8_TRY(fx8_h5_get_long_text(&root, "config", &json, error));
-    enum fx8_status status =
-        fx8_tart_config(root.path, json, observation, &n_antennas, error);
-    free(json);
-    if (status == FX8_OK && n_antennas > 0 &&
-        n_antennas != (int64_t)observation->n_antennas)
-        status = fx8_fail(
+    FX8_TRY(fx8_tart_config(root.path, json, observation, &n_antennas, error));
+    if (n_antennas > 0 && n_antennas != (int64_t)observation->n_antennas)
+        return fx8_fail(
             error, FX8_ERR_INPUT,
             "%s: config: num_antenna %" PRId64 ": expected %zu, the rows of %s",
             reader->base.path, n_antennas, observation->n_antennas, DATASET);
-    return status;
+    return FX8_OK;
 }
 
 /* Read the table beside the recording, unless the user gives another. */
@@ -137,8 +134,9 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     if (settings->array.positions != NULL &&
         settings->array.positions[0] != '\0')
         return FX8_OK;
-    char *folder = fx8_path_folder(reader->base.path);
-    char *path = folder != NULL ? fx8_path_join(folder, POSITIONS_FILE) : NULL;
+    FX8_AUTO_FREE char *folder = fx8_path_folder(reader->base.path);
+    FX8_AUTO_FREE char *path =
+        folder != NULL ? fx8_path_join(folder, POSITIONS_FILE) : NULL;
     enum fx8_status status = FX8_OK;
     if (path == NULL)
         status = fx8_no_memory("the path of antenna positions", error);
@@ -153,8 +151,6 @@ static enum fx8_status read_positions(struct tart_reader *reader,
                           path, observation->n_table,
                           FX8_NOUN(observation->n_table, "antenna", "antennas"),
                           observation->n_antennas, DATASET, reader->base.path);
-    free(path);
-    free(folder);
     return status;
 }
 

@@ -37,23 +37,22 @@ static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
                                  const hsize_t *extent, const double *values,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     hsize_t known[3] = {0, 0, 0};
     FX8_H5_AUTO dataset = H5Dopen2(group, name, H5P_DEFAULT);
     FX8_H5_AUTO space = dataset >= 0 ? H5Dget_space(dataset) : FX8_H5_NONE;
     if (space < 0)
-        status = fx8_output_fail(writer->output, name, error);
-    else if (H5Sget_simple_extent_ndims(space) != rank ||
-             H5Sget_simple_extent_dims(space, known, NULL) < 0 ||
-             memcmp(known, extent, (size_t)rank * sizeof *extent) != 0)
-        status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: fx8/%s: other shape than before: expected the "
-                          "same",
-                          fx8_output_part(writer->output), name);
-    else if (H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                      values) < 0)
-        status = fx8_output_fail(writer->output, name, error);
-    return status;
+        return fx8_output_fail(writer->output, name, error);
+    if (H5Sget_simple_extent_ndims(space) != rank ||
+        H5Sget_simple_extent_dims(space, known, NULL) < 0 ||
+        memcmp(known, extent, (size_t)rank * sizeof *extent) != 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: fx8/%s: other shape than before: expected the "
+                        "same",
+                        fx8_output_part(writer->output), name);
+    if (H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                 values) < 0)
+        return fx8_output_fail(writer->output, name, error);
+    return FX8_OK;
 }
 
 static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,

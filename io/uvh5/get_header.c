@@ -299,35 +299,25 @@ static enum fx8_status get_columns(const struct fx8_uvh5_file *file,
                            : fx8_h5_has(place, "phase_center_app_ra")
                                ? "phase_center_app_ra"
                                : NULL;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(fx8_product(4, n_block, 1, 1), sizeof(double),
-                     "rows of a UVH5 header", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_AUTO_FREE void *memory = NULL;
+    FX8_TRY(fx8_allocate(fx8_product(4, n_block, 1, 1), sizeof(double),
+                         "rows of a UVH5 header", &memory, error));
     int64_t *integers = memory;
     double *reals = memory;
     const struct block block = {integers, integers + n_block,
                                 reals + 2 * n_block, reals + 3 * n_block};
-    for (size_t first = 0; first < file->n_rows && status == FX8_OK;
-         first += n_block) {
+    for (size_t first = 0; first < file->n_rows; first += n_block) {
         const size_t left = file->n_rows - first;
         const struct fx8_h5_rows rows = {file->n_rows, 1, first,
                                          left < n_block ? left : n_block};
-        status = read_block(place, lst_name, rows, &block, error);
-        if (status == FX8_OK)
-            status = take_block(place, header, first, rows.n, &block, error);
+        FX8_TRY(read_block(place, lst_name, rows, &block, error));
+        FX8_TRY(take_block(place, header, first, rows.n, &block, error));
     }
-    free(memory);
     const struct fx8_h5_rows one = {file->n_rows, 1, 0, 1};
     const struct fx8_h5_rows dump = {file->n_rows, 3, 0, n_baselines};
-    if (status == FX8_OK)
-        status = fx8_h5_get_reals(place, "integration_time", one,
-                                  &header->integration_time_s, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_get_reals(place, "uvw_array", dump, header->uvw_m, error);
-    return status;
+    FX8_TRY(fx8_h5_get_reals(place, "integration_time", one,
+                             &header->integration_time_s, error));
+    return fx8_h5_get_reals(place, "uvw_array", dump, header->uvw_m, error);
 }
 
 enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,

@@ -30,14 +30,13 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
     void *memory = NULL;
     FX8_TRY(fx8_allocate(fx8_product(2, n, 1, 1), sizeof(int64_t),
                          "antennas of the baselines", &memory, error));
-    int64_t *numbers = memory;
+    FX8_AUTO_FREE int64_t *numbers = memory;
     memcpy(numbers, header->ant_1, n * sizeof *numbers);
     memcpy(numbers + n, header->ant_2, n * sizeof *numbers);
     qsort(numbers, 2 * n, sizeof *numbers, compare_integers);
     *count = 1;
     for (size_t i = 1; i < 2 * n; i++)
         *count += numbers[i] != numbers[i - 1];
-    free(numbers);
     return FX8_OK;
 }
 

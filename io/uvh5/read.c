@@ -47,10 +47,7 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
                                  const char *expected, hid_t *dataset,
                                  struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_h5_open_whole_dataset(file->path, group, name, dataset, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_open_whole_dataset(file->path, group, name, dataset, error));
     FX8_H5_AUTO type = H5Dget_type(*dataset);
     FX8_H5_AUTO space = H5Dget_space(*dataset);
     hsize_t extent[3] = {0, 0, 0};
@@ -60,23 +57,23 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
     if (!accepts(type)) {
         char text[128];
         fx8_h5_type_name(type, text, sizeof text);
-        status = fx8_refuse(error, file->path, name, "%s: expected %s", text,
-                            expected);
-    } else if (rank != 3 || extent[0] != file->n_rows ||
-               extent[1] != file->n_channels || extent[2] != file->n_products) {
-        status = fx8_refuse(error, file->path, name,
-                            "%d %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64
-                            ": expected %zu x %zu x %zu",
-                            rank, FX8_NOUN(rank, "axis", "axes"),
-                            (uint64_t)extent[0], (uint64_t)extent[1],
-                            (uint64_t)extent[2], file->n_rows, file->n_channels,
-                            file->n_products);
+        return fx8_refuse(error, file->path, name, "%s: expected %s", text,
+                          expected);
     }
-    if (status == FX8_OK && !fx8_h5_lzf_is_whole(*dataset))
-        status = fx8_refuse(error, file->path, name,
-                            "lzf: a size that is not a chunk's: expected "
-                            "chunks as h5py packs them");
-    return status;
+    if (rank != 3 || extent[0] != file->n_rows ||
+        extent[1] != file->n_channels || extent[2] != file->n_products)
+        return fx8_refuse(error, file->path, name,
+                          "%d %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64
+                          ": expected %zu x %zu x %zu",
+                          rank, FX8_NOUN(rank, "axis", "axes"),
+                          (uint64_t)extent[0], (uint64_t)extent[1],
+                          (uint64_t)extent[2], file->n_rows, file->n_channels,
+                          file->n_products);
+    if (!fx8_h5_lzf_is_whole(*dataset))
+        return fx8_refuse(error, file->path, name,
+                          "lzf: a size that is not a chunk's: expected "
+                          "chunks as h5py packs them");
+    return FX8_OK;
 }
 
 static enum fx8_status open_group(const struct fx8_uvh5_file *file,
@@ -188,38 +185,31 @@ static enum fx8_status get_values(const struct fx8_uvh5_file *file,
 {
     hsize_t extent[3] = {1, 1, 1};
     void *memory = NULL;
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO type = H5Dget_type(dataset);
     FX8_H5_AUTO space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(space);
     if (!is_real(type) || rank < 0 || rank > 3)
-        status =
-            fx8_fail(error, FX8_ERR_INPUT,
-                     "%s: fx8/%s: %d %s: expected at most 3 axes of "
-                     "real numbers",
-                     file->path, name, rank, FX8_NOUN(rank, "axis", "axes"));
-    else
-        H5Sget_simple_extent_dims(space, extent, NULL);
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: fx8/%s: %d %s: expected at most 3 axes of real "
+                        "numbers",
+                        file->path, name, rank, FX8_NOUN(rank, "axis", "axes"));
+    H5Sget_simple_extent_dims(space, extent, NULL);
     for (int i = 0; i < 3; i++)
         shape[i] = (size_t)extent[i];
     const size_t n = fx8_product(shape[0], shape[1], shape[2], 1);
-    if (status == FX8_OK &&
-        (n > MAX_VALUES || n / 1024 > H5Dget_storage_size(dataset)))
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: fx8/%s: %zu x %zu x %zu: expected a shape that "
-                          "the file can hold",
-                          file->path, name, shape[0], shape[1], shape[2]);
-    if (status == FX8_OK)
-        status = fx8_allocate(n, sizeof(double), name, &memory, error);
-    if (status == FX8_OK && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL,
-                                    H5S_ALL, H5P_DEFAULT, memory) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
-    if (status != FX8_OK) {
+    if (n > MAX_VALUES || n / 1024 > H5Dget_storage_size(dataset))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: fx8/%s: %zu x %zu x %zu: expected a shape that "
+                        "the file can hold",
+                        file->path, name, shape[0], shape[1], shape[2]);
+    FX8_TRY(fx8_allocate(n, sizeof(double), name, &memory, error));
+    if (H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                memory) < 0) {
         free(memory);
-        memory = NULL;
+        return fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
     }
     *values = memory;
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
@@ -233,12 +223,11 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
     if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0)
         return FX8_OK;
     FX8_TRY(open_group(file, "fx8", &group, error));
-    if (H5Lexists(group, name, H5P_DEFAULT) > 0)
-        FX8_TRY(fx8_h5_open_whole_dataset(file->path, group, name, &dataset,
-                                          error));
-    if (dataset >= 0)
-        FX8_TRY(get_values(file, name, dataset, shape, values, error));
-    return FX8_OK;
+    if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
+        return FX8_OK;
+    FX8_TRY(
+        fx8_h5_open_whole_dataset(file->path, group, name, &dataset, error));
+    return get_values(file, name, dataset, shape, values, error);
 }
 
 void fx8_uvh5_file_close(struct fx8_uvh5_file **handle)

@@ -112,7 +112,8 @@ static bool holds_no_dump(hid_t file)
                     H5Sget_simple_extent_dims(space, extent, NULL) == 3;
     const size_t row = fx8_product((size_t)extent[1], (size_t)extent[2], 1, 1);
     const hsize_t n_rows = row == 0 || row > wanted ? 1 : wanted / row;
-    uint8_t *values = is_empty && row > 0 ? malloc((size_t)n_rows * row) : NULL;
+    FX8_AUTO_FREE uint8_t *values =
+        is_empty && row > 0 ? malloc((size_t)n_rows * row) : NULL;
     is_empty = is_empty && values != NULL;
     for (hsize_t first = 0; first < extent[0] && is_empty; first += n_rows) {
         const hsize_t left = extent[0] - first;
@@ -121,7 +122,6 @@ static bool holds_no_dump(hid_t file)
                                   extent[2]};
         is_empty = are_flagged(flags, start, count, values);
     }
-    free(values);
     return is_empty;
 }
 
