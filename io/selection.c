@@ -6,6 +6,25 @@
 #include "config/base/shape.h"
 #include "io/selection.h"
 
+bool fx8_axes_parse(const char *list, const char *const words[3], int place[3])
+{
+    for (int word = 0; word < 3; word++)
+        place[word] = -1;
+    for (int at = 0; at < 3; at++) {
+        const size_t length = strcspn(list, ",");
+        int word = 0;
+        while (word < 3 && (strlen(words[word]) != length ||
+                            strncmp(words[word], list, length) != 0))
+            word++;
+        if (word == 3 || place[word] >= 0 ||
+            list[length] != (at < 2 ? ',' : '\0'))
+            return false;
+        place[word] = at;
+        list += length + 1;
+    }
+    return true;
+}
+
 /* A row of the axes before time needed by some input. */
 struct row {
     size_t index[2];

@@ -6,6 +6,7 @@
 #ifndef FX8_IO_SELECTION_H
 #define FX8_IO_SELECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "correlator/fx8.h"
@@ -17,6 +18,10 @@ struct fx8_axis_order {
     int place[3];     /**< [axis] position in the dataset, 0 slowest */
     size_t extent[3]; /**< [axis] antennas, polarisations; time is not used */
 };
+
+/** Places of three words in a list such as "channel,antenna,pol"; false if it
+ * is no permutation of them. */
+bool fx8_axes_parse(const char *list, const char *const words[3], int place[3]);
 
 /** Rows [first, first + n) of the (at most) two axes before time; an absent
  *  axis is [0, 1).  Row (a, b) is buffer row row + (a - first[0]) * n[1] + b -

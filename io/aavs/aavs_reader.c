@@ -13,6 +13,7 @@
 #include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
+#include "io/selection.h"
 
 /* Most files open at once: a station of 16 tiles in four parts. */
 #define MOST_OPEN 64
@@ -131,26 +132,13 @@ static enum fx8_status read_column_order(struct fx8_aavs_reader *reader,
 {
     static const char *const words[3] = {"channel", "antenna", "pol"};
     const char *text = settings->input.column_order;
-    if (*text == '\0')
-        text = "channel,antenna,pol";
-    bool is_used[3] = {false, false, false};
-    size_t n = 0;
-    for (; n < 3; n++) {
-        const size_t length = strcspn(text, ",");
-        int axis = 0;
-        while (axis < 3 && (strlen(words[axis]) != length ||
-                            strncmp(words[axis], text, length) != 0))
-            axis++;
-        if (axis == 3 || is_used[axis])
-            break;
-        is_used[axis] = true;
-        reader->axis[n] = axis;
-        text += length;
-        if (*text == ',' && n < 2)
-            text++;
-    }
-    if (n == 3 && *text == '\0')
+    int place[3];
+    if (fx8_axes_parse(*text != '\0' ? text : "channel,antenna,pol", words,
+                       place)) {
+        for (int axis = 0; axis < 3; axis++)
+            reader->axis[place[axis]] = axis;
         return FX8_OK;
+    }
     return fx8_fail(error, FX8_ERR_USAGE,
                     "input.column_order: %s: expected channel, antenna and pol "
                     "in any order, with commas between them",

@@ -31,10 +31,6 @@ extern const struct fx8_h5_member
 extern const struct fx8_h5_member
     fx8_native_missing_members[FX8_NATIVE_MISSING_MEMBERS];
 
-/** Places of the axes from labels [3][FX8_NATIVE_LABEL_SIZE], slowest first;
- *  false if they are not a permutation of fx8_native_axes. */
-bool fx8_native_order(const char *labels, struct fx8_axis_order *order);
-
 /** Read root attributes into the observation: rate, time, frequency, texts. */
 enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
                                            struct fx8_observation *observation,

@@ -35,22 +35,6 @@ const struct fx8_h5_member fx8_native_missing_members[] = {
     {"count", FX8_H5_INTEGER, AT(n_samples), 0, false},
 };
 
-bool fx8_native_order(const char *labels, struct fx8_axis_order *order)
-{
-    for (int axis = 0; axis < 3; axis++) {
-        int n_found = 0;
-        for (int place = 0; place < 3; place++)
-            if (strcmp(labels + place * FX8_NATIVE_LABEL_SIZE,
-                       fx8_native_axes[axis]) == 0) {
-                order->place[axis] = place;
-                n_found++;
-            }
-        if (n_found != 1)
-            return false;
-    }
-    return true;
-}
-
 static enum fx8_status read_sideband(const struct fx8_h5_place *root,
                                      enum fx8_sideband *sideband,
                                      struct fx8_error *error)

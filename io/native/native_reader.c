@@ -3,6 +3,7 @@
  * native_reader.c -- recordings in fx8's own format (data/README.md).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,10 +57,11 @@ static enum fx8_status read_order(struct native_reader *reader,
     if (fx8_h5_has(&place, FX8_NATIVE_LABELS))
         FX8_TRY(fx8_h5_get_texts(&place, FX8_NATIVE_LABELS, 3,
                                  FX8_NATIVE_LABEL_SIZE, labels[0], error));
-    if (labels[0][0] == '\0' && labels[1][0] == '\0' && labels[2][0] == '\0')
-        for (int i = 0; i < 3; i++)
-            strcpy(labels[i], fx8_native_axes[i]);
-    if (fx8_native_order(labels[0], &reader->order))
+    char list[3 * FX8_NATIVE_LABEL_SIZE] = "antenna,pol,time";
+    if (labels[0][0] != '\0' || labels[1][0] != '\0' || labels[2][0] != '\0')
+        snprintf(list, sizeof list, "%s,%s,%s", labels[0], labels[1],
+                 labels[2]);
+    if (fx8_axes_parse(list, fx8_native_axes, reader->order.place))
         return FX8_OK;
     return fx8_refuse(error, reader->base.path, FX8_NATIVE_VOLTAGES,
                       "axes labelled '%s', '%s', '%s': expected "

@@ -29,32 +29,6 @@ struct fx8_native_writer {
     int8_t *turned; /* one stretch in the axis order of the file */
 };
 
-/* Parse "antenna,pol,time" into axis places. */
-static enum fx8_status parse_order(const char *path, const char *text,
-                                   struct fx8_axis_order *order,
-                                   char labels[3][FX8_NATIVE_LABEL_SIZE],
-                                   struct fx8_error *error)
-{
-    const char *at = text;
-    bool good = true;
-    for (int place = 0; place < 3 && good; place++) {
-        const size_t length = strcspn(at, ",");
-        good = length < FX8_NATIVE_LABEL_SIZE &&
-               at[length] == (place < 2 ? ',' : '\0');
-        if (good) {
-            memcpy(labels[place], at, length);
-            labels[place][length] = '\0';
-            at += length + 1;
-        }
-    }
-    if (good && fx8_native_order(labels[0], order))
-        return FX8_OK;
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: axis order: %s: expected antenna, pol and time in any "
-                    "order, separated by commas",
-                    path, text);
-}
-
 static enum fx8_status write_attributes(const struct fx8_native_writer *writer,
                                         const struct fx8_observation *o,
                                         struct fx8_error *error)
@@ -125,14 +99,15 @@ static enum fx8_status write_tables(const struct fx8_native_writer *writer,
 /* Chunks cover one input on the axes slower than time, all of the faster axes,
  * and chunk_samples in time; so a stretch is whole chunks. */
 static enum fx8_status create_voltages(struct fx8_native_writer *writer,
-                                       char labels[3][FX8_NATIVE_LABEL_SIZE],
                                        struct fx8_error *error)
 {
     const int time = writer->order.place[FX8_AXIS_TIME];
     hsize_t extent[3];
     hsize_t chunk[3];
+    const char *labels[3];
     for (int axis = 0; axis < 3; axis++) {
         const int place = writer->order.place[axis];
+        labels[place] = fx8_native_axes[axis];
         extent[place] = writer->order.extent[axis];
         chunk[place] = place < time ? 1 : extent[place];
     }
@@ -153,8 +128,7 @@ static enum fx8_status create_voltages(struct fx8_native_writer *writer,
                           &writer->voltages, error));
     const struct fx8_h5_target target = {writer->output, writer->voltages,
                                          true};
-    const char *const texts[3] = {labels[0], labels[1], labels[2]};
-    return fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, texts,
+    return fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, labels,
                                      error);
 }
 
@@ -239,7 +213,6 @@ enum fx8_status fx8_native_create_stored(
 {
     *result = NULL;
     fx8_h5_quiet();
-    char labels[3][FX8_NATIVE_LABEL_SIZE];
     enum fx8_status status = check_observation(path, observation, error);
     if (status != FX8_OK)
         return status;
@@ -252,7 +225,11 @@ enum fx8_status fx8_native_create_stored(
     if (writer == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     writer->storage = *storage;
-    status = parse_order(path, axis_order, &writer->order, labels, error);
+    if (!fx8_axes_parse(axis_order, fx8_native_axes, writer->order.place))
+        status = fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: axis order: %s: expected antenna, pol and time "
+                          "in any order, separated by commas",
+                          path, axis_order);
     if (status == FX8_OK)
         status = size_writer(writer, observation, error);
     if (status == FX8_OK)
@@ -273,7 +250,7 @@ enum fx8_status fx8_native_create_stored(
         status = write_attributes(writer, observation, error);
     }
     if (status == FX8_OK)
-        status = create_voltages(writer, labels, error);
+        status = create_voltages(writer, error);
     if (status == FX8_OK)
         status = write_tables(writer, observation, missing, n_missing, error);
     if (status == FX8_OK)
