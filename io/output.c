@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/base/read_files.h"
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/driver.h"
 #include "io/h5/h5.h"
@@ -26,11 +27,12 @@ struct fx8_output {
     size_t number; /* of the .part in parts.h */
 };
 
-static enum fx8_status system_fail(const char *path, const char *expected,
+/* "PATH: cannot VERB it: reason of the system". */
+static enum fx8_status system_fail(const char *path, const char *verb,
                                    struct fx8_error *error)
 {
-    return fx8_fail(error, FX8_ERR_SYSTEM, "%s: %s: expected %s", path,
-                    strerror(errno), expected);
+    return fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot %s it: %s", path, verb,
+                    strerror(errno));
 }
 
 static bool is_ours(const struct fx8_output *output)
@@ -96,7 +98,7 @@ static enum fx8_status lock_part(const struct fx8_output *output,
         if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ||
             errno == EINVAL)
             return FX8_OK;
-        return system_fail(output->part, "to lock it", error);
+        return system_fail(output->part, "lock", error);
     }
     return FX8_OK;
 }
@@ -137,11 +139,11 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
         if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
             return fail_read_file(output->part, error);
         errno = reason;
-        return system_fail(output->part, "to create it", error);
+        return system_fail(output->part, "create", error);
     }
     note(output, FX8_PART_BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
-        return system_fail(output->part, "to inspect it", error);
+        return system_fail(output->part, "inspect", error);
     if (!S_ISREG(opened->st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not a regular file: expected a regular file",
@@ -150,7 +152,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
         return fail_read_file(output->part, error);
     FX8_TRY(lock_part(output, error));
     if (fstat(output->file.descriptor, opened) != 0)
-        return system_fail(output->part, "to inspect it", error);
+        return system_fail(output->part, "inspect", error);
     return FX8_OK;
 }
 
@@ -178,7 +180,7 @@ static enum fx8_status open_part(struct fx8_output *output,
                             "--force to replace it",
                             output->part);
         if (is_named && unlink(output->part) != 0)
-            return system_fail(output->part, "to replace it", error);
+            return system_fail(output->part, "replace", error);
         const int passed_over = output->file.descriptor;
         output->file.descriptor = -1;
         note(output, FX8_PART_BEGUN);
@@ -225,16 +227,15 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         return status;
     struct fx8_output *new = calloc(1, sizeof *new);
     if (new == NULL)
-        return system_fail(path, "memory for its record", error);
+        return fx8_no_memory("an output", error);
     new->force = force;
     new->number = SIZE_MAX;
     new->file.descriptor = -1;
     new->path = strdup(path);
     if (new->path == NULL || asprintf(&new->part, "%s.part", path) < 0) {
         new->part = NULL;
-        status = system_fail(path, "memory for its name", error);
         release(new);
-        return status;
+        return fx8_no_memory("an output's name", error);
     }
     new->number = fx8_part_remember(new->part);
     if ((status = open_part(new, may_replace, error)) != FX8_OK) {
@@ -306,14 +307,14 @@ enum fx8_status fx8_output_check(const struct fx8_output *output,
         return FX8_OK;
     if (file->failure == FX8_DRIVER_CUT)
         return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: was cut during the run: expected at least %" PRIu64
-                        " bytes, as were written",
+                        "%s: was cut during the run: %" PRIu64
+                        " bytes had been written",
                         output->part, file->failed_offset);
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: %s: expected to write %" PRIu64
-                    " bytes at offset %" PRIu64,
-                    output->part, strerror(file->failure), file->failed_size,
-                    file->failed_offset);
+                    "%s: cannot write %" PRIu64 " bytes at offset %" PRIu64
+                    ": %s",
+                    output->part, file->failed_size, file->failed_offset,
+                    strerror(file->failure));
 }
 
 enum fx8_status fx8_output_reserve(struct fx8_output *output,
@@ -322,7 +323,7 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
     struct fx8_driver_file *file = &output->file;
     struct stat status;
     if (fstat(file->descriptor, &status) != 0)
-        return system_fail(output->part, "to inspect it", error);
+        return system_fail(output->part, "inspect", error);
     int outcome = 0;
     do
         outcome = status.st_size > 0
@@ -347,7 +348,7 @@ enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return system_fail(output->part, "to write it", error);
+            return system_fail(output->part, "write", error);
         at += n;
         left -= (size_t)n;
     }
@@ -417,8 +418,7 @@ static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                         "expected no file of that name",
                         output->path, output->part);
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: %s: the result stays in %s; expected to "
-                    "rename it",
+                    "%s: %s: the result stays in %s, as it cannot be renamed",
                     output->path, strerror(reason), output->part);
 }
 
@@ -462,7 +462,7 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
         return status;
     }
     if (fsync(done->file.descriptor) != 0) {
-        status = system_fail(done->part, "to bring it to disk", error);
+        status = system_fail(done->part, "sync", error);
         fx8_output_leave(output, "what is there", error);
         return status;
     }

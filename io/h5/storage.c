@@ -122,7 +122,7 @@ static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
         return add_file(walk, file, descriptor, path, &status, index);
     fx8_h5_close(&file);
     return fx8_fail(walk->error, FX8_ERR_SYSTEM,
-                    "%s: %s: expected the size of the file", walk->path,
+                    "%s: cannot find the size of the file: %s", walk->path,
                     strerror(errno));
 }
 
@@ -219,8 +219,8 @@ static enum fx8_status check_raw(const struct walk *walk,
     size_t index = 0;
     if (stat(path, &status) != 0)
         result = fx8_refuse(walk->error, walk->path, spot->name,
-                            "external storage %s: %s: expected it where "
-                            "HDF5_EXTFILE_PREFIX or the working folder has it",
+                            "external storage %s: %s: expected it in "
+                            "HDF5_EXTFILE_PREFIX or the working folder",
                             path, strerror(errno));
     else if ((uint64_t)status.st_size < offset ||
              (uint64_t)status.st_size - offset < needed)
@@ -331,7 +331,7 @@ static enum fx8_status check_source(const struct walk *walk,
         fx8_h5_type_name(from, have, sizeof have);
         fx8_h5_type_name(to, want, sizeof want);
         return fx8_refuse(walk->error, walk->path, name,
-                          "%s: expected %s, as what it is a source of", have,
+                          "%s: expected %s, as in the virtual dataset", have,
                           want);
     }
     if (!is_within(spot, i, source))

@@ -396,8 +396,7 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
     if (status == FX8_OK) {
         *text = strdup(string_at(&strings, 0));
         if (*text == NULL)
-            status = fx8_fail(error, FX8_ERR_SYSTEM, "%s: %s: out of memory",
-                              place->path, name);
+            status = fx8_no_memory(name, error);
     }
     free_strings(&item, &strings);
     close_item(&item);

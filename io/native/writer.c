@@ -223,7 +223,7 @@ enum fx8_status fx8_native_create_stored(
                         path);
     struct fx8_native_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
+        return fx8_no_memory(path, error);
     writer->storage = *storage;
     if (!fx8_axes_parse(axis_order, fx8_native_axes, writer->order.place))
         status = fx8_fail(error, FX8_ERR_USAGE,

@@ -371,7 +371,7 @@ enum fx8_status fx8_quicklook_file_create(
     *result = NULL;
     struct fx8_quicklook_file *file = calloc(1, sizeof *file);
     if (file == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
+        return fx8_no_memory(path, error);
     uint64_t meta_bytes;
     enum fx8_status status = copy_header(file, header, error);
     const uint64_t bytes = file_bytes(file, &meta_bytes);

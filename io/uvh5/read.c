@@ -119,7 +119,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     if (file == NULL || copy == NULL) {
         free(file);
         free(copy);
-        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
+        return fx8_no_memory(path, error);
     }
     file->path = copy;
     enum fx8_status status = fx8_h5_open_file(path, &file->file, error);

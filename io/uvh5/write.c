@@ -140,7 +140,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
         return status;
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
+        return fx8_no_memory(path, error);
     writer->compression = compression;
     writer->n_times = header->n_times;
     writer->n_baselines = header->n_baselines;
