@@ -536,8 +536,8 @@ TEST(test_wrong_calls)
     }
     struct fx8_h5_chunks *chunks = NULL;
     struct fx8_error error;
-    const struct fx8_h5_samples samples = {"chunks.h5", "samples", f.dataset,
-                                           H5T_NATIVE_INT8, 1, 1};
+    const struct fx8_h5_samples samples = {
+        "chunks.h5", "samples", f.dataset, H5T_NATIVE_INT8, 1, 1};
     must_fail_with(fx8_h5_chunks_open(&samples, &chunks, &error), error,
                    FX8_ERR_INPUT, "chunks.h5: samples: 1 axis: expected");
     assert_null(chunks);

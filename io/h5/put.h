@@ -101,7 +101,7 @@ struct fx8_h5_layout {
     const char *name;
     hid_t type; /**< in the file */
     int rank;
-    const hsize_t *extent; /**< [rank] for now */
+    const hsize_t *extent; /**< [rank] at first */
     const hsize_t *most;   /**< [rank] that it can grow to; NULL: extent */
     const hsize_t *chunk;  /**< [rank]; NULL: contiguous */
     bool shuffle;
