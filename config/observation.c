@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/base/shape.h"
 #include "config/observation.h"
 
 struct fx8_observation fx8_observation_unknown(void)
@@ -11,6 +12,12 @@ struct fx8_observation fx8_observation_unknown(void)
         .n_bands = 1,
         .site = {.latitude_deg = NAN, .longitude_deg = NAN, .altitude_m = NAN},
     };
+}
+
+size_t fx8_observation_inputs(const struct fx8_observation *observation)
+{
+    return fx8_product(observation->n_bands, observation->n_antennas,
+                       observation->n_polarizations, 1);
 }
 
 double fx8_observation_band_hz(const struct fx8_observation *observation,

@@ -80,6 +80,9 @@ struct fx8_observation {
 /** An observation with every field unknown. */
 struct fx8_observation fx8_observation_unknown(void);
 
+/** Inputs, all bands together; SIZE_MAX on overflow. */
+size_t fx8_observation_inputs(const struct fx8_observation *observation);
+
 /** Sky frequency of baseband zero of a band; NaN: not recorded. */
 double fx8_observation_band_hz(const struct fx8_observation *observation,
                                size_t band);

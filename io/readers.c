@@ -107,12 +107,9 @@ static enum fx8_status select_all(struct fx8_reader *reader,
                                   struct fx8_error *error)
 {
     const struct fx8_observation *o = &reader->observation;
-    const size_t n_inputs =
-        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
-    FX8_AUTO_FREE void *memory = NULL;
-    FX8_TRY(fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
-                         "input positions", &memory, error));
-    struct fx8_input_position *inputs = memory;
+    FX8_AUTO_FREE struct fx8_input_position *inputs = NULL;
+    FX8_TRY(fx8_allocate(fx8_observation_inputs(o), sizeof *inputs,
+                         "input positions", &inputs, error));
     size_t i = 0;
     for (size_t band = 0; band < o->n_bands; band++)
         for (size_t a = 0; a < o->n_antennas; a++)

@@ -69,25 +69,6 @@ TEST(more_antennas_than_can_be_paired)
     clear(&job, &settings);
 }
 
-/* Settings refuse a list that says a number twice; a job does so too. */
-TEST(a_position_stands_once)
-{
-    const struct fx8_observation o = recording();
-    const char *const sets[] = {"channelizer.channels=16",
-                                "correlator.integration_time_s=0.01",
-                                "array.antennas=0-1"};
-    struct fx8_settings settings;
-    struct fx8_job job;
-    struct fx8_error error;
-    must(fx8_settings_load(NULL, sets, 3, true, &settings, &error), error);
-    settings.array.antennas.items[1] = 0;
-    must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
-              FX8_ERR_USAGE,
-              "--set: array.antennas: 0-1: position 0 is given twice: expected "
-              "each once");
-    fx8_settings_clear(&settings);
-}
-
 TEST(feeds_in_either_order)
 {
     static const struct {

@@ -26,9 +26,11 @@ enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error)
 }
 
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
-                             void **memory, struct fx8_error *error)
+                             void *pointer, struct fx8_error *error)
 {
-    *memory = NULL;
+    void *block = NULL;
+    /* all object pointers look alike on supported machines */
+    memcpy(pointer, &block, sizeof block);
     const size_t size = fx8_product(n_items, item_size, 1, 1);
     if (size > SIZE_MAX - LARGE_PAGE)
         return fx8_fail(error, FX8_ERR_SYSTEM,
@@ -39,14 +41,14 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
      * than the TLB holds */
     const size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
     const size_t rounded = fx8_round_up(size == 0 ? 1 : size, alignment);
-    void *block = aligned_alloc(alignment, rounded);
+    block = aligned_alloc(alignment, rounded);
     if (block != NULL && alignment == LARGE_PAGE)
         (void)madvise(block, rounded, MADV_HUGEPAGE); /* advice: may fail */
     if (block == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "out of memory: %s: %zu bytes",
                         what, size);
     memset(block, 0, rounded);
-    *memory = block;
+    memcpy(pointer, &block, sizeof block);
     return FX8_OK;
 }
 
@@ -69,12 +71,12 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
 {
     enum fx8_status status = FX8_OK;
     for (size_t i = 0; i < n_arrays; i++) {
-        void *memory = NULL;
+        void *const none = NULL;
         if (status == FX8_OK && arrays[i].item_size != 0)
             status = fx8_allocate(arrays[i].n_items, arrays[i].item_size, what,
-                                  &memory, error);
-        /* all object pointers look alike on supported machines */
-        memcpy(arrays[i].pointer, &memory, sizeof memory);
+                                  arrays[i].pointer, error);
+        else
+            memcpy(arrays[i].pointer, &none, sizeof none);
     }
     return status;
 }

@@ -83,13 +83,14 @@ enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error);
  * FX8_ALIGNMENT.
  *
  * Given:     what     what the memory is for, named in the message
- * Returned:  memory   NULL on failure; allocates at least one byte, so NULL
+ *            pointer  address of a pointer to objects of any type
+ * Returned:  *pointer NULL on failure; allocates at least one byte, so NULL
  *                     always means failure
  * Status:    FX8_ERR_SYSTEM when the size overflows or memory is short
  * Ownership: the caller releases it with free()
  */
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
-                             void **memory, struct fx8_error *error);
+                             void *pointer, struct fx8_error *error);
 
 /** An array to allocate: address of its pointer, and its size. */
 struct fx8_array {

@@ -147,7 +147,7 @@ static void print_gap_count(const char *label,
 static void print_missing(const struct work *work)
 {
     const struct fx8_observation *o = &work->reader->observation;
-    const size_t n_inputs = fx8_survey_inputs(o);
+    const size_t n_inputs = fx8_observation_inputs(o);
     if (work->reader->n_missing == 0) {
         fx8_info_field("missing", "nothing listed");
         return;
@@ -267,7 +267,7 @@ static void write_gap_count(struct fx8_json *json, const char *key,
 
 static void write_missing(struct fx8_json *json, const struct work *work)
 {
-    const size_t n_inputs = fx8_survey_inputs(&work->reader->observation);
+    const size_t n_inputs = fx8_observation_inputs(&work->reader->observation);
     fx8_json_object(json, "missing");
     write_gap_count(json, "of_all_inputs", &work->whole);
     write_gap_count(json, "of_some_inputs", &work->single);
@@ -338,10 +338,9 @@ static void write(const struct work *work)
 
 static enum fx8_status count_gaps(struct work *work, struct fx8_error *error)
 {
-    const struct fx8_array missing = {
-        &work->missing, fx8_survey_inputs(&work->reader->observation),
-        sizeof *work->missing};
-    FX8_TRY(fx8_allocate_arrays(&missing, 1, "inputs", error));
+    const size_t n_inputs = fx8_observation_inputs(&work->reader->observation);
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *work->missing, "inputs",
+                         &work->missing, error));
     return fx8_gaps_count(work->reader, &work->whole, &work->single,
                           work->missing, error);
 }

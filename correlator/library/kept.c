@@ -83,12 +83,11 @@ static enum fx8_status open_block(struct fx8_kept *kept,
                                   const struct fx8_stream_shape *shape,
                                   int64_t first, struct fx8_error *error)
 {
-    void *memory;
-    enum fx8_status status = fx8_allocate(1, sizeof(struct fx8_kept_block),
-                                          "samples", &memory, error);
+    struct fx8_kept_block *added;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof *added, "samples", &added, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_kept_block *added = memory;
     const struct fx8_array offsets = {&added->input_offset, shape->n_inputs,
                                       sizeof *added->input_offset};
     status = fx8_allocate_arrays(&offsets, 1, "samples", error);

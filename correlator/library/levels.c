@@ -100,12 +100,10 @@ enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
                                 struct fx8_error *error)
 {
     *levels = NULL;
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_levels), "levels", &memory, error);
+    struct fx8_levels *l;
+    enum fx8_status status = fx8_allocate(1, sizeof *l, "levels", &l, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_levels *l = memory;
     struct fx8_array arrays[N_ARRAYS];
     l->shape = *shape;
     list_arrays(l, arrays);

@@ -86,12 +86,10 @@ enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
 {
     if (!s->plan.quicklook)
         return FX8_OK;
-    void *memory;
     enum fx8_status status =
-        fx8_allocate(1, sizeof *s->look, "quick-look", &memory, error);
+        fx8_allocate(1, sizeof *s->look, "quick-look", &s->look, error);
     if (status != FX8_OK)
         return status;
-    s->look = memory;
     const struct fx8_operations *operations =
         s->operations->operations(s->engines[0]);
     struct fx8_quicklook_plan shape = shape_of(s);

@@ -63,12 +63,10 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
     enum fx8_status status = check(plan, error);
     if (status != FX8_OK)
         return status;
-    void *memory;
-    status =
-        fx8_allocate(1, sizeof(struct fx8_scan), "samples", &memory, error);
+    struct fx8_scan *s;
+    status = fx8_allocate(1, sizeof *s, "samples", &s, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_scan *s = memory;
     *s = (struct fx8_scan){
         .shape = {.n_inputs = plan->n_rows,
                   .sample_size = plan->is_complex ? 2 : 1,

@@ -298,16 +298,16 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     const struct fx8_filterbank bank = s->bank;
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
-    void *memory;
+    float *coefficients;
     enum fx8_status status =
         fx8_engine_devices(plan->machine.device, devices, &n_devices, error);
     if (status != FX8_OK)
         return status;
     status = fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
-                          sizeof(float), "filter coefficients", &memory, error);
+                          sizeof *coefficients, "filter coefficients",
+                          &coefficients, error);
     if (status != FX8_OK)
         return status;
-    float *coefficients = memory;
     fx8_filterbank_coefficients(&bank, s->weights, plan->lower_sideband,
                                 plan->first_sample % 2 != 0, coefficients);
     struct fx8_engine_plan engine_plan = {
@@ -461,12 +461,10 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     *session = NULL;
     if (plan == NULL)
         return fx8_fail(error, FX8_ERR_USAGE, "plan: NULL: expected one");
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_session), "session", &memory, error);
+    struct fx8_session *s;
+    enum fx8_status status = fx8_allocate(1, sizeof *s, "session", &s, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_session *s = memory;
     status = fx8_plan_derive(plan, &s->axes, &s->bank, &s->weights, error);
     if (status != FX8_OK) {
         free(s);

@@ -11,15 +11,11 @@ enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
         spans->items[spans->n - 1].end = end;
         return FX8_OK;
     }
-    if (spans->n == spans->capacity) {
-        const size_t capacity = spans->capacity == 0 ? 16 : 2 * spans->capacity;
-        struct fx8_span *items =
-            realloc(spans->items, capacity * sizeof *spans->items);
-        if (items == NULL)
-            return fx8_no_memory("missing stretches", error);
-        spans->items = items;
-        spans->capacity = capacity;
-    }
+    const enum fx8_status status =
+        fx8_grow(&spans->items, spans->n, sizeof *spans->items,
+                 "missing stretches", error);
+    if (status != FX8_OK)
+        return status;
     spans->items[spans->n++] = (struct fx8_span){first, end};
     return FX8_OK;
 }

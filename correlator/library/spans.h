@@ -23,7 +23,7 @@ struct fx8_span {
 /** Spans in the order they were added; zeros: empty.  The owner frees items. */
 struct fx8_spans {
     struct fx8_span *items; /**< [n] from malloc() */
-    size_t n, capacity;
+    size_t n;
 };
 
 /** Add a span; it is merged with the last one if they touch.  FX8_ERR_SYSTEM:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/clock.h"
+#include "config/base/divisor.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/spot.h"
 
@@ -45,22 +46,12 @@ size_t fx8_spot_inputs(const struct fx8_axes *axes)
     return most < axes->n_inputs ? most : axes->n_inputs;
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Element `number` of a permutation of 0 .. n - 1 whose neighbours are far
  * apart: steps of about the golden section of n, coprime to n; n below 2^32. */
 static size_t scattered(uint64_t number, uint64_t n)
 {
     uint64_t step = (uint64_t)(0.6180339887498949 * (double)n) + 1;
-    while (common_divisor(step, n) != 1)
+    while (fx8_greatest_divisor(step, n) != 1)
         step++;
     return (size_t)(number % n * (step % n) % n);
 }

@@ -45,12 +45,10 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 struct fx8_error *error)
 {
     *stream = NULL;
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_stream), "stream", &memory, error);
+    struct fx8_stream *s;
+    enum fx8_status status = fx8_allocate(1, sizeof *s, "stream", &s, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_stream *s = memory;
     s->shape = *shape;
     s->window_first = s->window_end = first_sample;
     s->seen_before = -1;

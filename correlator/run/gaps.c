@@ -212,9 +212,7 @@ enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
                                struct fx8_gap_count *single, int64_t *missing,
                                struct fx8_error *error)
 {
-    const struct fx8_observation *o = &reader->observation;
-    const size_t n_inputs =
-        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
+    const size_t n_inputs = fx8_observation_inputs(&reader->observation);
     struct walk walk = {.n_inputs = n_inputs,
                         .missing = missing,
                         .whole = whole,

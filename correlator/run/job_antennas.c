@@ -44,39 +44,22 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
                                  "expected at most %d of the %zu antennas of "
                                  "%s",
                                  FX8_MAX_ANTENNAS, limit, path);
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(*n, sizeof **positions, "antennas", &memory, error);
+    const enum fx8_status status =
+        fx8_allocate(*n, sizeof **positions, "antennas", positions, error);
     if (status != FX8_OK)
         return status;
-    *positions = memory;
-    if (list->is_all || list->is_count) {
-        for (size_t i = 0; i < *n; i++)
-            (*positions)[i] = i;
-        return FX8_OK;
-    }
-    status = fx8_allocate(limit, sizeof(bool), "antennas", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    bool *is_used = memory;
-    for (size_t i = 0; i < *n && status == FX8_OK; i++) {
-        const int64_t position = list->items[i];
-        if (position < 0 || (uint64_t)position >= limit)
-            status = fx8_settings_fail(
+    for (size_t i = 0; i < *n; i++) {
+        /* a list has no number twice */
+        const size_t position =
+            list->items == NULL ? i : (size_t)list->items[i];
+        if (position >= limit)
+            return fx8_settings_fail(
                 settings, "array.antennas", error,
-                "position %lld: expected 0 to %zu, the antennas of %s",
-                (long long)position, limit - 1, path);
-        else if (is_used[position])
-            status = fx8_settings_fail(settings, "array.antennas", error,
-                                       "position %lld is given twice: "
-                                       "expected each once",
-                                       (long long)position);
-        else
-            is_used[position] = true;
-        (*positions)[i] = (size_t)position;
+                "position %zu: expected 0 to %zu, the antennas of %s", position,
+                limit - 1, path);
+        (*positions)[i] = position;
     }
-    free(is_used);
-    return status;
+    return FX8_OK;
 }
 
 /* The row for a position of the recording, checked; `source` is its table. */
@@ -196,13 +179,12 @@ static enum fx8_status place_antennas(struct fx8_job *job,
                         "%s: array.positions: neither configured nor "
                         "recorded: expected a table of antennas, or none",
                         path);
-    void *memory;
+    struct fx8_antenna *chosen;
     const size_t n = job->plan.n_antennas;
     enum fx8_status status =
-        fx8_allocate(n, sizeof(struct fx8_antenna), "antennas", &memory, error);
+        fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_antenna *chosen = memory;
     for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
         status =
             place_antenna(observation, source, positions[i], &chosen[i], error);
@@ -246,12 +228,10 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
     const size_t n_polarizations = job->plan.n_polarizations;
     const size_t per_band = job->plan.n_antennas * n_polarizations;
     job->n_inputs = fx8_product(job->plan.n_bands, per_band, 1, 1);
-    void *memory;
     const enum fx8_status status = fx8_allocate(
-        job->n_inputs, sizeof *job->inputs, "inputs", &memory, error);
+        job->n_inputs, sizeof *job->inputs, "inputs", &job->inputs, error);
     if (status != FX8_OK)
         return status;
-    job->inputs = memory;
     for (size_t input = 0; input < job->n_inputs; input++) {
         const size_t feed = input % n_polarizations; /* 0 = X, 1 = Y */
         const bool is_swapped =
@@ -276,12 +256,10 @@ enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
                        &job->plan.n_antennas, error);
     if (status != FX8_OK)
         goto done;
-    void *memory;
     status = fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
-                          "antenna flags", &memory, error);
+                          "antenna flags", &job->flag_antenna, error);
     if (status != FX8_OK)
         goto done;
-    job->flag_antenna = memory;
     job->plan.flag_antenna = job->flag_antenna;
     if ((status = check_site(job, settings, path, error)) != FX8_OK ||
         (status = place_antennas(job, settings, path, positions, error)) !=

@@ -265,13 +265,11 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     struct fx8_plan plan = request->job->plan;
     plan.machine.backend = run->backend;
     plan.machine.measure_fft = request->is_fft_measured;
-    void *memory;
     enum fx8_status status =
         fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps, "report",
-                     &memory, error);
+                     &run->dead_dumps, error);
     if (status != FX8_OK)
         return status;
-    run->dead_dumps = memory;
     /* a reader has input gains only after select() */
     struct fx8_reader *reader = request->reader;
     status = reader->select(reader, request->job->inputs,
@@ -307,12 +305,10 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
 {
     struct fx8_run_report *report = run->report;
     const struct fx8_job *job = run->request->job;
-    void *memory;
     const enum fx8_status status =
-        fx8_allocate(job->n_inputs, 1, "report", &memory, error);
+        fx8_allocate(job->n_inputs, 1, "report", &report->dead, error);
     if (status != FX8_OK)
         return status;
-    report->dead = memory;
     const uint8_t *zero = fx8_gains(run->session).is_zero;
     for (size_t input = 0; input < job->n_inputs; input++) {
         const int64_t dumps = run->dead_dumps[input];

@@ -289,12 +289,11 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
                                       struct fx8_error *error)
 {
     const struct fx8_axes *axes = &request->job->axes;
-    void *memory;
+    struct look *look;
     enum fx8_status status =
-        fx8_allocate(1, sizeof(struct look), "quick-look", &memory, error);
+        fx8_allocate(1, sizeof *look, "quick-look", &look, error);
     if (status != FX8_OK)
         return status;
-    struct look *look = memory;
     *look = (struct look){.session = session,
                           .kind = kind,
                           .n_baselines = axes->n_baselines,

@@ -139,16 +139,14 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
                               struct fx8_sink **sink, struct fx8_error *error)
 {
     *sink = NULL;
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_sink), "writer", &memory, error);
+    struct fx8_sink *s;
+    enum fx8_status status = fx8_allocate(1, sizeof *s, "writer", &s, error);
     if (status != FX8_OK) {
         for (size_t f = 0; f < FX8_N_RESULTS; f++)
             fx8_uvh5_close(&files[f], 0, NULL);
         fx8_consumer_close(consumer, false, NULL);
         return status;
     }
-    struct fx8_sink *s = memory;
     move_files(files, s->files);
     s->consumer = *consumer;
     *consumer = (struct fx8_consumer){.context = NULL};

@@ -60,16 +60,11 @@ static enum fx8_status allocate_block(const struct fx8_source *s,
                                       struct fx8_source_block *block,
                                       struct fx8_error *error)
 {
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(buffer_bytes(s), 1, "samples", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    block->buffer = memory;
-    status = fx8_allocate(s->job->n_inputs, sizeof *block->input_offset,
-                          "samples", &memory, error);
-    block->input_offset = memory;
-    return status;
+    const struct fx8_array arrays[] = {
+        {&block->buffer, buffer_bytes(s), 1},
+        {&block->input_offset, s->job->n_inputs, sizeof *block->input_offset},
+    };
+    return fx8_allocate_arrays(arrays, 2, "samples", error);
 }
 
 static enum fx8_status add_missing(struct fx8_source_block *block,
@@ -252,14 +247,11 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
 static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 {
     const struct fx8_observation *o = &s->reader->observation;
-    const size_t n =
-        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
-    void *memory;
+    const size_t n = fx8_observation_inputs(o);
     const enum fx8_status status =
-        fx8_allocate(n, sizeof *s->row, "inputs", &memory, error);
+        fx8_allocate(n, sizeof *s->row, "inputs", &s->row, error);
     if (status != FX8_OK)
         return status;
-    s->row = memory;
     for (size_t i = 0; i < n; i++)
         s->row[i] = -1;
     for (size_t i = 0; i < s->job->n_inputs; i++) {
@@ -278,12 +270,10 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 struct fx8_error *error)
 {
     *source = NULL;
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_source), "reader", &memory, error);
+    struct fx8_source *s;
+    enum fx8_status status = fx8_allocate(1, sizeof *s, "reader", &s, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_source *s = memory;
     s->reader = reader;
     s->job = job;
     s->session = session;

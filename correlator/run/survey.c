@@ -24,12 +24,6 @@ struct work {
     struct fx8_gaps gaps;
 };
 
-size_t fx8_survey_inputs(const struct fx8_observation *observation)
-{
-    return fx8_product(observation->n_bands, observation->n_antennas,
-                       observation->n_polarizations, 1);
-}
-
 /* --- one stretch ------------------------------------------------- */
 
 static void add_samples(void *context, size_t input, const int8_t *samples,
@@ -146,19 +140,18 @@ static enum fx8_status select_all(struct fx8_reader *reader, size_t n_inputs,
                                   struct fx8_error *error)
 {
     const struct fx8_observation *o = &reader->observation;
-    void *memory;
-    enum fx8_status status = fx8_allocate(
-        n_inputs, sizeof(struct fx8_input_position), "inputs", &memory, error);
+    struct fx8_input_position *inputs;
+    enum fx8_status status =
+        fx8_allocate(n_inputs, sizeof *inputs, "inputs", &inputs, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_input_position *inputs = memory;
     for (size_t i = 0; i < n_inputs; i++)
         inputs[i] = (struct fx8_input_position){
             .antenna = i / o->n_polarizations % o->n_antennas,
             .polarization = i % o->n_polarizations,
             .band = i / o->n_polarizations / o->n_antennas};
     status = reader->select(reader, inputs, n_inputs, error);
-    free(memory);
+    free(inputs);
     return status;
 }
 
@@ -205,8 +198,8 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
                                struct fx8_survey *survey,
                                struct fx8_error *error)
 {
-    *survey = (struct fx8_survey){.n_inputs =
-                                      fx8_survey_inputs(&reader->observation)};
+    *survey = (struct fx8_survey){
+        .n_inputs = fx8_observation_inputs(&reader->observation)};
     struct work work = {.reader = reader, .survey = survey, .range = range};
     enum fx8_status status = prepare(&work, settings, range, error);
     if (status == FX8_OK)

@@ -52,9 +52,6 @@ struct fx8_survey {
                             clamped to 8 bits */
 };
 
-/** Inputs of a recording, all bands together; SIZE_MAX on overflow. */
-size_t fx8_survey_inputs(const struct fx8_observation *observation);
-
 /**
  * fx8_survey_run -- read samples and sum their levels.
  *
