@@ -205,11 +205,9 @@ static enum fx8_status match_columns(const struct table *table,
 
 static enum fx8_status allocate(struct table *table, size_t n)
 {
-    table->antennas = calloc(n, sizeof *table->antennas);
-    if (table->antennas == NULL)
-        return fx8_no_memory(table->path, table->error);
     table->n = n;
-    return FX8_OK;
+    return fx8_allocate(n, sizeof *table->antennas, table->path,
+                        &table->antennas, table->error);
 }
 
 static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)

@@ -178,10 +178,9 @@ enum fx8_status fx8_ini_parse(const char *path, fx8_ini_handler handler,
         source.status = fx8_no_memory(path, error);
     const int bad_line = ini_parse_stream(feed, &source, on_value, &source);
     if (bad_line != 0 && source.status == FX8_OK)
-        source.status = fx8_fail(error, FX8_ERR_USAGE,
-                                 "%s: inih stops with code %d: expected lines "
-                                 "[section] and key = value",
-                                 path, bad_line);
+        source.status =
+            fx8_fail(error, FX8_ERR_USAGE, "%s: inih failed with code %d", path,
+                     bad_line);
     free(source.value);
     free(text);
     return source.status;

@@ -222,9 +222,7 @@ enum fx8_status fx8_supply_range(const struct fx8_settings *settings,
     if (rate.numerator_hz <= 0)
         return fx8_settings_fail(
             settings, start_s == 0.0 ? "input.duration_s" : "input.start_s",
-            error,
-            "expected observation.sample_rate_hz with it, which is not "
-            "recorded");
+            error, "needs observation.sample_rate_hz, which is not recorded");
     const double rate_hz = fx8_rate_hz(rate);
     *first_sample = to_samples(start_s, rate);
     if (*first_sample < 0 || *first_sample >= observation->n_samples)
@@ -242,7 +240,7 @@ enum fx8_status fx8_supply_range(const struct fx8_settings *settings,
     const struct warner to = {receiver != NULL ? receiver : no_warning,
                               context};
     if (wanted < 0 || wanted > *n_samples)
-        warn(&to, "input.duration_s: only %.9g s are left from start_s",
+        warn(&to, "input.duration_s: the recording ends %.9g s after start_s",
              (double)*n_samples / rate_hz);
     else
         *n_samples = wanted;

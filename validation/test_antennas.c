@@ -288,7 +288,7 @@ TEST(files_that_are_no_tables)
     assert_int_equal(fx8_antennas_load(scratch_folder(), &antennas, &n, &error),
                      FX8_ERR_USAGE);
     snprintf(expected, sizeof expected,
-             "%s: not a regular file: expected a regular file",
+             "%s: expected a regular file",
              scratch_folder());
     assert_string_equal(error.message, expected);
 
@@ -299,7 +299,7 @@ TEST(files_that_are_no_tables)
         assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
                          FX8_ERR_USAGE);
         snprintf(expected, sizeof expected,
-                 "%s: not a regular file: expected a regular file", path);
+                 "%s: expected a regular file", path);
         assert_string_equal(error.message, expected);
     }
 

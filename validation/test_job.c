@@ -138,8 +138,9 @@ TEST(a_stretch_of_the_recording)
         assert_int_equal(job.n_samples, cases[i].n);
         assert_int_equal(job.n_warnings, cases[i].is_cut);
         if (cases[i].is_cut)
-            assert_string_equal(job.warnings[0], "input.duration_s: only 0.05 "
-                                                 "s are left from start_s");
+            assert_string_equal(job.warnings[0], "input.duration_s: the "
+                                                 "recording ends 0.05 s "
+                                                 "after start_s");
         clear(&job, &settings);
     }
     refuse(&o, SETS("input.start_s=0.1"),
@@ -153,8 +154,8 @@ TEST(a_stretch_of_the_recording)
            "--set: input.duration_s: 4.9e-7: expected at least 1e-06 s, one "
            "sample");
     refuse(&o, SETS("input.duration_s=127e-6"),
-           "--set: channelizer.channels: 16: one spectrum takes 128 samples: "
-           "expected at most 127, the samples of rec.h5 to be processed");
+           "--set: channelizer.channels: 16: one spectrum takes 128 samples, "
+           "but rec.h5 has only 127 to process");
 }
 
 TEST(dumps_of_a_stretch)
@@ -185,7 +186,7 @@ TEST(dumps_of_a_stretch)
     }
     refuse(&o, SETS("correlator.integration_time_s=0.0998961"),
            "--set: correlator.integration_time_s: 0.0998961: expected at most "
-           "0.099888 s: rec.h5 has 0.1 s to be processed");
+           "0.099888 s: rec.h5 has 0.1 s to process");
 }
 
 /* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
@@ -199,7 +200,7 @@ TEST(half_a_spectrum_too_many)
            SETS("channelizer.channels=2", "channelizer.method=fft",
                 "correlator.integration_time_s=0.0166015625"),
            "--set: correlator.integration_time_s: 0.0166015625: expected at "
-           "most 0.015625 s: rec.h5 has 0.015625 s to be processed");
+           "most 0.015625 s: rec.h5 has 0.015625 s to process");
     refuse(&o,
            SETS("channelizer.channels=8", "channelizer.method=fft",
                 "correlator.integration_time_s=0.003"),
@@ -407,7 +408,7 @@ TEST(keys_reach_the_plan)
     must(fx8_settings_load(path, NULL, 0, true, &settings, &error), error);
     snprintf(text, sizeof text,
              "%s:4: correlator.integration_time_s: 5: expected at most "
-             "0.099888 s: rec.h5 has 0.1 s to be processed",
+             "0.099888 s: rec.h5 has 0.1 s to process",
              path);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE, text);

@@ -64,7 +64,7 @@ TEST(math_without_a_quicklook_is_told)
     struct fx8_job job = good(&o, SETS("postprocess.math=fast"), &settings);
     assert_int_equal(job.n_warnings, 1);
     assert_string_equal(job.warnings[0],
-                        "postprocess.math: fast: changes nothing without "
+                        "postprocess.math: fast: has no effect without "
                         "postprocess.quicklook");
     clear(&job, &settings);
     job =

@@ -409,7 +409,7 @@ TEST(gains_that_are_refused)
     assert_true(fx8_gains(h.session).gain[0] == 1.0f);
     must(fx8_push(h.session, &h.all.block, &h.error), h.error);
     must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
-              FX8_ERR_USAGE, "gains: expected before the first block");
+              FX8_ERR_USAGE, "gains: cannot be set after the first block");
     must(fx8_finish(h.session, NULL, &h.error), h.error);
     let_go(&h);
     hold(&h, FX8_PRECISION_FP32, 30, 1500);

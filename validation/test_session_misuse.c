@@ -174,9 +174,9 @@ TEST(pointers_that_are_missing)
     must_fail(fx8_push(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
               "block: NULL: expected one");
     must_fail(fx8_set_gains(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
-              "gains: NULL: expected those of fx8_gains()");
+              "gains: NULL: expected gains from fx8_gains()");
     must_fail(fx8_set_gains(session, &gains, &h.error), h.error, FX8_ERR_USAGE,
-              "gains: NULL: expected those of fx8_gains()");
+              "gains: NULL: expected gains from fx8_gains()");
     struct fx8_block bad = h.all.block;
     bad.samples = NULL;
     must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,

@@ -21,8 +21,7 @@ static FILE *open_regular(const char *path, struct fx8_error *error)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
         close(fd);
-        fx8_fail(error, FX8_ERR_USAGE,
-                 "%s: not a regular file: expected a regular file", path);
+        fx8_fail(error, FX8_ERR_USAGE, "%s: expected a regular file", path);
         return NULL;
     }
     if (fd < 0 || !fx8_read_files_add(&status) ||

@@ -167,7 +167,7 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
         if (n_below > 0)
             fx8_command_warning(
                 "simulate.sources: %zu of %zu %s %s below the horizon when the "
-                "recording begins or ends: they are received all the same",
+                "recording begins or ends; the simulation has no horizon",
                 n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
                 FX8_NOUN(n_below, "lies", "lie"));
     }

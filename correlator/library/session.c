@@ -462,12 +462,12 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
     if (gains == NULL || gains->gain == NULL || gains->is_zero == NULL ||
         gains->is_set == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "gains: NULL: expected those of fx8_gains()");
+                        "gains: NULL: expected gains from fx8_gains()");
     if (s->levels == NULL || s->has_begun)
         return fx8_fail(error, FX8_ERR_USAGE,
                         s->levels == NULL
                             ? "gains: expected a plan with a quantiser"
-                            : "gains: expected before the first block");
+                            : "gains: cannot be set after the first block");
     status = fx8_levels_set(s->levels, gains, s->operations, s->engines, error);
     return status == FX8_ERR_USAGE ? status : leave(s, status);
 }

@@ -229,8 +229,8 @@ static enum fx8_status check_shown(const struct fx8_spot *spot,
     if (spot->n_spectra >= n_products)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "spot check: dump %lld: %lld spectra shown: expected at "
-                    "least %lld",
+                    "spot check: dump %lld: the engine showed %lld of at least "
+                    "%lld spectra",
                     (long long)spot->dump, (long long)spot->n_spectra,
                     (long long)n_products);
 }

@@ -138,15 +138,15 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     const int64_t all = fx8_count_dumps(plan, job->n_samples);
     if (all == 0)
         return fx8_settings_fail(settings, "channelizer.channels", error,
-                                 "one spectrum takes %zu samples: expected at "
-                                 "most %lld, the samples of %s to be processed",
-                                 axes.window, (long long)job->n_samples, path);
+                                 "one spectrum takes %zu samples, but %s has "
+                                 "only %lld to process",
+                                 axes.window, path, (long long)job->n_samples);
     if (isinf(integration_s))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
         return fx8_settings_fail(settings, key, error,
-                                 "expected at most %.9g s: %s has %.9g s to be "
-                                 "processed",
+                                 "expected at most %.9g s: %s has %.9g s to "
+                                 "process",
                                  (double)all * step / rate_hz, path,
                                  available_s);
     else if (spectra < 1)
@@ -182,7 +182,7 @@ static void warn_of_math(struct fx8_job *job,
 {
     if (settings->postprocess.math != FX8_MATH_IEEE &&
         settings->postprocess.quicklook[0] == '\0')
-        fx8_job_warn(job, "postprocess.math: fast: changes nothing without "
+        fx8_job_warn(job, "postprocess.math: fast: has no effect without "
                           "postprocess.quicklook");
 }
 

@@ -178,7 +178,7 @@ class BadConfiguration(refusal.Refusal):
                 with self.subTest(command=command[0], writer=writer):
                     self.assert_refused(
                         program.run(*command, timeout=20), 2,
-                        f"{pipe}: not a regular file: expected a regular file")
+                        f"{pipe}: expected a regular file")
 
 
 class BadCommandLines(refusal.Refusal):
