@@ -227,11 +227,11 @@ enum fx8_spot_check { FX8_SPOT_AUTO = 0, FX8_SPOT_YES, FX8_SPOT_NO };
 struct fx8_marker {
     bool is_used;
     int value;            /**< -128 .. 127; in both parts if complex */
-    int64_t least_length; /**< shortest row of it that counts as missing */
+    int64_t least_length; /**< fewest in a row that count as missing */
 };
 
-/** flag_edges: 2 for complex samples, 1 for real ones, so that one channel
- *  stays; 0 for FX8_METHOD_NONE, or if not all channels are kept. */
+/** flag_edges: 2 for complex samples, 1 for real ones, fewer if no channel
+ *  would be left; 0 for FX8_METHOD_NONE, or if n_kept is set. */
 #define FX8_FLAG_EDGES_AUTO SIZE_MAX
 
 /** The filter bank. */
