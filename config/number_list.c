@@ -4,22 +4,9 @@
 #include <string.h>
 
 #include "config/base/number.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "config/number_list.h"
-
-/* Copy [start, end) without its blanks into a buffer; false: too long. */
-static bool take_item(const char *start, const char *end, char item[64])
-{
-    while (start < end && (*start == ' ' || *start == '\t'))
-        start++;
-    while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    const size_t length = (size_t)(end - start);
-    if (length == 0 || length >= 64)
-        return false;
-    memcpy(item, start, length);
-    item[length] = '\0';
-    return true;
-}
 
 /* "7" or "3-9".  Numbers have no sign, so '-' always means a range. */
 static bool read_range(char *item, int64_t *first, int64_t *last)
@@ -41,84 +28,74 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Status: FX8_ERR_USAGE if a number is repeated. */
-static enum fx8_status check_distinct(const int64_t *items, size_t count)
+static enum fx8_status check_distinct(const struct fx8_number_list *list)
 {
-    int64_t *sorted = malloc(count * sizeof *sorted + 1);
+    int64_t *sorted = malloc(list->count * sizeof *sorted);
     if (sorted == NULL)
         return FX8_ERR_SYSTEM;
-    if (count > 0)
-        memcpy(sorted, items, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_numbers);
+    memcpy(sorted, list->items, list->count * sizeof *sorted);
+    qsort(sorted, list->count, sizeof *sorted, compare_numbers);
     enum fx8_status status = FX8_OK;
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < list->count; i++)
         if (sorted[i] == sorted[i - 1])
             status = FX8_ERR_USAGE;
     free(sorted);
     return status;
 }
 
-/* Fill `items` [FX8_NUMBER_LIST_MAX] from a non-empty text. */
-static enum fx8_status read_items(const char *text, int64_t minimum,
-                                  int64_t maximum, int64_t *items,
-                                  size_t *count)
+/* Append the numbers of "7" or "3-9". */
+static enum fx8_status add_range(char *item, int64_t minimum, int64_t maximum,
+                                 struct fx8_number_list *list)
 {
-    const char *start = text;
-    *count = 0;
-    for (;;) {
-        const char *end = start + strcspn(start, ",");
-        char item[64];
-        int64_t first, last;
-        if (!take_item(start, end, item) || !read_range(item, &first, &last) ||
-            first < minimum || last > maximum || first > last ||
-            last - first >= (int64_t)(FX8_NUMBER_LIST_MAX - *count))
-            return FX8_ERR_USAGE;
-        for (int64_t number = first; number <= last; number++)
-            items[(*count)++] = number;
-        if (*end == '\0')
-            return check_distinct(items, *count);
-        start = end + 1;
+    int64_t first, last;
+    enum fx8_status status = FX8_OK;
+    if (!read_range(item, &first, &last) || first < minimum || last > maximum ||
+        first > last ||
+        last - first >= (int64_t)(FX8_NUMBER_LIST_MAX - list->count))
+        return FX8_ERR_USAGE;
+    for (int64_t n = first; n <= last && status == FX8_OK; n++) {
+        status = fx8_grow(&list->items, list->count, sizeof n, "", NULL);
+        if (status == FX8_OK)
+            list->items[list->count++] = n;
     }
+    return status;
+}
+
+/* `text` is cut into its items. */
+static enum fx8_status read_items(char *text, int64_t minimum, int64_t maximum,
+                                  struct fx8_number_list *list)
+{
+    enum fx8_status status = text == NULL ? FX8_ERR_SYSTEM : FX8_OK;
+    while (status == FX8_OK && text != NULL) {
+        char *item = fx8_text_trim(strsep(&text, ","));
+        status = add_range(item, minimum, maximum, list);
+    }
+    return status == FX8_OK ? check_distinct(list) : status;
 }
 
 enum fx8_status fx8_number_list_read(const char *text, bool is_selection,
                                      int64_t minimum, int64_t maximum,
                                      struct fx8_number_list *list)
 {
-    if (is_selection && strcmp(text, "all") == 0) {
-        free(list->items);
-        *list = (struct fx8_number_list){.is_all = true};
-        return FX8_OK;
-    }
+    struct fx8_number_list read = {.is_all = false};
     int64_t count_alone;
-    if (is_selection && fx8_number_integer(text, &count_alone)) {
+    enum fx8_status status = FX8_OK;
+    if (is_selection && strcmp(text, "all") == 0) {
+        read.is_all = true;
+    } else if (is_selection && fx8_number_integer(text, &count_alone)) {
         if (count_alone < 1 || count_alone > FX8_NUMBER_LIST_MAX)
             return FX8_ERR_USAGE;
-        free(list->items);
-        *list = (struct fx8_number_list){.is_count = true,
-                                         .count = (size_t)count_alone};
-        return FX8_OK;
+        read.is_count = true;
+        read.count = (size_t)count_alone;
+    } else if (*text != '\0' || is_selection) {
+        char *copy = strdup(text);
+        status = read_items(copy, minimum, maximum, &read);
+        free(copy);
     }
-    size_t count = 0;
-    int64_t *items = malloc(FX8_NUMBER_LIST_MAX * sizeof *items);
-    if (items == NULL)
-        return FX8_ERR_SYSTEM;
-    enum fx8_status status = FX8_OK;
-    if (*text != '\0' || is_selection)
-        status = read_items(text, minimum, maximum, items, &count);
-    if (status != FX8_OK) {
-        free(items);
-        return status;
-    }
-    if (count == 0) {
-        free(items);
-        items = NULL;
-    } else {
-        int64_t *fitted = realloc(items, count * sizeof *items);
-        items = fitted != NULL ? fitted : items;
-    }
-    free(list->items);
-    *list = (struct fx8_number_list){.count = count, .items = items};
-    return FX8_OK;
+    free(status == FX8_OK ? list->items : read.items);
+    if (status == FX8_OK)
+        *list = read;
+    return status;
 }
 
 void fx8_number_list_write(const struct fx8_number_list *list,

@@ -160,19 +160,12 @@ static enum fx8_status supply_table(const struct warner *to, const char *path,
 
 /* --- all of them ---------------------------------------------------------- */
 
-static void no_warning(void *context, const char *text)
-{
-    (void)context;
-    (void)text;
-}
-
 enum fx8_status fx8_supply(const struct fx8_settings *settings,
                            struct fx8_observation *observation,
                            fx8_supply_warn *receiver, void *context,
                            struct fx8_error *error)
 {
-    const struct warner to = {receiver != NULL ? receiver : no_warning,
-                              context};
+    const struct warner to = {receiver, context};
     const struct fx8_observation *given = &settings->observation;
     struct fx8_observation *o = observation;
     supply_rate(&to, given->sample_rate, &o->sample_rate);
@@ -237,8 +230,7 @@ enum fx8_status fx8_supply_range(const struct fx8_settings *settings,
         return fx8_settings_fail(settings, "input.duration_s", error,
                                  "expected at least %.9g s, one sample",
                                  1.0 / rate_hz);
-    const struct warner to = {receiver != NULL ? receiver : no_warning,
-                              context};
+    const struct warner to = {receiver, context};
     if (wanted < 0 || wanted > *n_samples)
         warn(&to, "input.duration_s: the recording ends %.9g s after start_s",
              (double)*n_samples / rate_hz);
