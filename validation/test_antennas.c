@@ -287,8 +287,7 @@ TEST(files_that_are_no_tables)
 
     assert_int_equal(fx8_antennas_load(scratch_folder(), &antennas, &n, &error),
                      FX8_ERR_USAGE);
-    snprintf(expected, sizeof expected,
-             "%s: expected a regular file",
+    snprintf(expected, sizeof expected, "%s: expected a regular file",
              scratch_folder());
     assert_string_equal(error.message, expected);
 
@@ -298,8 +297,8 @@ TEST(files_that_are_no_tables)
         assert_int_equal(mkfifo(path, 0600), 0);
         assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
                          FX8_ERR_USAGE);
-        snprintf(expected, sizeof expected,
-                 "%s: expected a regular file", path);
+        snprintf(expected, sizeof expected, "%s: expected a regular file",
+                 path);
         assert_string_equal(error.message, expected);
     }
 

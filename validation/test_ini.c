@@ -166,8 +166,7 @@ TEST(files_that_cannot_be_read)
         "/nowhere/a?b.ini: cannot be read: No such file or directory");
     assert_int_equal(fx8_settings_load("/", NULL, 0, true, &settings, &error),
                      FX8_ERR_USAGE);
-    assert_string_equal(error.message,
-                        "/: expected a regular file");
+    assert_string_equal(error.message, "/: expected a regular file");
     /* an empty file lacks only what is required */
     refuse("", ": channelizer.channels: (not given): expected an integer from "
                "1 to 1048576");

@@ -407,9 +407,9 @@ TEST(an_engine_that_shows_nothing)
         struct collected c;
         struct fx8_error error;
         fault.spoil = NULL;
-        must_fail(run_wrong(&plan, &v, false, &c, &error), error,
-                  FX8_ERR_SYSTEM,
-                  "spot check: dump 0: the engine showed 0 of at least 20 spectra");
+        must_fail(
+            run_wrong(&plan, &v, false, &c, &error), error, FX8_ERR_SYSTEM,
+            "spot check: dump 0: the engine showed 0 of at least 20 spectra");
         assert_int_equal(c.n_dumps, 0);
         free_collected(&c);
     }
