@@ -345,7 +345,7 @@ class BadRecordings(refusal.Refusal):
                 h5py.File(path, "w") as file:
             file.attrs.update(good.attrs)
             data = file.create_dataset(
-                "voltages", (40_000, 1, 4), good["voltages"].dtype)
+                "voltages", (32_769, 1, 4), good["voltages"].dtype)
             data[:] = 0
         keys = {"array.positions": "none",
                 "observation.sample_rate_hz": 1000}
@@ -353,15 +353,15 @@ class BadRecordings(refusal.Refusal):
             oracle.Setup(1, 0.002, method="fft"), keys))
         self.assert_refused(
             self.correlate(path), 2, "array.antennas: all: expected at most "
-            f"32768 of the 40000 antennas of {path}")
+            f"32768 of the 32769 antennas of {path}")
         self.assert_refused(
             self.correlate(path, "--set", "array.antennas=32769"), 2,
             "--set: array.antennas: 32769: expected at most 32768")
         table = self.path("antennas.csv")
         with open(table, "w", encoding="ascii") as file:
             file.write("number,east_m,north_m,up_m\n")
-            file.writelines(f"{k},{k},0,0\n" for k in range(40_000))
-        for antennas in ({"array.antennas": 40_000},
+            file.writelines(f"{k},{k},0,0\n" for k in range(32_769))
+        for antennas in ({"array.antennas": 32_769},
                          {"array.positions": table}):
             with self.subTest(antennas=antennas):
                 self.write_config(program.ini_of(
@@ -374,7 +374,7 @@ class BadRecordings(refusal.Refusal):
                 done = program.run("simulate", self.config, "-o",
                                    self.path("made.h5"))
                 self.assert_one_line(done, 2, "array.antennas: ",
-                                     "expected at most 32768 of the 40000")
+                                     "expected at most 32768 of the 32769")
                 self.assertFalse(os.path.exists(self.path("made.h5.part")))
 
     def test_integration_longer_than_the_recording(self):

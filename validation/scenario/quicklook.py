@@ -256,7 +256,8 @@ class Looking(program.Case):
     def test_on_devices(self):
         """The same of cells that the CUDA engine evaluates."""
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
+        done = program.run("simulate", "config/ready/demo.ini", "-o", recording,
+                           "--set=simulate.duration_s=0.2005")
         self.assertEqual(done.returncode, 0, done.stderr)
         weights = oracle.prototype(oracle.Setup(64, 0.1, taps=8), 64)
         for math, average, n_devices in (("ieee", 4, 1), ("fast", 1, 3)):
@@ -266,7 +267,8 @@ class Looking(program.Case):
                     "--backend", "cuda", "--set", "correlator.device="
                     + ",".join(map(str, range(n_devices))),
                     "--set", f"output.channel_average={average}",
-                    environment=pretend.devices(n_devices))
+                    "--set=correlator.kernel=dp4a-16", environment={
+                        "FX8_CUDA_TRIAL_MS": "0", **pretend.devices(n_devices)})
                 self.check_dumps(look)
                 self.check_averages(look, weights, 8, average)
                 self.check_modes(look, math)
