@@ -107,9 +107,10 @@ static enum fx8_status select_all(struct fx8_reader *reader,
                                   struct fx8_error *error)
 {
     const struct fx8_observation *o = &reader->observation;
+    const size_t n_inputs = fx8_observation_inputs(o);
     FX8_AUTO_FREE struct fx8_input_position *inputs = NULL;
-    FX8_TRY(fx8_allocate(fx8_observation_inputs(o), sizeof *inputs,
-                         "input positions", &inputs, error));
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *inputs, "input positions", &inputs,
+                         error));
     size_t i = 0;
     for (size_t band = 0; band < o->n_bands; band++)
         for (size_t a = 0; a < o->n_antennas; a++)
