@@ -11,10 +11,6 @@
 #include "config/observation.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_antennas_load -- read an antenna table.  A first character '{' or '['
  * means JSON, anything else CSV.
@@ -49,9 +45,5 @@ enum fx8_status fx8_antennas_load(const char *path,
 enum fx8_status fx8_antennas_check_distance(const char *where,
                                             const double enu_m[3],
                                             struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

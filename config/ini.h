@@ -14,10 +14,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Longest line of an INI file in bytes: hundreds of long paths. */
 #define FX8_INI_LINE_MAX 65535
 
@@ -45,9 +41,5 @@ typedef enum fx8_status (*fx8_ini_handler)(void *context,
  */
 enum fx8_status fx8_ini_parse(const char *path, fx8_ini_handler handler,
                               void *context, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,10 +14,6 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Size of the text written by fx8_key_describe() and fx8_key_expected(). */
 #define FX8_KEY_EXPECTED_SIZE 320
 
@@ -144,9 +140,5 @@ void fx8_key_describe(const struct fx8_key *key,
  *  or only the default if nothing else is built yet. */
 void fx8_key_expected(const struct fx8_key *key,
                       char text[FX8_KEY_EXPECTED_SIZE]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

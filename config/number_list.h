@@ -12,10 +12,6 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Most numbers in a list. */
 #define FX8_NUMBER_LIST_MAX 65536
 
@@ -40,9 +36,5 @@ enum fx8_status fx8_number_list_read(const char *text, bool is_selection,
 /** Write the text that reads back as the same list. */
 void fx8_number_list_write(const struct fx8_number_list *list,
                            bool is_selection, FILE *stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

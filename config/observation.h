@@ -14,10 +14,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Longest text of an observation, terminator included. */
 #define FX8_TEXT_SIZE 256
 
@@ -109,9 +105,5 @@ bool fx8_observation_doubt(const struct fx8_observation *observation,
 
 /** Release the tables; a zeroed or unknown observation is legal. */
 void fx8_observation_clear(struct fx8_observation *observation);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

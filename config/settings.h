@@ -14,10 +14,6 @@
 #include "config/observation.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum fx8_format {
     FX8_FORMAT_AUTO = 0,
     FX8_FORMAT_FX8,
@@ -205,9 +201,5 @@ void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
 enum fx8_status fx8_settings_fail(const struct fx8_settings *settings,
                                   const char *key, struct fx8_error *error,
                                   const char *format, ...) FX8_PRINTF(4, 5);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Receives a warning of one line. */
 typedef void fx8_supply_warn(void *context, const char *text);
 
@@ -56,9 +52,5 @@ enum fx8_status fx8_supply_range(const struct fx8_settings *settings,
                                  const char *path, int64_t *first_sample,
                                  int64_t *n_samples, fx8_supply_warn *warn,
                                  void *context, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

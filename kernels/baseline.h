@@ -14,10 +14,6 @@
 
 #include "kernels/postprocess.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Number of baselines, autos included. */
 size_t fx8_baseline_count(size_t n_antennas);
 
@@ -33,9 +29,5 @@ size_t fx8_baseline_products(size_t n_polarizations);
  */
 void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
                         struct fx8_product *products);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "correlator/fx8.h"
 #include "kernels/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Deadline in seconds of each step of a trial.  A step takes milliseconds, but
  *  others may be using the device. */
 #define FX8_ENGINE_TRIAL_SECONDS 10.0
@@ -38,9 +34,5 @@ extern "C" {
 enum fx8_status fx8_engine_trial(const struct fx8_engine_operations *tried,
                                  const struct fx8_engine_plan *plan,
                                  struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,10 +11,6 @@
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** One plan.  Length, batch, alignment and padding are fixed, so the bits of a
  *  spectrum depend only on its samples and its place in the batch. */
 struct fx8_fft;
@@ -66,9 +62,5 @@ void fx8_fft_close(struct fx8_fft **fft);
 /** Spectra per FFT batch: a power of two in [1, FX8_GROUP], a function of the
  *  length alone (about 2 MiB of work memory at most). */
 size_t fx8_fft_batch(size_t length);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -17,10 +17,6 @@
 #include "kernels/postprocess.h"
 #include "kernels/quicklook_work.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** In fast mode, the first and every 16th dump are also evaluated in IEEE
  *  mode. */
 #define FX8_QUICKLOOK_CHECK_DUMPS 16
@@ -123,9 +119,5 @@ void fx8_quicklook_report(const struct fx8_quicklook *quicklook,
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_quicklook_close(struct fx8_quicklook **quicklook);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

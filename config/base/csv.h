@@ -12,10 +12,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A table of texts.  Rows and columns as in the file, without the header. */
 struct fx8_csv {
     char *text; /**< cut into the fields below */
@@ -48,9 +44,5 @@ enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
 
 /** Release a table; a zeroed one is legal. */
 void fx8_csv_clear(struct fx8_csv *csv);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -13,10 +13,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_json_parse -- parse an object or an array.
  *
@@ -67,9 +63,5 @@ void fx8_json_text(struct fx8_json *json, const char *key, const char *text);
 
 /** Whether a text is UTF-8 (RFC 3629). */
 bool fx8_json_is_utf8(const char *text);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,19 +8,11 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Median of values [n], which get sorted; none may be NaN.  NaN if n is 0.
  */
 double fx8_median(double *values, size_t n);
 
 /** The same, faster: only partially reorders the values; n >= 1. */
 double fx8_median_float(float *values, size_t n);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A misspelt word and the nearest candidate so far; set `name` and zero the
  *  rest. */
 struct fx8_nearest {
@@ -33,9 +29,5 @@ bool fx8_nearest_offer(struct fx8_nearest *nearest, const char *word,
 /** Edits that turn `a` into `b`: insertions, deletions, substitutions and swaps
  *  of neighbours.  Words of more than 40 letters match nothing. */
 size_t fx8_word_distance(const char *a, const char *b);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Room for any text that the format functions below write. */
 #define FX8_NUMBER_TEXT_SIZE 48
 
@@ -59,9 +55,5 @@ void fx8_number_format_fraction(int64_t numerator, int64_t denominator,
 /** "2019-08-29T19:00:00Z", with as many decimals as the picoseconds need. */
 void fx8_number_format_time(struct fx8_time time,
                             char text[FX8_NUMBER_TEXT_SIZE]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

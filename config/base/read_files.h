@@ -11,10 +11,6 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Add a file from fstat() of its descriptor; false: no memory.  Thread-safe.
  */
 bool fx8_read_files_add(const struct stat *file);
@@ -29,9 +25,5 @@ bool fx8_read_files_has(const struct stat *file);
 /** Forget all files, between two jobs of one process: the inode of a removed
  *  file may be reused. */
 void fx8_read_files_forget(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

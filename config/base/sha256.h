@@ -8,10 +8,6 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Hex digits of a digest, and a terminator. */
 #define FX8_SHA256_TEXT_SIZE 65
 
@@ -21,9 +17,5 @@ extern "C" {
  * Source: FIPS 180-4
  */
 void fx8_sha256(const void *data, size_t size, char text[FX8_SHA256_TEXT_SIZE]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Largest text file that is read, in bytes: enough for a table of 65,536
  *  antennas, too small for a recording named by mistake. */
 #define FX8_TEXT_FILE_MAX ((size_t)16 << 20)
@@ -53,9 +49,5 @@ bool fx8_path_is_pattern(const char *path);
 
 /** As fx8_path_join(), with glob() characters in `folder` escaped. */
 char *fx8_path_join_pattern(const char *folder, const char *pattern);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

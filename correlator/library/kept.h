@@ -10,10 +10,6 @@
 #include "correlator/fx8.h"
 #include "correlator/library/stream.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_kept_block;
 
 /** Blocks in the order of their samples.  Initialise to zeros, then set shape
@@ -52,9 +48,5 @@ void fx8_kept_drop(struct fx8_kept *kept, int64_t sample);
 
 /** Release all blocks. */
 void fx8_kept_clear(struct fx8_kept *kept);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -20,10 +20,6 @@
 #include "kernels/cpu/power.h"
 #include "kernels/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_levels;
 
 /** The parts of a plan that matter to the quantiser. */
@@ -99,9 +95,5 @@ enum fx8_status fx8_levels_set(struct fx8_levels *levels,
                                const struct fx8_engine_operations *operations,
                                struct fx8_engine *const *engines,
                                struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 #include "correlator/fx8.h"
 #include "kernels/filterbank.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Largest marker.least_length of a plan; it bounds the look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
 
@@ -35,9 +31,5 @@ enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,
                                 struct fx8_axes *axes,
                                 struct fx8_filterbank *bank, double **weights,
                                 struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,10 +11,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Samples [first, end), absolute. */
 struct fx8_span {
     int64_t first, end;
@@ -33,9 +29,5 @@ enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
 
 /** Remove spans that end at `sample` or before. */
 void fx8_spans_drop(struct fx8_spans *spans, int64_t sample);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

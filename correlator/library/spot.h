@@ -19,10 +19,6 @@
 #include "correlator/fx8.h"
 #include "kernels/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Sums of a pair as the check computes them, [re, im]. */
 struct fx8_spot_sum {
     int64_t int8[2];
@@ -91,9 +87,5 @@ enum fx8_status fx8_spot_end(struct fx8_spot *spot,
                              struct fx8_engine *const *engines, size_t band,
                              const struct fx8_engine_dump *sums,
                              struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

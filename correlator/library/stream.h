@@ -18,10 +18,6 @@
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** The parts of a plan that matter to a stream. */
 struct fx8_stream_shape {
     size_t n_inputs;
@@ -149,9 +145,5 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
 
 /** Drop the first n_spectra spectra. */
 void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

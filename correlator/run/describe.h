@@ -11,10 +11,6 @@
 #include "correlator/run/job.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What the header needs besides the job: how the visibilities were made. */
 struct fx8_provenance {
     const char *precision; /**< "INT8", "FP32", "FP32-DOWN", "TRUTH" */
@@ -47,9 +43,5 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
                              const struct fx8_provenance *provenance,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

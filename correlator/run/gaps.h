@@ -14,10 +14,6 @@
 #include "correlator/fx8.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Position of a walk along the recording; zeroed: at its start. */
 struct fx8_gaps {
     int64_t first_sample; /**< of the last block requested */
@@ -68,9 +64,5 @@ enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
                                struct fx8_gap_count *whole,
                                struct fx8_gap_count *single, int64_t *missing,
                                struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -16,10 +16,6 @@
 #include "correlator/fx8.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Most warnings that a job keeps: more than there are kinds of warnings. */
 #define FX8_JOB_WARNINGS 16
 
@@ -67,9 +63,5 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
 
 /** Release a job; a zeroed one is legal. */
 void fx8_job_clear(struct fx8_job *job);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Magnitude from which a real component counts as clipped: quantisers clamp
  *  at +-127, and -128 is beyond. */
 #define FX8_CLIP_LIMIT 127
@@ -106,9 +102,5 @@ enum fx8_status fx8_level_sums_judge(const struct fx8_level_sums *sums,
                                      size_t n_bands, size_t components,
                                      unsigned *remarks,
                                      struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

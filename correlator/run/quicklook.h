@@ -11,10 +11,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_consumer;
 struct fx8_provenance;
 struct fx8_run_request;
@@ -47,9 +43,5 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
 
 /** Print the quick-look's lines of the summary. */
 void fx8_quicklook_print(const struct fx8_look_report *look, FILE *stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

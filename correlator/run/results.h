@@ -8,10 +8,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Values of keyword PRECISN for the bounds. */
 #define FX8_PRECISN_DOWN "FP32-DOWN"
 #define FX8_PRECISN_UP   "FP32-UP"
@@ -24,9 +20,5 @@ struct fx8_result_name {
 
 /** Names, by enum fx8_result_kind. */
 extern const struct fx8_result_name fx8_result_names[FX8_N_RESULTS];
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include "config/observation.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Speed of light in vacuum, m/s (exact). */
 #define FX8_LIGHT_M_S 299792458.0
 
@@ -75,9 +71,5 @@ enum fx8_status fx8_site_sky(const struct fx8_site *site, struct fx8_time time,
                              double dut1_s, size_t n,
                              const double (*icrs_deg)[2], double (*enu)[3],
                              struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -16,10 +16,6 @@
 #include "correlator/run/pipeline.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Bytes of samples that a survey reads unless all are requested: seconds on a
  *  slow disk, and a few thousand samples of each of 512 inputs per block. */
 #define FX8_SURVEY_BYTES ((size_t)64 << 20)
@@ -73,9 +69,5 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
 
 /** Release; a zeroed one is legal. */
 void fx8_survey_clear(struct fx8_survey *survey);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -18,10 +18,6 @@
 
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** First of the two sums of column c with row r > c. */
 #define FX8_TRIANGLE_PAIR(c, r) ((r) * ((r)-1) + 2 * (c))
 
@@ -35,9 +31,5 @@ extern "C" {
     _mm512_setr_epi32(0, 0, 0, 0, 14, 0, 10, 11, 0, 0, 0, 0, 0, 0, 15, 0)
 #define FX8_TRIANGLE_LOW_MASK  0xf4fd
 #define FX8_TRIANGLE_HIGH_MASK 0x40d0
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -19,10 +19,6 @@
 #include "config/base/shape.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Items of one column in a row block: [row 0..3][re, im]. */
 #define FX8_TILE_COLUMN (2 * FX8_ROW_BLOCK)
 
@@ -98,9 +94,5 @@ size_t fx8_tile_accumulator_size(size_t n_inputs);
  *  it: the fold() of the contract. */
 void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums);
 void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

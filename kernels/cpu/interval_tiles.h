@@ -13,10 +13,6 @@
 #include "kernels/cpu/correlate_sweep.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Doubles of one column of a row block: [up, negated down][row 0..3]
  *  [re, im]; the item of fx8_tile_offset() is two of them. */
 #define FX8_INTERVAL_COLUMN (2 * FX8_TILE_COLUMN)
@@ -28,9 +24,5 @@ size_t fx8_interval_tile_size(size_t n_inputs);
  *  it. */
 void fx8_interval_tile_fold(size_t n_inputs, double *accumulator, double *down,
                             double *up);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

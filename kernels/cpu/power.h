@@ -13,10 +13,6 @@
 #include "kernels/filterbank.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_power;
 
 /**
@@ -51,9 +47,5 @@ size_t fx8_power_size(const struct fx8_filterbank *bank, size_t n_threads);
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_power_close(struct fx8_power **power);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

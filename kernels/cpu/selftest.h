@@ -7,10 +7,6 @@
 
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_operations_disagreement -- run every operation of a level and of the
  * reference on one small block of full-range data, -128 included.
@@ -23,9 +19,5 @@ extern "C" {
  */
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,
                                         const struct fx8_operations *level);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
