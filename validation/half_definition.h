@@ -12,15 +12,6 @@
 #include "kernels/numeric/half.h"
 #include "validation/testing.h"
 
-/** Defined if the address or thread checker slows tests down. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define IS_CHECKED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_CHECKED 1
-#endif
-
 /** Bits of halves; the mask of a float without its sign. */
 #define INFINITE      0x7c00
 #define NOT_A_NUMBER  0x7e00

@@ -90,11 +90,6 @@ static inline size_t auto_of(const struct task *task, size_t input)
     return i;
 }
 
-static inline double uniform(struct generator *g)
-{
-    return (double)(random_bits(g) >> 11) * 0x1p-53;
-}
-
 /* Powers over six decades, coherences of any size, a tenth of the cells
  * flagged, weights of all kinds. */
 static inline void fill(struct task *task, struct generator *g)
@@ -102,15 +97,15 @@ static inline void fill(struct task *task, struct generator *g)
     double *power = exact(task->n_levels * sizeof *power);
     const size_t channels = task->plan.n_channels;
     for (size_t i = 0; i < task->n_levels; i++)
-        power[i] = pow(10.0, 6.0 * uniform(g) - 1.0);
+        power[i] = pow(10.0, 6.0 * random_uniform(g) - 1.0);
     for (size_t i = 0; i < task->n_averages; i++)
         for (size_t c = 0; c < channels; c++) {
             const struct fx8_product *p = &task->products[i];
             const size_t at = cell_at(task, i, c);
             const bool is_auto = p->input_1 == p->input_2;
-            const double rho = is_auto ? 1.0 : pow(uniform(g), 4.0);
+            const double rho = is_auto ? 1.0 : pow(random_uniform(g), 4.0);
             const double angle =
-                is_auto ? 0.0 : 6.283185307 * (uniform(g) - 0.5);
+                is_auto ? 0.0 : 6.283185307 * (random_uniform(g) - 0.5);
             const double scale = rho * sqrt(power[p->input_1 * channels + c] *
                                             power[p->input_2 * channels + c]);
             task->visibilities[2 * at] = (float)(scale * cos(angle));
@@ -122,7 +117,7 @@ static inline void fill(struct task *task, struct generator *g)
             const double weight =
                 0.5 + 0.5 * fmin(fmod(have_1, 1.0), fmod(have_2, 1.0));
             task->nsamples[at] =
-                (float)(is_auto ? weight : weight * (0.9 + 0.1 * uniform(g)));
+                (float)(is_auto ? weight : weight * (0.9 + 0.1 * random_uniform(g)));
             task->flags[at] = random_below(g, 10) == 0;
         }
     free(power);

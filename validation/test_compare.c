@@ -54,16 +54,6 @@ struct data {
 
 static struct generator generator;
 
-static double uniform(void)
-{
-    return ((double)(random_bits(&generator) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
 /* Power of an input in a plan channel differs, so that nothing hangs on it. */
 static double amplitude(size_t input, size_t channel)
 {
@@ -75,13 +65,14 @@ static void draw_spectra(struct data *data, const struct scene *scene,
 {
     const double own = sqrt(1 - scene->common * scene->common);
     for (size_t t = 0; t < SPECTRA; t++) {
-        const double shared[2] = {normal(), normal()};
+        const double shared[2] = {random_normal(&generator),
+                                  random_normal(&generator)};
         for (size_t i = 0; i < INPUTS; i++) {
-            data->valid[t][i] = uniform() < scene->valid_share;
+            data->valid[t][i] = random_uniform(&generator) < scene->valid_share;
             for (size_t part = 0; part < 2; part++) {
                 const double value =
-                    amplitude(i, channel) *
-                    (scene->common * shared[part] + own * normal());
+                    amplitude(i, channel) * (scene->common * shared[part] +
+                                             own * random_normal(&generator));
                 data->spectra[t][i][part] = value;
                 data->rounded[t][i][part] = rint(gain[i] * value) / gain[i];
             }

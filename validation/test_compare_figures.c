@@ -20,16 +20,6 @@
 
 static struct generator generator;
 
-static double uniform(void)
-{
-    return ((double)(random_bits(&generator) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -49,7 +39,7 @@ static struct fx8_compare_spread make_spread(double *values)
                      FX8_OK);
     for (size_t i = 0; i < VALUES; i++) {
         /* off centre, and some are zero */
-        values[i] = i % 50 == 0 ? 0.0 : 0.3 + normal();
+        values[i] = i % 50 == 0 ? 0.0 : 0.3 + random_normal(&generator);
         fx8_compare_spread_add(&spread, values[i]);
     }
     qsort(values, VALUES, sizeof *values, by_value);
@@ -157,8 +147,9 @@ static void compare_turned(double factor, double turn,
     for (size_t k = 0; k < BASELINES; k++) {
         const bool is_auto = antennas[k][0] == antennas[k][1];
         for (size_t c = 0; c < CHANNELS; c++) {
-            b[c][0] = is_auto ? power[antennas[k][0]][c] : 20 * normal();
-            b[c][1] = is_auto ? 0 : 20 * normal();
+            b[c][0] = is_auto ? power[antennas[k][0]][c]
+                              : 20 * random_normal(&generator);
+            b[c][1] = is_auto ? 0 : 20 * random_normal(&generator);
             a[c][0] = factor * (cos(turn) * b[c][0] - sin(turn) * b[c][1]);
             a[c][1] = factor * (sin(turn) * b[c][0] + cos(turn) * b[c][1]);
         }
@@ -244,7 +235,7 @@ static void make_array(size_t n_antennas, size_t n_channels,
     double *clips = calloc(n_levels, sizeof *clips);
     assert_true(gain != NULL && clips != NULL);
     for (size_t k = 0; k < n_levels; k++)
-        gain[k] = 0.5 + uniform();
+        gain[k] = 0.5 + random_uniform(&generator);
     const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000,
                                               false};
     struct fx8_error error;
@@ -258,8 +249,10 @@ static void make_array(size_t n_antennas, size_t n_channels,
             comparison->baseline_antennas[b][1] = other;
             const double ratio = b == 5 ? 2.0 : b == 7 ? 0.4 : 1.0;
             comparison->baselines[b] = (struct fx8_compare_sums){
-                100, ratio * 1e-4, 1e-4,     100 * (ratio + 0.001 * uniform()),
-                1.0, {1.0, 0.01},  {0, 0, 0}};
+                100,      ratio * 1e-4,
+                1e-4,     100 * (ratio + 0.001 * random_uniform(&generator)),
+                1.0,      {1.0, 0.01},
+                {0, 0, 0}};
         }
     }
     for (size_t c = 0; c < n_channels; c++) {

@@ -79,12 +79,6 @@ static void clear(struct fixture *fixture)
     fx8_settings_clear(&fixture->settings);
 }
 
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g: expected %.17g within %g", value, expected, tolerance);
-}
-
 TEST(antennas_and_baselines)
 {
     struct fixture fixture;

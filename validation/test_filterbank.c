@@ -335,12 +335,6 @@ TEST(test_geometry)
  * ------------------------------------------------------------------
  */
 
-static void assert_near(double value, double expected, double limit)
-{
-    if (!(fabs(value - expected) <= limit))
-        fail_msg("%.17g is not within %g of %.17g", value, limit, expected);
-}
-
 /* One product for each window that covers it, whatever else is averaged. */
 TEST(rectangular_spectra_are_independent)
 {

@@ -29,32 +29,13 @@ static const struct fx8_functions *functions_of(enum fx8_functions_mode mode)
     return &fx8_operations_level(0)->functions[mode];
 }
 
-/* Whether the checkers of address or threads slow this program down. */
-static bool is_slow_build(void)
-{
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-    return true;
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true;
-#endif
-    return false;
-}
-
 /* --- random cells ------------------------------------------------ */
-
-/* Uniform in (0, 1). */
-static double uniform(struct generator *g)
-{
-    return ((double)(random_bits(g) >> 11) + 0.5) * 0x1p-53;
-}
 
 /* Two independent standard normal numbers (Box and Muller). */
 static void normal_pair(struct generator *g, double pair[2])
 {
-    const double radius = sqrt(-2.0 * log(uniform(g)));
-    const double angle = 2.0 * PI * uniform(g);
+    const double radius = sqrt(-2.0 * log(random_uniform(g)));
+    const double angle = 2.0 * PI * random_uniform(g);
     pair[0] = radius * cos(angle);
     pair[1] = radius * sin(angle);
 }
@@ -68,7 +49,7 @@ static double gamma_variate(struct generator *g, double a)
         normal_pair(g, x);
         const double v = pow(1.0 + c * x[0], 3.0);
         if (v > 0.0 &&
-            log(uniform(g)) < 0.5 * x[0] * x[0] + d - d * v + d * log(v))
+            log(random_uniform(g)) < 0.5 * x[0] * x[0] + d - d * v + d * log(v))
             return d * v;
     }
 }
@@ -150,10 +131,7 @@ static struct trials run_trials(double snr, double m, size_t n_cells,
  * Under the sanitizers 3,000: 0.40 %, 5 sigma. */
 static size_t trial_count(void)
 {
-    const char *is_long = getenv("FX8_LONG");
-    if (is_long != NULL && is_long[0] == '1')
-        return 200000;
-    return is_slow_build() ? 3000 : 10000;
+    return is_long() ? 200000 : FX8_CHECKED ? 3000 : 10000;
 }
 
 /* Trials of every number of products and cells; the share that is covered must
@@ -261,12 +239,6 @@ TEST(inputs_alike_within_a_step)
 }
 
 /* --- single cells ------------------------------------------------ */
-
-static void assert_near(double value, double expected, double limit)
-{
-    if (!(fabs(value - expected) <= limit))
-        fail_msg("%.9g is not within %g of %.9g", value, limit, expected);
-}
 
 /* The formulas once more, in double; three functions of single precision leave
  * 10^-6. */

@@ -266,7 +266,7 @@ static void check_storage(const struct shape *shape,
 
 TEST(test_every_storage)
 {
-    const size_t n_parts = getenv("FX8_LONG") != NULL ? 100 : 4;
+    const size_t n_parts = is_long() ? 100 : 4;
     for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t k = 0; k < N_FILTER_LISTS; k++)
             for (int is_pair = 0; is_pair < 2; is_pair++) {

@@ -66,13 +66,7 @@ static uint16_t random_half(struct generator *g)
 
 TEST(scale_add_of_random_halves)
 {
-#if defined(IS_CHECKED)
-    const int n = 1 << 18;
-#else
-    const char *is_long = getenv("FX8_LONG");
-    const int n =
-        is_long != NULL && strcmp(is_long, "1") == 0 ? 1 << 28 : 1 << 22;
-#endif
+    const int n = FX8_CHECKED ? 1 << 18 : is_long() ? 1 << 28 : 1 << 22;
     struct generator g = {62};
     for (int k = 0; k < n; k++) {
         const uint16_t a = random_half(&g);

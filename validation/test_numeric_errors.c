@@ -26,15 +26,9 @@
 #include "validation/numerics/worst_arguments.h"
 #include "validation/testing.h"
 
-#if defined(__has_feature)
-#define HAS_THREAD_CHECKER __has_feature(thread_sanitizer)
-#else
-#define HAS_THREAD_CHECKER 0
-#endif
-
 /* Floats and pairs tried: all exponents with many mantissas.  The checkers look
  * at the code, not at its errors. */
-#if defined(__SANITIZE_ADDRESS__) || HAS_THREAD_CHECKER
+#if FX8_CHECKED
 #define N_SHORT (UINT64_C(1) << 18)
 #define N_LONG  (UINT64_C(1) << 24)
 #else
@@ -136,10 +130,8 @@ static size_t survey_all(const struct extent *extent)
 
 TEST(test_all_forms)
 {
-    const char *text = getenv("FX8_LONG");
-    const bool is_long = text != NULL && strcmp(text, "1") == 0;
-    const struct extent extent = {is_long ? N_LONG : N_SHORT,
-                                  !is_long              ? N_SHORT
+    const struct extent extent = {is_long() ? N_LONG : N_SHORT,
+                                  !is_long()            ? N_SHORT
                                   : N_LONG < MOST_PAIRS ? N_LONG
                                                         : MOST_PAIRS,
                                   fx8_parallel_cpus(), false};

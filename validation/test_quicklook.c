@@ -26,12 +26,6 @@ static double half_value(uint16_t half)
     return (double)value;
 }
 
-static void assert_near(double value, double expected, double limit)
-{
-    if (!(fabs(value - expected) <= limit))
-        fail_msg("%.9g is not within %g of %.9g", value, limit, expected);
-}
-
 /* --- the definitions --------------------------------------------- */
 
 /* rho of a cell in double. */

@@ -20,12 +20,6 @@ static void reference(const struct fx8_site *site, double xyz_m[3])
                      0);
 }
 
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.17g: expected %.17g within %g", value, expected, tolerance);
-}
-
 /* the axes of the WGS84 ellipsoid: 6378137 m, flattening 1/298.257223563 */
 TEST(reference_lies_on_the_ellipsoid)
 {

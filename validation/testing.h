@@ -7,6 +7,7 @@
 #ifndef FX8_VALIDATION_TESTING_H
 #define FX8_VALIDATION_TESTING_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <cmocka.h>
 
 #include "correlator/fx8.h"
+#include "validation/checkers.h"
 
 /** A case; main() finds it by its name and file. */
 struct test_case {
@@ -108,6 +110,12 @@ static inline void check_bytes(const void *a, const void *b, size_t size)
         assert_memory_equal(a, b, size);
 }
 
+static inline void assert_near(double value, double expected, double limit)
+{
+    if (!(fabs(value - expected) <= limit))
+        fail_msg("%.17g: expected %.17g within %g", value, expected, limit);
+}
+
 /** State of a generator; any number is a valid seed. */
 struct generator {
     uint64_t state;
@@ -133,6 +141,19 @@ static inline int64_t random_in(struct generator *generator, int64_t low,
                                 int64_t high)
 {
     return low + (int64_t)random_below(generator, (size_t)(high - low + 1));
+}
+
+/** Uniform in (0, 1). */
+static inline double random_uniform(struct generator *generator)
+{
+    return ((double)(random_bits(generator) >> 11) + 0.5) * 0x1p-53;
+}
+
+/** Standard normal (Box and Muller). */
+static inline double random_normal(struct generator *generator)
+{
+    const double radius = sqrt(-2 * log(random_uniform(generator)));
+    return radius * cos(6.283185307179586 * random_uniform(generator));
 }
 
 /** Noise of about `rms` LSB, clamped to int8: the sum of twelve uniform

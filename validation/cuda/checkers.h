@@ -8,29 +8,20 @@
 
 #include <stddef.h>
 
-#if defined(__has_feature)
-#define FX8_HAS_FEATURE(name) __has_feature(name)
-#else
-#define FX8_HAS_FEATURE(name) 0
-#endif
+#include "validation/checkers.h"
 
-#if defined(__SANITIZE_THREAD__) || FX8_HAS_FEATURE(thread_sanitizer)
-#define FX8_THREAD_CHECKER 1
+#if FX8_THREAD_CHECKER
 #include <sanitizer/tsan_interface.h>
 /** A function whose own accesses the thread checker does not see. */
 #define FX8_UNSEEN __attribute__((no_sanitize("thread")))
 #else
-#define FX8_THREAD_CHECKER 0
 /** A function whose own accesses the thread checker does not see. */
 #define FX8_UNSEEN
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || FX8_HAS_FEATURE(address_sanitizer)
-#define FX8_ADDRESS_CHECKER 1
+#if FX8_ADDRESS_CHECKER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#else
-#define FX8_ADDRESS_CHECKER 0
 #endif
 
 namespace harness

@@ -26,7 +26,7 @@ namespace postprocess_tests
 {
 
 /* Under a checker everything is many times slower, and a few sizes suffice. */
-static const bool is_short = FX8_THREAD_CHECKER || FX8_ADDRESS_CHECKER;
+static const bool is_short = FX8_CHECKED;
 
 static uint64_t random_state = 41;
 

@@ -33,14 +33,7 @@ namespace xengine_tests
 
 /* Under a checker, a device's too (FX8_SHORT=1), everything is many times
  * slower, and a few sizes suffice. */
-static const bool is_short =
-    FX8_THREAD_CHECKER || FX8_ADDRESS_CHECKER || getenv("FX8_SHORT") != nullptr;
-
-static bool is_long()
-{
-    const char *text = getenv("FX8_LONG");
-    return text != nullptr && strcmp(text, "0") != 0;
-}
+static const bool is_short = FX8_CHECKED || getenv("FX8_SHORT") != nullptr;
 
 /* --- jobs ------------------------------------------------------------------
  */
