@@ -17,31 +17,6 @@
 /* --- integers ----------------------------------------------------------------
  */
 
-inline int __popc(unsigned x)
-{
-    return __builtin_popcount(x);
-}
-inline int __popcll(unsigned long long x)
-{
-    return __builtin_popcountll(x);
-}
-inline int __clz(int x)
-{
-    return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
-}
-inline int __ffs(int x)
-{
-    return __builtin_ffs(x);
-}
-inline int __mulhi(int a, int b)
-{
-    return static_cast<int>((static_cast<int64_t>(a) * b) >> 32);
-}
-inline unsigned __umulhi(unsigned a, unsigned b)
-{
-    return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32);
-}
-
 /** Bytes of (b, a), a the lower four, selected by the nibbles of `which`; bit 3
  *  of a nibble asks for the byte's sign bit in all eight bits. */
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
@@ -56,20 +31,6 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
         result |= byte << 8 * k;
     }
     return result;
-}
-
-/** The upper word of (high, low) shifted left, by less than 32. */
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by)
-{
-    const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
-    return static_cast<unsigned>((both << (by & 31)) >> 32);
-}
-
-/** The lower word of (high, low) shifted right, by less than 32. */
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
-{
-    const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
-    return static_cast<unsigned>(both >> (by & 31));
 }
 
 /** A function that uses only registers, so that checkers need not see it. */
@@ -96,14 +57,14 @@ HARNESS_UNCHECKED uint32_t dot(const A *a, const B *b, uint32_t c)
 
 /** The dot product of COUNT elements of A in the word `a` with as many of B in
  *  the word `b`, from its element `first` on. */
-template <class A, class B, int COUNT, class Word>
-HARNESS_UNCHECKED Word dot_words(Word a, Word b, Word c, int first)
+template <class A, class B, int COUNT>
+HARNESS_UNCHECKED int dot_words(int a, int b, int c, int first)
 {
-    A as[sizeof(Word) / sizeof(A)];
-    B bs[sizeof(Word) / sizeof(B)];
+    A as[sizeof(int) / sizeof(A)];
+    B bs[sizeof(int) / sizeof(B)];
     memcpy(as, &a, sizeof a);
     memcpy(bs, &b, sizeof b);
-    return static_cast<Word>(
+    return static_cast<int>(
         dot<A, B, COUNT>(as, bs + first, static_cast<uint32_t>(c)));
 }
 
@@ -114,52 +75,31 @@ inline int __dp4a(int a, int b, int c)
 {
     return harness::dot_words<int8_t, int8_t, 4>(a, b, c, 0);
 }
-inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
-{
-    return harness::dot_words<uint8_t, uint8_t, 4>(a, b, c, 0);
-}
-
 /** c + the products of two 16-bit numbers and the lower two bytes of b. */
 inline int __dp2a_lo(int a, int b, int c)
 {
     return harness::dot_words<int16_t, int8_t, 2>(a, b, c, 0);
 }
-inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c)
-{
-    return harness::dot_words<uint16_t, uint8_t, 2>(a, b, c, 0);
-}
-
 /** c + the products of two 16-bit numbers and the upper two bytes of b. */
 inline int __dp2a_hi(int a, int b, int c)
 {
     return harness::dot_words<int16_t, int8_t, 2>(a, b, c, 2);
 }
-inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c)
-{
-    return harness::dot_words<uint16_t, uint8_t, 2>(a, b, c, 2);
-}
-
 /* --- bits and conversions
  * ------------------------------------------------------ */
 
-/** Define `name`, which returns the bits of a `From` as a `To`. */
-#define FX8_REINTERPRET(name, To, From)                                        \
-    inline To name(From x)                                                     \
-    {                                                                          \
-        To y;                                                                  \
-        static_assert(sizeof y == sizeof x, "bits of the same number");        \
-        memcpy(&y, &x, sizeof y);                                              \
-        return y;                                                              \
-    }
-
-FX8_REINTERPRET(__float_as_int, int, float)
-FX8_REINTERPRET(__float_as_uint, unsigned, float)
-FX8_REINTERPRET(__int_as_float, float, int)
-FX8_REINTERPRET(__uint_as_float, float, unsigned)
-FX8_REINTERPRET(__double_as_longlong, long long, double)
-FX8_REINTERPRET(__longlong_as_double, double, long long)
-
-#undef FX8_REINTERPRET
+inline unsigned __float_as_uint(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 namespace harness
 {
@@ -172,13 +112,6 @@ inline int float_to_int(float rounded)
     if (rounded >= 0x1p31f)
         return INT_MAX;
     return rounded < -0x1p31f ? INT_MIN : static_cast<int>(rounded);
-}
-
-inline unsigned float_to_uint(float rounded)
-{
-    if (isnan(rounded) || rounded <= 0)
-        return 0;
-    return rounded >= 0x1p32f ? UINT_MAX : static_cast<unsigned>(rounded);
 }
 
 /** Set the rounding mode of floats and doubles; returns the value that restores
@@ -211,12 +144,23 @@ inline void restore_rounding(int before)
 }
 #endif
 
-/** `operation` under the given rounding mode; volatile stops the compiler from
- *  moving it out. */
-template <class Operation> auto rounded(int mode, Operation operation)
+/** a b + c under a rounding mode.  What is volatile the compiler does not work
+ *  out itself, nor move out. */
+template <int MODE> float directed_fma(float a, float b, float c)
 {
-    const auto before = set_rounding(mode);
-    const volatile auto result = operation();
+    const auto before = set_rounding(MODE);
+    const volatile float x = a, y = b, z = c;
+    const volatile float result = fmaf(x, y, z);
+    restore_rounding(before);
+    return result;
+}
+
+/** a + b under a rounding mode. */
+template <int MODE> double directed_sum(double a, double b)
+{
+    const auto before = set_rounding(MODE);
+    const volatile double x = a, y = b;
+    const volatile double result = x + y;
     restore_rounding(before);
     return result;
 }
@@ -227,39 +171,7 @@ inline int __float2int_rn(float x)
 {
     return harness::float_to_int(rintf(x));
 }
-inline int __float2int_rz(float x)
-{
-    return harness::float_to_int(truncf(x));
-}
-inline int __float2int_rd(float x)
-{
-    return harness::float_to_int(floorf(x));
-}
-inline int __float2int_ru(float x)
-{
-    return harness::float_to_int(ceilf(x));
-}
-inline unsigned __float2uint_rn(float x)
-{
-    return harness::float_to_uint(rintf(x));
-}
-inline unsigned __float2uint_rz(float x)
-{
-    return harness::float_to_uint(truncf(x));
-}
 inline float __int2float_rn(int x)
-{
-    return static_cast<float>(x);
-}
-inline float __uint2float_rn(unsigned x)
-{
-    return static_cast<float>(x);
-}
-inline float __ll2float_rn(long long x)
-{
-    return static_cast<float>(x);
-}
-inline float __double2float_rn(double x)
 {
     return static_cast<float>(x);
 }
@@ -275,25 +187,9 @@ inline float __fadd_rn(float a, float b)
 {
     return a + b;
 }
-inline float __fsub_rn(float a, float b)
-{
-    return a - b;
-}
 inline float __fmul_rn(float a, float b)
 {
     return a * b;
-}
-inline float __fdiv_rn(float a, float b)
-{
-    return a / b;
-}
-inline float __frcp_rn(float x)
-{
-    return 1 / x;
-}
-inline float __fsqrt_rn(float x)
-{
-    return sqrtf(x);
 }
 /** Correctly rounded except for one in 2^29: the root is a double first. */
 inline float __frsqrt_rn(float x)
@@ -301,89 +197,21 @@ inline float __frsqrt_rn(float x)
     return static_cast<float>(1 / sqrt(static_cast<double>(x)));
 }
 
-/** The operations with directed rounding. Operands are opaque to the compiler,
- *  which would otherwise round at compile time. */
-#define FX8_DIRECTED(suffix, mode)                                             \
-    inline float __fmaf_##suffix(float a, float b, float c)                    \
-    {                                                                          \
-        const volatile float x = a, y = b, z = c;                              \
-        return harness::rounded(mode, [&] { return fmaf(x, y, z); });          \
-    }                                                                          \
-    inline float __fadd_##suffix(float a, float b)                             \
-    {                                                                          \
-        const volatile float x = a, y = b;                                     \
-        return harness::rounded(mode, [&] { return x + y; });                  \
-    }                                                                          \
-    inline float __fmul_##suffix(float a, float b)                             \
-    {                                                                          \
-        const volatile float x = a, y = b;                                     \
-        return harness::rounded(mode, [&] { return x * y; });                  \
-    }                                                                          \
-    inline double __dadd_##suffix(double a, double b)                          \
-    {                                                                          \
-        const volatile double x = a, y = b;                                    \
-        return harness::rounded(mode, [&] { return x + y; });                  \
-    }
-
-FX8_DIRECTED(rd, FE_DOWNWARD)
-FX8_DIRECTED(ru, FE_UPWARD)
-FX8_DIRECTED(rz, FE_TOWARDZERO)
-
-#undef FX8_DIRECTED
-
-inline float __saturatef(float x)
+inline float __fmaf_rd(float a, float b, float c)
 {
-    return x > 0 ? (x < 1 ? x : 1.0F) : 0.0F;
+    return harness::directed_fma<FE_DOWNWARD>(a, b, c);
 }
-
-/* --- floats: approximate on the device
- * ------------------------------------------- */
-
-inline float __fdividef(float a, float b)
+inline float __fmaf_ru(float a, float b, float c)
 {
-    return a / b;
+    return harness::directed_fma<FE_UPWARD>(a, b, c);
 }
-inline float __expf(float x)
+inline double __dadd_rd(double a, double b)
 {
-    return expf(x);
+    return harness::directed_sum<FE_DOWNWARD>(a, b);
 }
-inline float __logf(float x)
+inline double __dadd_ru(double a, double b)
 {
-    return logf(x);
-}
-inline float __log2f(float x)
-{
-    return log2f(x);
-}
-inline float __log10f(float x)
-{
-    return log10f(x);
-}
-inline float __sinf(float x)
-{
-    return sinf(x);
-}
-inline float __cosf(float x)
-{
-    return cosf(x);
-}
-inline void __sincosf(float x, float *sine, float *cosine)
-{
-    *sine = sinf(x);
-    *cosine = cosf(x);
-}
-inline float rsqrtf(float x)
-{
-    return static_cast<float>(1 / sqrt(static_cast<double>(x)));
-}
-
-/** Sine and cosine of pi x; exact reduction, then the C library. */
-inline void sincospif(float x, float *sine, float *cosine)
-{
-    const double pi = 3.14159265358979323846;
-    const double reduced = remainder(static_cast<double>(x), 2.0) * pi;
-    *sine = static_cast<float>(sin(reduced));
-    *cosine = static_cast<float>(cos(reduced));
+    return harness::directed_sum<FE_UPWARD>(a, b);
 }
 
 /* --- the smaller and the larger, as CUDA overloads them

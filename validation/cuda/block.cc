@@ -242,15 +242,6 @@ FX8_UNSEEN void Block::wait_for(const uint32_t *word, uint32_t mask,
     me.watched = nullptr;
 }
 
-FX8_UNSEEN void Block::give_way()
-{
-    const unsigned found = find_ready();
-    if (found == current_ || found == n_threads_)
-        land_a_copy();
-    else
-        switch_to(found);
-}
-
 /* One line per group of neighbouring threads that wait for the same. */
 void Block::report_stuck()
 {

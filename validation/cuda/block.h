@@ -173,7 +173,6 @@ class Block
     void bulk_copy(void *to, const void *from, unsigned bytes, Barrier *barrier,
                    Site site);
     void products_run(unsigned groups_left, Site site);
-    void give_way();
     [[noreturn]] void fault(Site site, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 

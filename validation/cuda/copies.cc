@@ -170,15 +170,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                       stream, false);
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
-                         size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind)
-{
-    return queue_copy(
-        rows("cudaMemcpy2D", to, to_pitch, from, from_pitch, width, height),
-        kind, nullptr, true);
-}
-
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                               size_t from_pitch, size_t width, size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream)

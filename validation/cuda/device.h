@@ -47,27 +47,6 @@ inline void __syncwarp(unsigned mask = 0xffffffff, FX8_HERE)
                                    nullptr, 0, {file, line});
 }
 
-/** Let other fibres run: needed in a loop that waits for another thread. */
-inline void __nanosleep(unsigned)
-{
-    harness::Block::current().give_way();
-}
-
-namespace harness
-{
-void fence_everywhere();
-}
-
-inline void __threadfence()
-{
-    harness::fence_everywhere();
-}
-
-inline void __threadfence_block()
-{
-    harness::fence_everywhere();
-}
-
 /* --- warp functions
  * ------------------------------------------------------------ */
 
@@ -83,9 +62,6 @@ struct Shown {
 /** Every lane gets the value of its source lane. */
 void meet_shuffle(Mailbox &box, uint32_t lanes);
 
-/** Every lane gets the bits of all lanes. */
-void meet_ballot(Mailbox &box, uint32_t lanes);
-
 template <class T>
 T shuffle(const char *what, unsigned mask, T value, uint32_t source, Site site)
 {
@@ -96,15 +72,6 @@ T shuffle(const char *what, unsigned mask, T value, uint32_t source, Site site)
     Block::current().meet(what, mask, meet_shuffle, &shown, sizeof shown,
                           &value, sizeof value, site);
     return value;
-}
-
-/** The source lane; the lane itself if the source is outside its segment. */
-inline uint32_t lane_within(int source, int width)
-{
-    const int lane = static_cast<int>(Block::current().fibre().lane);
-    const int low = lane & ~(width - 1);
-    const bool inside = source >= low && source < low + width;
-    return static_cast<uint32_t>(inside ? source : lane);
 }
 
 inline int lane_index()
@@ -124,23 +91,6 @@ T __shfl_sync(unsigned mask, T value, int source, int width = 32, FX8_HERE)
 }
 
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, FX8_HERE)
-{
-    const int source = harness::lane_index() - static_cast<int>(by);
-    return harness::shuffle("__shfl_up_sync", mask, value,
-                            harness::lane_within(source, width), {file, line});
-}
-
-template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32,
-                   FX8_HERE)
-{
-    const int source = harness::lane_index() + static_cast<int>(by);
-    return harness::shuffle("__shfl_down_sync", mask, value,
-                            harness::lane_within(source, width), {file, line});
-}
-
-template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32, FX8_HERE)
 {
     /* A lane may read a segment below its own, never one above. */
@@ -150,26 +100,6 @@ T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32, FX8_HERE)
     return harness::shuffle("__shfl_xor_sync", mask, value,
                             static_cast<uint32_t>(above ? lane : source),
                             {file, line});
-}
-
-inline unsigned __ballot_sync(unsigned mask, int predicate, FX8_HERE)
-{
-    const uint32_t shown = predicate != 0;
-    uint32_t bits = 0;
-    harness::Block::current().meet("__ballot_sync", mask, harness::meet_ballot,
-                                   &shown, sizeof shown, &bits, sizeof bits,
-                                   {file, line});
-    return bits;
-}
-
-inline int __any_sync(unsigned mask, int predicate, FX8_HERE)
-{
-    return __ballot_sync(mask, predicate, file, line) != 0;
-}
-
-inline int __all_sync(unsigned mask, int predicate, FX8_HERE)
-{
-    return __ballot_sync(mask, !predicate, file, line) == 0;
 }
 
 /* --- atomics: relaxed, as on the device
@@ -191,47 +121,9 @@ inline int __all_sync(unsigned mask, int predicate, FX8_HERE)
     }
 
 FX8_ATOMIC(atomicAdd, old + value)
-FX8_ATOMIC(atomicSub, old - value)
-FX8_ATOMIC(atomicMin, value < old ? value : old)
 FX8_ATOMIC(atomicMax, value > old ? value : old)
-FX8_ATOMIC(atomicAnd, old &value)
-FX8_ATOMIC(atomicOr, old | value)
-FX8_ATOMIC(atomicXor, old ^ value)
-FX8_ATOMIC(atomicExch, value)
-FX8_ATOMIC(atomicInc, old >= value ? 0 : old + 1)
 
 #undef FX8_ATOMIC
-
-template <class T> T atomicCAS(T *address, T expected, T wanted)
-{
-    __atomic_compare_exchange(address, &expected, &wanted, false,
-                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return expected;
-}
-
-/* --- loads and stores with a hint
- * ---------------------------------------------------- */
-
-template <class T> T __ldg(const T *address)
-{
-    return *address;
-}
-template <class T> T __ldcg(const T *address)
-{
-    return *address;
-}
-template <class T> T __ldcs(const T *address)
-{
-    return *address;
-}
-template <class T> void __stcg(T *address, T value)
-{
-    *address = value;
-}
-template <class T> void __stcs(T *address, T value)
-{
-    *address = value;
-}
 
 #include "validation/cuda/arithmetic.h"
 

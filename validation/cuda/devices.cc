@@ -374,28 +374,3 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
     attributes->maxDynamicSharedSizeBytes = harness::shared_limit_of(kernel);
     return cudaSuccess;
 }
-
-/* By threads and dynamic shared memory alone. */
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
-                                                          const void *kernel,
-                                                          int block_threads,
-                                                          size_t shared_bytes)
-{
-    const Entry entry("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    if (entry.error != cudaSuccess)
-        return entry.error;
-    if (block_threads <= 0)
-        return failed(cudaErrorInvalidValue);
-    cudaDeviceProp all;
-    harness::describe(&all, harness::current_device());
-    int n = all.maxThreadsPerMultiProcessor / block_threads;
-    if (n > all.maxBlocksPerMultiProcessor)
-        n = all.maxBlocksPerMultiProcessor;
-    const int room =
-        static_cast<int>(all.sharedMemPerMultiprocessor /
-                         (shared_bytes + all.reservedSharedMemPerBlock + 1));
-    if (shared_bytes > static_cast<size_t>(harness::shared_limit_of(kernel)))
-        n = 0;
-    *n_blocks = room < n ? room : n;
-    return cudaSuccess;
-}

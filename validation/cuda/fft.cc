@@ -46,8 +46,7 @@ static cufftResult make(Plan *plan, size_t *bytes)
 {
     if (plan->n <= 0 || plan->batch <= 0)
         return CUFFT_INVALID_SIZE;
-    if (plan->type != CUFFT_C2C && plan->type != CUFFT_R2C &&
-        plan->type != CUFFT_C2R)
+    if (plan->type != CUFFT_C2C && plan->type != CUFFT_R2C)
         return CUFFT_INVALID_TYPE;
     plan->bytes = size_t(plan->n) * size_t(plan->batch) * sizeof(float2);
     if (plan->is_automatic) {
@@ -78,21 +77,12 @@ static fftwf_plan plan_fftw(const Plan &plan, void *in, void *out, int sign)
     const Side i = plan.in, o = plan.out;
     fftwf_complex *const cin = static_cast<fftwf_complex *>(in);
     fftwf_complex *const cout = static_cast<fftwf_complex *>(out);
-    float *const rin = static_cast<float *>(in);
-    float *const rout = static_cast<float *>(out);
-    switch (plan.type) {
-    case CUFFT_C2C:
+    if (plan.type == CUFFT_C2C)
         return fftwf_plan_many_dft(1, &n, 1, cin, &i.embed, i.stride, 0, cout,
                                    &o.embed, o.stride, 0, sign, flags);
-    case CUFFT_R2C:
-        return fftwf_plan_many_dft_r2c(1, &n, 1, rin, &i.embed, i.stride, 0,
-                                       cout, &o.embed, o.stride, 0,
-                                       flags | FFTW_PRESERVE_INPUT);
-    case CUFFT_C2R:
-        return fftwf_plan_many_dft_c2r(1, &n, 1, cin, &i.embed, i.stride, 0,
-                                       rout, &o.embed, o.stride, 0, flags);
-    }
-    return nullptr;
+    return fftwf_plan_many_dft_r2c(1, &n, 1, static_cast<float *>(in), &i.embed,
+                                   i.stride, 0, cout, &o.embed, o.stride, 0,
+                                   flags | FFTW_PRESERVE_INPUT);
 }
 
 static void run_one(const Plan &plan, fftwf_plan fftw, void *in, void *out,
@@ -102,14 +92,10 @@ static void run_one(const Plan &plan, fftwf_plan fftw, void *in, void *out,
     const ptrdiff_t o = ptrdiff_t(batch) * plan.out.distance;
     fftwf_complex *const cin = static_cast<fftwf_complex *>(in);
     fftwf_complex *const cout = static_cast<fftwf_complex *>(out);
-    float *const rin = static_cast<float *>(in);
-    float *const rout = static_cast<float *>(out);
     if (plan.type == CUFFT_C2C)
         fftwf_execute_dft(fftw, cin + i, cout + o);
-    else if (plan.type == CUFFT_R2C)
-        fftwf_execute_dft_r2c(fftw, rin + i, cout + o);
     else
-        fftwf_execute_dft_c2r(fftw, cin + i, rout + o);
+        fftwf_execute_dft_r2c(fftw, static_cast<float *>(in) + i, cout + o);
 }
 
 static void run(const Plan &plan, void *in, void *out, int sign)
@@ -137,8 +123,7 @@ static cufftResult execute(const char *name, cufftHandle handle, cufftType type,
     CUstream_st *const stream = find_stream(plan->stream);
     if (stream == nullptr || stream->device != plan->device)
         return CUFFT_EXEC_FAILED;
-    const int half = plan->n / 2 + 1;
-    const bool real_in = type == CUFFT_R2C, real_out = type == CUFFT_C2R;
+    const bool is_real = type == CUFFT_R2C;
     uintptr_t base = 0;
     for (const void *side :
          {static_cast<const void *>(in), static_cast<const void *>(out)}) {
@@ -148,11 +133,11 @@ static cufftResult execute(const char *name, cufftHandle handle, cufftType type,
                   plan->device);
     }
     check_range(name, in,
-                extent(*plan, plan->in, real_out ? half : plan->n) *
-                    (real_in ? sizeof(float) : sizeof(float2)));
+                extent(*plan, plan->in, plan->n) *
+                    (is_real ? sizeof(float) : sizeof(float2)));
     check_range(name, out,
-                extent(*plan, plan->out, real_in ? half : plan->n) *
-                    (real_out ? sizeof(float) : sizeof(float2)));
+                extent(*plan, plan->out, is_real ? plan->n / 2 + 1 : plan->n) *
+                    sizeof(float2));
     queue_work(stream,
                [copy = *plan, in, out, sign] { run(copy, in, out, sign); });
     return CUFFT_SUCCESS;
@@ -240,16 +225,6 @@ cufftResult cufftSetWorkArea(cufftHandle handle, void *area)
     return CUFFT_SUCCESS;
 }
 
-cufftResult cufftGetSize(cufftHandle handle, size_t *bytes)
-{
-    const Entry entry("cufftGetSize");
-    const Plan *const plan = find_plan(handle);
-    if (entry.error != cudaSuccess || plan == nullptr)
-        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
-    *bytes = plan->bytes;
-    return CUFFT_SUCCESS;
-}
-
 cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n,
                               int *inembed, int istride, int idist,
                               int *onembed, int ostride, int odist,
@@ -263,45 +238,13 @@ cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n,
         return CUFFT_INVALID_PLAN;
     if (rank != 1)
         return CUFFT_INVALID_VALUE;
-    const int half = n[0] / 2 + 1;
     plan->type = type;
     plan->n = n[0];
     plan->batch = batch;
-    plan->in = harness::side_of(inembed, istride, idist,
-                                type == CUFFT_C2R ? half : n[0]);
+    plan->in = harness::side_of(inembed, istride, idist, n[0]);
     plan->out = harness::side_of(onembed, ostride, odist,
-                                 type == CUFFT_R2C ? half : n[0]);
+                                 type == CUFFT_R2C ? n[0] / 2 + 1 : n[0]);
     return harness::make(plan, bytes);
-}
-
-cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n,
-                                long long *inembed, long long istride,
-                                long long idist, long long *onembed,
-                                long long ostride, long long odist,
-                                cufftType type, long long batch, size_t *bytes)
-{
-    int small_n = static_cast<int>(n[0]);
-    int small_in = inembed != nullptr ? static_cast<int>(inembed[0]) : 0;
-    int small_out = onembed != nullptr ? static_cast<int>(onembed[0]) : 0;
-    return cufftMakePlanMany(
-        handle, rank, &small_n, inembed != nullptr ? &small_in : nullptr,
-        static_cast<int>(istride), static_cast<int>(idist),
-        onembed != nullptr ? &small_out : nullptr, static_cast<int>(ostride),
-        static_cast<int>(odist), type, static_cast<int>(batch), bytes);
-}
-
-cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed,
-                          int istride, int idist, int *onembed, int ostride,
-                          int odist, cufftType type, int batch)
-{
-    cufftResult result = cufftCreate(plan);
-    if (result != CUFFT_SUCCESS)
-        return result;
-    result = cufftMakePlanMany(*plan, rank, n, inembed, istride, idist, onembed,
-                               ostride, odist, type, batch, nullptr);
-    if (result != CUFFT_SUCCESS)
-        cufftDestroy(*plan);
-    return result;
 }
 
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out,
@@ -315,10 +258,4 @@ cufftResult cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out)
 {
     return harness::execute("cufftExecR2C", plan, CUFFT_R2C, in, out,
                             CUFFT_FORWARD);
-}
-
-cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out)
-{
-    return harness::execute("cufftExecC2R", plan, CUFFT_C2R, in, out,
-                            CUFFT_INVERSE);
 }

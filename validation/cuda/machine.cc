@@ -306,12 +306,6 @@ cudaError_t cudaGetLastError()
     return harness::take_last_error(true);
 }
 
-cudaError_t cudaPeekAtLastError()
-{
-    const harness::Entry entry("cudaPeekAtLastError");
-    return harness::take_last_error(false);
-}
-
 const char *cudaGetErrorName(cudaError_t error)
 {
     switch (error) {

@@ -60,7 +60,6 @@ using cudaError_t = cudaError;
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
 
 /* --- devices
  * ------------------------------------------------------------------ */
@@ -143,13 +142,8 @@ enum cudaMemcpyKind {
 };
 
 constexpr unsigned cudaHostAllocDefault = 0;
-constexpr unsigned cudaHostAllocPortable = 1;
-constexpr unsigned cudaHostAllocMapped = 2;
-constexpr unsigned cudaHostAllocWriteCombined = 4;
 constexpr unsigned cudaHostRegisterDefault = 0;
 constexpr unsigned cudaHostRegisterPortable = 1;
-constexpr unsigned cudaHostRegisterMapped = 2;
-constexpr unsigned cudaHostRegisterReadOnly = 8;
 
 struct CUstream_st;
 struct CUevent_st;
@@ -182,9 +176,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
-                         size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                               size_t from_pitch, size_t width, size_t height,
                               cudaMemcpyKind kind,
@@ -199,18 +190,14 @@ cudaError_t cudaMemsetAsync(void *address, int value, size_t bytes,
 constexpr unsigned cudaStreamDefault = 0;
 constexpr unsigned cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0;
-constexpr unsigned cudaEventBlockingSync = 1;
 constexpr unsigned cudaEventDisableTiming = 2;
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned flags = 0);
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
-                               void *argument);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -243,11 +230,6 @@ cudaError_t cudaFuncSetAttribute(const void *kernel,
                                  cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                   const void *kernel);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
-                                                          const void *kernel,
-                                                          int block_threads,
-                                                          size_t shared_bytes);
-
 namespace harness
 {
 
@@ -270,15 +252,6 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                   void (*kernel)(P...))
 {
     return cudaFuncGetAttributes(attributes, harness::kernel_key(kernel));
-}
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
-                                                          void (*kernel)(P...),
-                                                          int block_threads,
-                                                          size_t shared_bytes)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        n_blocks, harness::kernel_key(kernel), block_threads, shared_bytes);
 }
 
 namespace harness

@@ -84,17 +84,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    const Entry entry("cudaStreamQuery");
-    if (entry.error != cudaSuccess)
-        return entry.error;
-    CUstream_st *const found = harness::find_stream(stream);
-    if (found == nullptr)
-        return failed(cudaErrorInvalidResourceHandle);
-    return harness::query(found->last);
-}
-
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned)
 {
@@ -112,19 +101,6 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
         found, [] {}, harness::hanging_before(both));
     if (!wait->is_done)
         wait->before.push_back(both);
-    return cudaSuccess;
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
-                               void *argument)
-{
-    const Entry entry("cudaLaunchHostFunc");
-    if (entry.error != cudaSuccess)
-        return entry.error;
-    CUstream_st *const found = harness::find_stream(stream);
-    if (found == nullptr)
-        return failed(cudaErrorInvalidResourceHandle);
-    harness::queue_work(found, [function, argument] { function(argument); });
     return cudaSuccess;
 }
 

@@ -69,7 +69,7 @@ __global__ void mix_warp_functions(int *out)
     if (threadIdx.x % 2 == 0)
         __syncwarp();
     else
-        out[threadIdx.x] = __any_sync(0xffffffff, 1);
+        out[threadIdx.x] = __shfl_sync(0xffffffff, 1, 0);
 }
 
 __global__ void wait_for_nobody(int *out)

