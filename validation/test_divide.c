@@ -27,24 +27,9 @@
 /* Neighbouring divisors of one item where all divisors are tried. */
 #define PER_ITEM (BLOCK / 4)
 
-/* What is left out under a checker, which makes everything several times as
- * slow: all but one part in eight. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define THINNING 8
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define THINNING 8
-#endif
-#endif
-#ifndef THINNING
-#define THINNING 1
-#endif
-
-static bool is_long(void)
-{
-    const char *text = getenv("FX8_LONG");
-    return text != NULL && strcmp(text, "1") == 0;
-}
+/* Under a checker one part in so many is tried: it looks at the code, not at
+ * its results. */
+#define THINNING (FX8_CHECKED ? 64 : 1)
 
 /* --- who divides --------------------------------------------------------- */
 

@@ -257,11 +257,7 @@ static void check_item(void *context, size_t item, size_t thread)
 
 static void check_floats(struct pass *pass)
 {
-#if defined(IS_CHECKED)
-    pass->step = 61;
-#else
-    pass->step = 1;
-#endif
+    pass->step = FX8_CHECKED ? 251 : 1;
     fx8_parallel_for((N_ITEM - 1) / pass->step + 1, fx8_parallel_cpus(), false,
                      check_item, pass);
     for (size_t level = 0; level < pass->n_levels; level++)

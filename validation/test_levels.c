@@ -85,10 +85,10 @@ TEST(median_against_a_sort)
 
 /* --- the formula ------------------------------------------------------- */
 
-/* |X|^2 of one spectrum in double, [n_channels]. */
+/* |X|^2 of one spectrum in double, [n_channels]; turn: exp(-2 pi i k / n). */
 static void plain_power(const struct fx8_plan *plan, const double *weights,
-                        const struct voltages *v, size_t input, int64_t first,
-                        float *power)
+                        const double complex *turn, const struct voltages *v,
+                        size_t input, int64_t first, float *power)
 {
     const size_t n = fx8_plan_axes(plan).step;
     const size_t window = fx8_plan_axes(plan).window;
@@ -100,8 +100,7 @@ static void plain_power(const struct fx8_plan *plan, const double *weights,
             const int64_t t = first + (int64_t)i;
             const int8_t *s = voltages_at(v, input, t);
             const int sign = plan->lower_sideband ? -1 : 1;
-            const double angle = -2 * M_PI * (double)(k * i % n) / (double)n;
-            x += weights[i] * cexp(CMPLX(0, angle)) *
+            x += weights[i] * turn[k * i % n] *
                  (plan->is_complex ? CMPLX(s[0], sign * s[1])
                                    : CMPLX(t % 2 == 0 ? s[0] : sign * s[0], 0));
         }
@@ -141,13 +140,16 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
     const int64_t window = (int64_t)fx8_plan_axes(plan).window;
     double *weights = exact((size_t)window * sizeof *weights);
     fx8_plan_weights(plan, weights);
+    double complex *turn = exact((size_t)step * sizeof *turn);
+    for (int64_t k = 0; k < step; k++)
+        turn[k] = cexp(CMPLX(0, -2 * M_PI * (double)k / (double)step));
     float *power = exact(FX8_LEVEL_SPECTRA * channels * sizeof *power);
     size_t seen = 0;
     for (int64_t first = plan->first_sample;
          first + window <= v->n_samples && seen < FX8_LEVEL_SPECTRA;
          first += step)
         if (counts_for_levels(plan, v, input, first))
-            plain_power(plan, weights, v, input, first,
+            plain_power(plan, weights, turn, v, input, first,
                         power + seen++ * channels);
     assert_true(seen > 0);
     for (size_t c = 0; c < channels; c++) {
@@ -171,6 +173,7 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
             gains[c] = plan->quantizer.target_rms / sqrt(variance);
     }
     free(power);
+    free(turn);
     free(weights);
 }
 

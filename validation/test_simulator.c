@@ -227,6 +227,12 @@ enum { LENGTH = 128, BINS = 3 };
 static void transform(const struct fx8_simulation *plan, const int8_t *samples,
                       size_t first, int bin, double value[2])
 {
+    static double turn[LENGTH][2]; /* in steps of 1 / LENGTH */
+    for (size_t n = 0; n < LENGTH && turn[0][0] != 1; n++) {
+        const size_t k = LENGTH - 1 - n;
+        turn[k][0] = cos(two_pi * (double)k / LENGTH);
+        turn[k][1] = sin(two_pi * (double)k / LENGTH);
+    }
     value[0] = value[1] = 0;
     for (size_t n = 0; n < LENGTH; n++) {
         double re, im = 0;
@@ -237,9 +243,9 @@ static void transform(const struct fx8_simulation *plan, const int8_t *samples,
             const bool negate = plan->lower_sideband && (first + n) % 2 == 1;
             re = samples[first + n] * (negate ? -1 : 1);
         }
-        const double phase = -two_pi * bin * (double)n / LENGTH;
-        value[0] += (re * cos(phase) - im * sin(phase)) / sqrt(LENGTH);
-        value[1] += (re * sin(phase) + im * cos(phase)) / sqrt(LENGTH);
+        const double *to = turn[(size_t)(LENGTH - bin) * n % LENGTH];
+        value[0] += (re * to[0] - im * to[1]) / sqrt(LENGTH);
+        value[1] += (re * to[1] + im * to[0]) / sqrt(LENGTH);
     }
 }
 
