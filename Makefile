@@ -157,6 +157,13 @@ HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu)) validation/cuda/t
 HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
 	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
 HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
+# Kernels are called by the million: frames that outlive their function are
+# looked for in C alone, and gcc finds thread-local variables without a call that
+# the checker watches.
+ifneq ($(findstring address,$(SAN)),)
+HARNESS_REQUIRED += $(if $(findstring clang,$(CXX)),-fsanitize-address-use-after-return=never,\
+	--param asan-use-after-return=0 $(if $(filter x86_64%,$(shell $(CXX) -dumpmachine)),-mtls-dialect=gnu2))
+endif
 
 # --- the plug-in: kernels/cuda and the little it needs of the library ------------
 

@@ -68,7 +68,7 @@ TEST(same_integers_from_the_same_spectra)
     static const size_t inputs[] = {1, 2, 3, 16, 17};
     struct generator g = {91};
     for (size_t k = 0; k < 5; k++)
-        for (size_t mask = 0; mask < 4; mask++) {
+        for (size_t mask = k % 2; mask < 4; mask += is_long() ? 1 : 2) {
             const size_t n_spectra = 1 + random_below(&g, 200);
             struct task task = make_task(inputs[k], k % 2 == 0, 3, 2, n_spectra,
                                          mask, false, &g);
@@ -82,12 +82,13 @@ TEST(same_integers_from_the_same_spectra)
 TEST(long_dumps_on_several_devices)
 {
     struct generator g = {92};
-    for (size_t n_devices = 1; n_devices <= 3; n_devices += 2) {
+    for (size_t n_devices = FX8_CHECKED ? 3 : 1; n_devices <= 3;
+         n_devices += 2) {
         struct task task =
             make_task(3, true, 1, 1, 3 * 8192 + 8192 + 37, 2, true, &g);
         check_import(&task, "dp4a", n_devices);
         struct outcome wanted = run_task(&task, NULL);
-        const struct task other = on_cuda(&task, "auto", n_devices);
+        const struct task other = on_cuda(&task, "dp4a-16", n_devices);
         struct outcome got = run_task(&other, NULL);
         check_bytes(wanted.x8, got.x8, n_cells(&task) * sizeof *wanted.x8);
         /* integers up to 128, folded before they are inexact */
@@ -132,7 +133,7 @@ static void check_spectra(const struct task *task, const struct outcome *wanted,
 static void check_push(const struct task *task, size_t n_devices)
 {
     struct outcome wanted = run_task(task, NULL);
-    const struct task other = on_cuda(task, "auto", n_devices);
+    const struct task other = on_cuda(task, "dp4a-16", n_devices);
     struct outcome got = run_task(&other, NULL);
     check_spectra(task, &wanted, &got);
     struct outcome again = run_task(task, &got);
@@ -239,19 +240,24 @@ TEST(batches_of_any_size)
     /* that of floats is named: any of integers would be tried */
     if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
         skip();
-    for (size_t is_none = 0; is_none < 2; is_none++) {
+    for (size_t is_none = FX8_THREAD_CHECKER; is_none < 2; is_none++) {
         struct task task = is_none
-                               ? make_task(17, true, 1, 1, 140, 1, true, &g)
-                               : make_task(17, true, 5, 3, 140, 1, false, &g);
+                               ? make_task(13, true, 1, 1, 140, 1, true, &g)
+                               : make_task(13, true, 5, 3, 140, 1, false, &g);
         /* a kernel by name: cards choose by time, and FP32 has no one order */
         const struct task large = on_cuda(&task, "fp32-16", 1);
         struct outcome wanted = run_task(&large, NULL);
         setenv("FX8_CUDA_CHUNK_KIB", "5", 1); /* one input, 80 spectra */
-        size_t least = 1;
-        while (!opens_within(&large, least))
-            least++;
-        assert_true(least > 64);
-        for (size_t kib = least; kib < 2 * least; kib += least / 8) {
+        size_t least = 64, too_little = 64;
+        assert_false(opens_within(&large, too_little));
+        while (!opens_within(&large, least *= 2))
+            too_little = least;
+        while (least - too_little > 1) {
+            const size_t half = (least + too_little) / 2;
+            *(opens_within(&large, half) ? &least : &too_little) = half;
+        }
+        const size_t step = least / (is_long() ? 8 : 3);
+        for (size_t kib = least; kib < 2 * least; kib += step) {
             assert_true(opens_within(&large, kib));
             struct outcome got = run_task(&large, NULL);
             check_batch(&large, &wanted, &got);
@@ -302,11 +308,11 @@ static void check_bounds(const struct task *task, const struct outcome *o)
 TEST(bounds_of_the_same_spectra)
 {
     struct generator g = {101};
-    for (size_t mask = 0; mask < 4; mask++) {
+    for (size_t mask = 0; mask < 4; mask += FX8_CHECKED ? 3 : 1) {
         struct task task = make_task(mask % 2 == 0 ? 3 : 17, mask < 2, 3, 2,
                                      150 + mask, mask, false, &g);
         task.plan.precisions |= FX8_PRECISION_INTERVAL;
-        const struct task other = on_cuda(&task, "auto", 1);
+        const struct task other = on_cuda(&task, "dp4a-16", 1);
         struct outcome wanted = run_task(&task, NULL);
         struct outcome got = run_task(&other, &wanted);
         check_bytes(wanted.x32, got.x32, n_cells(&task) * sizeof *got.x32);
@@ -358,7 +364,7 @@ TEST(bounds_of_devices_are_added_in_their_direction)
 {
     struct generator g = {104};
     struct task task = make_task(2, true, 1, 1, 8193, 0, true, &g);
-    struct task other = on_cuda(&task, "auto", 2);
+    struct task other = on_cuda(&task, "dp4a-16", 2);
     other.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
     struct outcome given = {
         .x8 = calloc(n_cells(&task), sizeof *given.x8),

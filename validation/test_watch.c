@@ -253,7 +253,7 @@ TEST(a_device_shows_its_spectra)
 TEST(blocks_of_a_long_dump)
 {
     struct generator g = {304};
-    for (size_t k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 4; k += FX8_CHECKED ? 2 : 1) {
         struct task task =
             make_task(3, true, 1, 1, 6 * 8192 + 37, 1, k < 3, &g);
         for (size_t t = 8192; t < 2 * 8192; t++)

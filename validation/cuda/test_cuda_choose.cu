@@ -95,6 +95,10 @@ TEST(devices_get_what_they_can_run)
 #if defined(FX8_CUDA_ON_CPU)
 
 #if !FX8_THREAD_CHECKER
+/* Of the calls of a choice, which are many and alike, a checker sees every
+ * seventh. */
+static const uint64_t STEP = FX8_CHECKED ? 7 : 1;
+
 TEST(a_choice_passes_on_every_error)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
@@ -104,7 +108,7 @@ TEST(a_choice_passes_on_every_error)
     MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
     CHECK(choice.n_trials == 2);
     const uint64_t n_calls = harness::count_calls() - before;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
+    for (uint64_t call = 1; call <= n_calls; call += STEP) {
         harness::settings().fail_call = harness::count_calls() + call;
         const cudaError_t error =
             fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
@@ -284,7 +288,7 @@ TEST(a_choice_without_what_hangs_at_times)
     MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
     const uint64_t n_calls = harness::count_calls() - before;
     size_t n_left_out = 0;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
+    for (uint64_t call = 1; call <= n_calls; call += STEP) {
         const tap::Ending ending = tap::in_child([&] {
             harness::settings().hanging_call = harness::count_calls() + call;
             MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
@@ -303,8 +307,8 @@ TEST(a_choice_without_what_hangs_at_times)
         n_left_out += ending.status == 2;
     }
     /* of each of two kernels two are tried, six measured; that of the first
-     * also where the job grows */
-    CHECK(n_left_out >= 2 * (2 + 6) + 1);
+     * also where the job grows; half of its share for every seventh call */
+    CHECK(n_left_out >= (2 * (2 + 6) + 1) / (2 * STEP));
 }
 
 #endif
