@@ -44,10 +44,9 @@ static enum fx8_status read_epoch(const struct fx8_h5_place *place,
                                   struct fx8_error *error)
 {
     char text[FX8_TEXT_SIZE];
-    const enum fx8_status status =
-        fx8_h5_get_texts(place, "epoch", 1, sizeof text, text, error);
-    if (status != FX8_OK || fx8_number_time(text, epoch))
-        return status;
+    FX8_TRY(fx8_h5_get_texts(place, "epoch", 1, sizeof text, text, error));
+    if (fx8_number_time(text, epoch))
+        return FX8_OK;
     return fx8_fail(error, FX8_ERR_INPUT,
                     "%s: epoch: %s: expected an instant in UTC such as "
                     "1970-01-01T00:00:00Z",
@@ -180,23 +179,18 @@ static enum fx8_status find_extent(struct fx8_drf_channel *channel,
                                    struct fx8_error *error)
 {
     const size_t last = channel->list.n_files - 1;
-    enum fx8_status status = fx8_drf_open_file(channel, 0, error);
-    if (status == FX8_OK) {
-        channel->first = channel->stretches[0].index;
-        status = fx8_drf_open_file(channel, last, error);
-    }
-    if (status == FX8_OK) {
-        const struct fx8_drf_stretch at =
-            channel->stretches[channel->n_stretches - 1];
-        channel->end = at.index + (channel->n_rows - at.row);
-        if (channel->end > FX8_DRF_MAX_INDEX)
-            status =
-                fx8_refuse(error, channel->file_path, FX8_DRF_INDEX,
-                           "sample %" PRId64 ": expected samples below 2^62",
-                           channel->end);
-    }
+    FX8_TRY(fx8_drf_open_file(channel, 0, error));
+    channel->first = channel->stretches[0].index;
+    FX8_TRY(fx8_drf_open_file(channel, last, error));
+    const struct fx8_drf_stretch at =
+        channel->stretches[channel->n_stretches - 1];
+    channel->end = at.index + (channel->n_rows - at.row);
+    if (channel->end > FX8_DRF_MAX_INDEX)
+        return fx8_refuse(error, channel->file_path, FX8_DRF_INDEX,
+                          "sample %" PRId64 ": expected samples below 2^62",
+                          channel->end);
     fx8_drf_close_file(channel);
-    return status;
+    return FX8_OK;
 }
 
 /* Check that the channels of a recording agree. */
@@ -231,23 +225,19 @@ enum fx8_status fx8_drf_open(const char *path,
 {
     *channel =
         (struct fx8_drf_channel){.path = strdup(path), .file_number = SIZE_MAX};
-    char *properties = fx8_path_join(path, FX8_DRF_PROPERTIES);
-    if (channel->path == NULL || properties == NULL) {
-        free(properties);
+    FX8_AUTO_FREE char *properties = fx8_path_join(path, FX8_DRF_PROPERTIES);
+    if (channel->path == NULL || properties == NULL)
         return fx8_no_memory("a channel", error);
-    }
-    enum fx8_status status = read_properties(channel, properties, error);
-    free(properties);
-    if (status == FX8_OK && like != NULL)
-        status = compare_channels(like, channel, error);
-    if (status == FX8_OK)
-        status = fx8_drf_list_files(path, "rf", &channel->list, error);
-    if (status == FX8_OK && channel->list.n_files == 0)
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: rf@*.h5: none: expected files of samples in "
-                          "folders named after an instant",
-                          path);
-    return status == FX8_OK ? find_extent(channel, error) : status;
+    FX8_TRY(read_properties(channel, properties, error));
+    if (like != NULL)
+        FX8_TRY(compare_channels(like, channel, error));
+    FX8_TRY(fx8_drf_list_files(path, "rf", &channel->list, error));
+    if (channel->list.n_files == 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: rf@*.h5: none: expected files of samples in "
+                        "folders named after an instant",
+                        path);
+    return find_extent(channel, error);
 }
 
 void fx8_drf_close(struct fx8_drf_channel *channel)

@@ -137,21 +137,19 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     FX8_AUTO_FREE char *folder = fx8_path_folder(reader->base.path);
     FX8_AUTO_FREE char *path =
         folder != NULL ? fx8_path_join(folder, POSITIONS_FILE) : NULL;
-    enum fx8_status status = FX8_OK;
     if (path == NULL)
-        status = fx8_no_memory("the path of antenna positions", error);
-    else if (access(path, F_OK) == 0)
-        status = fx8_antennas_load(path, &observation->antennas,
-                                   &observation->n_table, error);
-    if (status == FX8_OK && observation->antennas != NULL &&
-        observation->n_table != observation->n_antennas)
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %zu %s: expected %zu, the rows of %s in "
-                          "%s",
-                          path, observation->n_table,
-                          FX8_NOUN(observation->n_table, "antenna", "antennas"),
-                          observation->n_antennas, DATASET, reader->base.path);
-    return status;
+        return fx8_no_memory("the path of antenna positions", error);
+    if (access(path, F_OK) != 0)
+        return FX8_OK;
+    FX8_TRY(fx8_antennas_load(path, &observation->antennas,
+                              &observation->n_table, error));
+    if (observation->n_table == observation->n_antennas)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %zu %s: expected %zu, the rows of %s in %s", path,
+                    observation->n_table,
+                    FX8_NOUN(observation->n_table, "antenna", "antennas"),
+                    observation->n_antennas, DATASET, reader->base.path);
 }
 
 static enum fx8_status tart_select(struct fx8_reader *base,
