@@ -28,6 +28,10 @@ static void close_machine()
         fprintf(file, "launches%s", machine().launches.empty() ? " none" : "");
         for (const uint64_t number : machine().launches)
             fprintf(file, " %llu", static_cast<unsigned long long>(number));
+        fprintf(file, "\nkinds");
+        for (const auto &kind : machine().kinds)
+            fprintf(file, " %llu",
+                    static_cast<unsigned long long>(kind.second));
         fprintf(file, "\n");
         fclose(file);
     }
@@ -68,6 +72,8 @@ void reset_devices()
     m.shared_limits.clear();
     m.loaded.clear();
     m.n_calls = 0;
+    m.launches.clear();
+    m.kinds.clear();
     m.failed_call.clear();
     m.random = settings().streams.seed;
     make_devices(&m);
@@ -114,6 +120,7 @@ Entry::Entry(const char *name) : error(cudaSuccess), lock_(machine().lock)
     Machine &m = machine();
     const uint64_t fail_call = settings().fail_call;
     const bool is_first = ++m.n_calls == fail_call;
+    m.kinds.emplace(name, m.n_calls);
     if (is_first)
         m.failed_call = name;
     if (is_first ||

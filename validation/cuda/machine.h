@@ -90,6 +90,7 @@ struct Machine {
     bool has_hung; /* a kernel that never ends was queued */
     uint64_t n_calls;
     std::vector<uint64_t> launches; /* numbers of the calls that launched */
+    std::map<std::string, uint64_t> kinds; /* the first call of each name */
     std::string failed_call;
     std::map<const void *, int> shared_limits;     /* opted in, by kernel */
     std::set<std::pair<int, const void *>> loaded; /* device, kernel */

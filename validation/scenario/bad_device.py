@@ -2,8 +2,9 @@
 """Calls of the CUDA runtime made to fail once, each in a run of its own: one
 line, exit 1, nothing under the final name, nothing left on a device.
 
-Shows (devices, calls that fail): one call in 17 of the CUDA runtime
-    (`FX8_LONG=1`: every one) fails in turn, and each failure is reported
+Shows (devices, calls that fail): every function of the CUDA runtime and one
+    call in 17 (`FX8_LONG=1`: every call) fails in turn, and each failure is
+    reported
 Within: one line, exit 1, nothing under the final name, nothing left on a
     device; a failing call that only frees something changes no result
 """
@@ -83,7 +84,8 @@ class BadDevice(refusal.Refusal):
                 len(os.sched_getaffinity(0))) as pool:
             runs = list(pool.map(
                 lambda n: self.run_failing(n, n_devices, *arguments),
-                range(1, n_calls + 1, step)))
+                sorted({*range(1, n_calls + 1, step),
+                        *map(int, words["kinds"].split())})))
         refused = [n for n, run in enumerate(runs) if run[0].returncode == 1]
         # after the last call that matters, and the end of a trial, a device is
         # only freed: its four streams are awaited, and it is made current
