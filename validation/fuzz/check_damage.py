@@ -27,6 +27,7 @@ import tap
 # Formats of fuzz_recordings.c that are recordings, and the visibilities.
 FORMATS = ("fx8", "tart", "aavs", "digital_rf", "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
+RUNS = 250          # of a short form, for the whole time of a long one
 CHECKERS = {
     "ASAN_OPTIONS": "allocator_may_return_null=1:handle_abort=1:"
                     "max_allocation_size_mb=2048:detect_leaks=1",
@@ -188,7 +189,7 @@ class Damage(unittest.TestCase):
         end = time.monotonic() + libfuzzer.BUDGET_S
         runs = 0
         print(f"# seed {self.seed}")
-        while time.monotonic() < end:
+        while time.monotonic() < end if libfuzzer.LONG else runs < RUNS:
             name = FORMATS[runs % len(FORMATS)]
             folder, what = self.damaged(name)
             self.judge(self.run_fx8(self.commands(name, folder)), what)

@@ -12,9 +12,11 @@ FORMATS = ("fx8", "tart", "aavs", "digital_rf", "uvh5")
 
 
 class Recordings(libfuzzer.Fuzz):
-    """Every format for its share of the time."""
+    """Every format."""
 
     program = "fuzz_recordings"
+    n_targets = len(FORMATS)
+    runs = 1500
 
 
 def case_of(target):
@@ -23,8 +25,7 @@ def case_of(target):
     seeds = [b"\0"] + [bytes(head + [1, thing, what])
                        for head in ([1, 0], [1, 0, 0], [1, 3, 0])
                        for thing in range(12) for what in range(8)]
-    return lambda self: self.fuzz(target, seeds,
-                                  libfuzzer.BUDGET_S / len(FORMATS))
+    return lambda self: self.fuzz(target, seeds)
 
 
 for name in FORMATS:

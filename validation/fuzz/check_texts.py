@@ -73,9 +73,11 @@ SEEDS = {
 
 
 class Texts(libfuzzer.Fuzz):
-    """Every target for its share of the time."""
+    """Every target."""
 
     program = "fuzz_texts"
+    n_targets = len(SEEDS)
+    runs = 4000
 
     def test_seeds_are_those_of_the_repository(self):
         for target, seeds in SEEDS.items():
@@ -84,8 +86,7 @@ class Texts(libfuzzer.Fuzz):
 
 
 def case_of(target):
-    return lambda self: self.fuzz(target, SEEDS[target],
-                                  libfuzzer.BUDGET_S / len(SEEDS))
+    return lambda self: self.fuzz(target, SEEDS[target])
 
 
 for name in SEEDS:
