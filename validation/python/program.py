@@ -232,14 +232,19 @@ class Case(unittest.TestCase):
         write(path, scene, **options)
         return path
 
+    def ini(self, setup, extra=None, name="config.ini"):
+        """Write the INI file of an oracle.Setup; returns its path."""
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ini_of(setup, extra))
+        return path
+
     def fx8(self, recording, setup, extra=None, environment=None,
             arguments=()):
         """Correlate a recording (a path); returns the Visibilities."""
         self.count += 1
-        config = self.path(f"run{self.count}.ini")
+        config = self.ini(setup, extra, f"run{self.count}.ini")
         output = self.path(f"run{self.count}.uvh5")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(ini_of(setup, extra))
         done = run("correlate", config, recording, "-o", output, "--quiet",
                    *arguments, environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -217,11 +217,9 @@ class Bands(program.Case):
         paths, _ = self.write_tiles(noise(5))
         output = self.path("none.uvh5")
         for keep, expected in (("1", "27/32"), ("15/16", "27/32")):
-            config = self.path("keep.ini")
-            with open(config, "w", encoding="ascii") as file:
-                file.write(program.ini_of(
-                    oracle.Setup(CHANNELS, "all"),
-                    {**KEEP, "channelizer.keep_fraction": keep}))
+            config = self.ini(
+                oracle.Setup(CHANNELS, "all"),
+                {**KEEP, "channelizer.keep_fraction": keep}, name="keep.ini")
             done = program.run("correlate", config, *paths, "-o", output)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

@@ -32,12 +32,10 @@ class Compare(program.Case):
         level = np.array([6, 12, 20, 25, 30])[:, None]
         samples = program.to_int8(level * (0.5 * common + 0.85 * own))
         recording = self.write(program.Scene(samples[:, None, :]))
-        config = self.path("both.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(128, 128 * 500e-6, taps=4, target_rms=target_rms,
-                             precision="int8"),
-                {"correlator.precision": "both"}))
+        config = self.ini(
+            oracle.Setup(128, 128 * 500e-6, taps=4, target_rms=target_rms,
+                         precision="int8"),
+            {"correlator.precision": "both"}, name="both.ini")
         output = self.path("out.uvh5")
         done = program.run("correlate", config, recording, "-o", output,
                            "--quiet", "--force")

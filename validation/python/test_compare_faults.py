@@ -118,12 +118,10 @@ class Faults(program.Case):
         samples = program.to_int8(
             level[:, None] * (0.5 * draw(1) + 0.85 * draw(n_antennas)))
         recording = self.write(program.Scene(samples[:, None, :]))
-        config = self.path("both.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(64, 64 * n_spectra * 1e-6, taps=4,
-                             target_rms=target_rms, precision="int8"),
-                {"correlator.precision": "both", **dict(extra)}))
+        config = self.ini(
+            oracle.Setup(64, 64 * n_spectra * 1e-6, taps=4,
+                         target_rms=target_rms, precision="int8"),
+            {"correlator.precision": "both", **dict(extra)}, name="both.ini")
         self.both = program.run("correlate", config, recording, "-o",
                                 self.path("out.uvh5"), "--force")
         self.assertEqual(self.both.returncode, 0, self.both.stderr)

@@ -147,10 +147,9 @@ class Report(program.Case):
             extra)
 
     def correlate_both(self, recordings, setup, extra=()):
-        config = self.path("both.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                setup, {"correlator.precision": "both", **dict(extra)}))
+        config = self.ini(
+            setup, {"correlator.precision": "both", **dict(extra)},
+            name="both.ini")
         done = program.run("correlate", config, *recordings, "-o",
                            self.path("out.uvh5"), "--quiet", "--force")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -163,9 +163,7 @@ class Reading(program.Case):
     def test_conversion_that_a_warning_advises(self):
         """Where the result is called like another format, what is said makes
         that of it; what casacore and FITS warn of is theirs."""
-        config = self.path("c.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(oracle.Setup(16, 0.004)))
+        config = self.ini(oracle.Setup(16, 0.004), name="c.ini")
         recording = self.write(make_scene())
         for ending in ".uvfits", ".fits", ".ms":
             with self.subTest(ending=ending):

@@ -71,9 +71,7 @@ class Storage(program.Case):
 
     def fail_on(self, path):
         """Correlating it fails with one line, which is returned."""
-        config = self.path("fail.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(SETUP))
+        config = self.ini(SETUP, name="fail.ini")
         done = program.run("correlate", config, path, "-o",
                            self.path("fail.uvh5"), "--quiet",
                            environment=PLUGINS)

@@ -213,12 +213,10 @@ class Device(program.Case):
         quick = self.path("quick.h5")
         files = []
         for backend in ("cpu", "cuda"):
-            config = self.path("look.ini")
-            with open(config, "w", encoding="ascii") as file:
-                file.write(program.ini_of(setup, {
-                    "correlator.backend": backend,
-                    "correlator.device": ",".join(map(str, range(n_devices))),
-                    "postprocess.quicklook": quick, **keys}))
+            config = self.ini(setup, {
+                "correlator.backend": backend,
+                "correlator.device": ",".join(map(str, range(n_devices))),
+                "postprocess.quicklook": quick, **keys}, name="look.ini")
             done = program.run("correlate", config, path, "-o",
                                self.path("look.uvh5"), "--force",
                                environment=pretend.devices(n_devices))

@@ -233,9 +233,7 @@ class Recordings(refusal.Refusal):
                                delta=0.51e-4)
         # spectra of 16 samples, windows of as many: 1,250 in all
         setup = oracle.Setup(16, "all", method="fft", precision="int8")
-        config = self.path("config.ini")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(program.ini_of(setup))
+        config = self.ini(setup)
         done = program.run("correlate", config, path, "-o",
                            self.path("out.uvh5"))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -142,10 +142,9 @@ class Interval(program.Case):
             40 * (generator.normal(size=(3, 2, 9000))
                   + 1j * generator.normal(size=(3, 2, 9000)))))
         recording = self.write(scene)
-        config = self.path("none.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(1, 0.003, method="none", precision="int8")))
+        config = self.ini(
+            oracle.Setup(1, 0.003, method="none", precision="int8"),
+            name="none.ini")
         paths = self.bounds_and_fp32(config, recording)
         self.rigorous(paths, 0)
         self.rigorous(self.correlate_into("int8", "int8", config, recording)

@@ -58,10 +58,7 @@ class Memory(program.Case):
 
     def peak_mib(self, recording):
         """Peak resident memory of `fx8 correlate`, from its summary."""
-        config = self.path("config.ini")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(program.ini_of(oracle.Setup(64, "all",
-                                                   precision="int8")))
+        config = self.ini(oracle.Setup(64, "all", precision="int8"))
         done = program.run("correlate", config, recording, "-o",
                            self.path("out.uvh5"), "--force")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -102,9 +99,7 @@ class Simulated(program.Case):
                 "simulate.dropout_fraction": 0.01,
                 "simulate.duration_s": n_samples / 1e6,
                 "simulate.axis_order": ",".join(axes)}
-        config = self.path("config.ini")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(program.ini_of(setup, keys))
+        config = self.ini(setup, keys)
         recording = self.path("sky.h5")
         done = program.run("simulate", config, "-o", recording, "--force")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -295,9 +295,7 @@ class Looking(program.Case):
         samples[1] = 0
         recording = self.write(program.Scene(
             samples, missing=[(2, -1, 0, 8000)]))
-        config = self.path("dead.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(oracle.Setup(16, 0.002)))
+        config = self.ini(oracle.Setup(16, 0.002), name="dead.ini")
         output, quick = self.path("out.uvh5"), self.path("quick.h5")
         done = program.run("correlate", config, recording, "-o", output,
                            "--set", f"postprocess.quicklook={quick}")

@@ -49,13 +49,11 @@ class Pipeline(program.Case):
 
     def test_both_precisions_at_once(self):
         path = self.write(self.scene(True))
-        config = self.path("both.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(24, 0.004, precision="int8"),
-                {"correlator.precision": "both", "correlator.threads": 4,
-                 "postprocess.quicklook": self.path("quick.h5"),
-                 "postprocess.math": "fast"}))
+        config = self.ini(
+            oracle.Setup(24, 0.004, precision="int8"),
+            {"correlator.precision": "both", "correlator.threads": 4,
+             "postprocess.quicklook": self.path("quick.h5"),
+             "postprocess.math": "fast"}, name="both.ini")
         done = program.run("correlate", config, path, "-o",
                            self.path("out.uvh5"), "--quiet")
         self.assertNotIn("ThreadSanitizer", done.stderr)
@@ -63,11 +61,10 @@ class Pipeline(program.Case):
 
     def test_a_signal_in_the_middle(self):
         path = self.write(self.scene(True, 2_000_000))
-        config = self.path("cut.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(24, 0.002, precision="int8"),
-                {"correlator.threads": 4, "correlator.kernel": "reference"}))
+        config = self.ini(
+            oracle.Setup(24, 0.002, precision="int8"),
+            {"correlator.threads": 4, "correlator.kernel": "reference"},
+            name="cut.ini")
         process = subprocess.Popen(
             [program.FX8, "correlate", config, path, "-o",
              self.path("out.uvh5"), "--quiet"], stderr=subprocess.PIPE,
