@@ -66,15 +66,14 @@ class Device(program.Case):
         results = []
         for backend in ("cpu", "cuda"):
             self.count += 1
-            config = self.path(f"both{self.count}.ini")
             output = self.path(f"both{self.count}.uvh5")
-            with open(config, "w", encoding="ascii") as file:
-                file.write(program.ini_of(setup, {
-                    "correlator.backend": backend,
-                    "correlator.device": device,
-                    "correlator.kernel": kernel if backend == "cuda" else
-                    "auto",
-                    "correlator.precision": precision, **dict(extra)}))
+            config = self.ini(setup, {
+                "correlator.backend": backend,
+                "correlator.device": device,
+                "correlator.kernel": kernel if backend == "cuda" else
+                "auto",
+                "correlator.precision": precision, **dict(extra)},
+                name=f"both{self.count}.ini")
             done = program.run("correlate", config, path, "-o", output,
                                environment={**NO_TRIAL, **environment})
             self.assertIn(done.returncode, (0, 3), done.stderr)
@@ -290,12 +289,10 @@ class Device(program.Case):
         written = []
         for precision in ("fp32", "interval"):
             self.count += 1
-            config = self.path(f"bounds{self.count}.ini")
             output = self.path(f"bounds{self.count}.uvh5")
-            with open(config, "w", encoding="ascii") as file:
-                file.write(program.ini_of(setup, {
-                    "correlator.backend": "cuda",
-                    "correlator.device": device}))
+            config = self.ini(setup, {
+                "correlator.backend": "cuda",
+                "correlator.device": device}, name=f"bounds{self.count}.ini")
             done = program.run("correlate", config, path, "-o", output,
                                "--precision", precision,
                                environment={**NO_TRIAL,
@@ -363,12 +360,10 @@ class Device(program.Case):
     def run_auto(self, environment, *arguments, channels=16):
         """A small job with backend auto; what it printed and wrote."""
         self.count += 1
-        config = self.path(f"auto{self.count}.ini")
         output = self.path(f"auto{self.count}.uvh5")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(
-                oracle.Setup(channels, 0.003, precision="int8"),
-                {"correlator.backend": "auto"}))
+        config = self.ini(
+            oracle.Setup(channels, 0.003, precision="int8"),
+            {"correlator.backend": "auto"}, name=f"auto{self.count}.ini")
         done = program.run("correlate", config, self.write(self.scene(True)),
                            "-o", output, *arguments, environment=environment)
         return done, output
