@@ -191,16 +191,21 @@ static void perform(const WorkPointer &work, Machine &m)
  * that were forgotten, or any. */
 static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m)
 {
-    std::vector<WorkPointer> ready;
-    for (const WorkPointer &work : candidates)
-        if (!work->is_done && is_ready(work))
-            ready.push_back(work);
+    const bool is_any = settings().streams.kind == Order::RANDOM;
+    std::vector<size_t> ready; /* the last first */
+    for (size_t k = candidates.size(); k-- > 0 && (is_any || ready.empty());)
+        if (!candidates[k]->is_done && is_ready(candidates[k]))
+            ready.push_back(k);
     if (ready.empty())
         return false;
-    size_t chosen = ready.size() - 1;
-    if (settings().streams.kind == Order::RANDOM)
-        chosen = random_next(&m.random) % ready.size();
-    perform(ready[chosen], m);
+    size_t chosen = ready[0];
+    if (is_any)
+        chosen =
+            ready[ready.size() - 1 - random_next(&m.random) % ready.size()];
+    const WorkPointer work = candidates[chosen];
+    if (&candidates != &m.pending)
+        candidates.erase(candidates.begin() + static_cast<ptrdiff_t>(chosen));
+    perform(work, m);
     return true;
 }
 
