@@ -81,11 +81,11 @@ NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 	%/engine_trial.c %/engine_trial_checks.c %/channelize.c %/power.c, \
 	$(filter %/clock.c %/parallel.c %/shape.c %/status.c kernels/%,$(LIBRARY_SOURCES)))
 
-# The objects of C sources: NAME_simd.c is compiled once for each level with
+# The objects of C sources: NAME_simd.c is compiled once for each variant with
 # vectors, as NAME_simd_avx2.o and NAME_simd_avx512.o.
-LEVELS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),avx2 avx512)
+VARIANTS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),avx2 avx512)
 objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_simd.c,$(1)) \
-	$(foreach level,$(LEVELS),$(patsubst %.c,%_$(level).c,$(filter %_simd.c,$(1)))))
+	$(foreach variant,$(VARIANTS),$(patsubst %.c,%_$(variant).c,$(filter %_simd.c,$(1)))))
 
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
 PROGRAM_OBJECTS := $(call objects,$(PROGRAM_SOURCES))
@@ -103,7 +103,7 @@ FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
 	$(BUILD)/correlator/simulate/sources.o $(BUILD)/correlator/run/site.o,$(TESTED_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the object.
-ifneq ($(LEVELS),)
+ifneq ($(VARIANTS),)
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma

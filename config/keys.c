@@ -75,8 +75,8 @@ static const struct fx8_choice firs[] = {
     {NULL, 0, false},
 };
 static const struct fx8_choice levels[] = {
-    {"channel", FX8_LEVEL_CHANNEL, false},
-    {"input", FX8_LEVEL_INPUT, false},
+    {"channel", FX8_GAIN_PER_CHANNEL, false},
+    {"input", FX8_GAIN_PER_INPUT, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice precisions[] = {
@@ -310,7 +310,7 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "20",
      .help = "Level to which every input and channel is scaled: rms of the "
              "real or imaginary part. 16 to 24 loses least."},
-    {"quantizer", "level", CHOICE(quantizer.level, levels),
+    {"quantizer", "level", CHOICE(quantizer.gain_per, levels),
      .fallback = "channel",
      .help = "channel: a gain per input and channel; input: one per input."},
     {"quantizer", "dither", CHOICE(dither, only_no), .fallback = "no",

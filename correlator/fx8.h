@@ -189,9 +189,9 @@ enum fx8_window_shape {
 enum fx8_fir { FX8_FIR_FP32 = 0, FX8_FIR_DP2A };
 
 /** What shares one quantiser gain. */
-enum fx8_level {
-    FX8_LEVEL_CHANNEL = 0, /**< one gain per input and channel */
-    FX8_LEVEL_INPUT        /**< one gain per input */
+enum fx8_gain_per {
+    FX8_GAIN_PER_CHANNEL = 0, /**< one gain per input and channel */
+    FX8_GAIN_PER_INPUT        /**< one gain per input */
 };
 
 /** Kinds of result: INT8 and FP32 correlate integers and floats; DOWN and UP
@@ -251,7 +251,7 @@ struct fx8_channelizer {
 /** The quantiser of INT8. */
 struct fx8_quantizer {
     double target_rms; /**< LSB per real component */
-    enum fx8_level level;
+    enum fx8_gain_per gain_per;
     bool remove_bias; /**< subtract its rounding noise from the parallel-hand
                            autos */
 };
@@ -283,7 +283,7 @@ struct fx8_machine {
 };
 
 /** Number of spectra that set the gains of an input. */
-#define FX8_LEVEL_SPECTRA 256
+#define FX8_GAIN_SPECTRA 256
 
 /** Largest number of whole dumps that may be missing between two blocks, or
  *  before the first: 12 days of dumps of 1 s. */
@@ -373,7 +373,7 @@ struct fx8_plan {
 FX8_API struct fx8_plan fx8_plan_default(void);
 
 /** A stretch of missing samples. */
-struct fx8_run {
+struct fx8_gap {
     int64_t first_sample; /**< absolute index, between -2^61 and 2^61 */
     int64_t n_samples;    /**< at least 0 */
     int64_t input;        /**< a row, band * n_inputs + input; -1: all rows */
@@ -395,7 +395,7 @@ struct fx8_block {
     ptrdiff_t time_stride;         /**< bytes, may be negative */
     int64_t first_sample;          /**< absolute index, 0 to below 2^61 */
     int64_t n_samples;             /**< 0 to below 2^61 */
-    const struct fx8_run
+    const struct fx8_gap
         *missing; /**< [n_missing] in any order; parts outside the block are
                        ignored.  NULL if there are none */
     size_t n_missing;
@@ -559,14 +559,14 @@ struct fx8_statistics {
     int64_t n_spectra;       /**< spectra correlated, per row */
     int64_t n_valid_spectra; /**< summed over rows */
     int64_t n_clipped;       /**< spectra × channels clamped, over rows */
-    int64_t n_level_rounds;  /**< rounds of level setting, each for rows that
-                                  had begun to deliver */
+    int64_t n_gain_rounds;   /**< rounds of level setting, each for rows that
+                                   had begun to deliver */
     double align_s;          /**< corner turn, masks */
     double channelize_s;     /**< FIR, FFT, quantise */
     double correlate_s;
     double postprocess_s; /**< without the quick-look */
     double quicklook_s;
-    double level_s; /**< level setting */
+    double gains_s; /**< level setting */
     double spot_s;  /**< the spot check; not part of the others */
 };
 
@@ -610,7 +610,7 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            before are skipped
  *         2) block sizes never change a result
  *         3) INT8: when inputs without gains begin to deliver, the session
- *            waits for FX8_LEVEL_SPECTRA of their spectra before it correlates
+ *            waits for FX8_GAIN_SPECTRA of their spectra before it correlates
  *            further.  The gain of an input and channel, for samples as pushed,
  *            is target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2), or
  *            median(X^2) / 0.45494 in channel 0 of real samples, over the first

@@ -5,7 +5,7 @@
  *
  * IEEE mode: correctly rounded operations and the C library's functions.
  * Fast mode: the definitions of kernels/numeric/, with the errors in
- * kernels/numeric/bounds.h; on the host equal bit for bit at every level.
+ * kernels/numeric/bounds.h; on the host equal bit for bit in every variant.
  *
  * Notes: 1) inputs and outputs may be the same array, but not overlap
  *           otherwise; any alignment; n may be 0
@@ -35,7 +35,7 @@ enum fx8_functions_mode {
     FX8_N_FUNCTIONS_MODES
 };
 
-/** One mode at one level. */
+/** One mode in one variant. */
 struct fx8_functions {
     fx8_unary *reciprocal; /**< 1 / x */
     fx8_unary *rsqrt;      /**< 1 / sqrt(x) */
@@ -67,7 +67,7 @@ struct fx8_function_form {
     fx8_binary *binary;
 };
 
-/** Most forms that a level lists. */
+/** Most forms that a variant lists. */
 #define FX8_MAX_FUNCTION_FORMS 48
 
 #ifdef __cplusplus

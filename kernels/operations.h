@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operations.h -- the arithmetic of fx8 as pure functions in a table.  A level
- * ("reference", "avx2", "avx512") is one table: the reference fills every
- * entry, each higher level overrides what it does faster.  Integers and the FIR
- * are equal bit for bit at every level; FP32 sums are within the bound stated
- * at their entry.
+ * operations.h -- the arithmetic of fx8 as pure functions in a table.  A
+ * variant ("reference", "avx2", "avx512") is one table: the reference fills
+ * every entry, each higher variant overrides what it does faster.  Integers and
+ * the FIR are equal bit for bit in every variant; FP32 sums are within the
+ * bound stated at their entry.
  */
 #ifndef FX8_KERNELS_OPERATIONS_H
 #define FX8_KERNELS_OPERATIONS_H
@@ -31,8 +31,9 @@ struct fx8_ci8 {
     int8_t re, im;
 };
 
-/** Spectra in one group: the unit in which spectra are quantised and turned,
- *  and the alignment of every time axis of spectra (32 ci8 = 64 bytes). */
+/** Spectra in one group: the unit in which spectra are quantised and
+ * transposed, and the alignment of every time axis of spectra (32 ci8 = 64
+ * bytes). */
 #define FX8_GROUP 32
 
 /** Inputs in one row block of the correlator; the input axis of spectra is
@@ -120,7 +121,7 @@ struct fx8_correlate_fp32 {
  *           from the start of the call: a multiple of FX8_GROUP,
  *           FX8_MAX_FP32_PRODUCTS outside of tests
  *        2) for each component, down <= exact sum <= up
- *        3) operations have the order of the level's fp32 correlator, so its
+ *        3) operations have the order of the variant's fp32 correlator, so its
  *           sums lie between the two
  *        4) spectra must be finite and their sums not overflow a float
  *        5) independent of the caller's rounding mode, which is restored;
@@ -139,9 +140,9 @@ struct fx8_correlate_interval {
                  double *up);
 };
 
-/** All operations at one level. */
+/** All operations in one variant. */
 struct fx8_operations {
-    /** Name of the level: "reference", "avx2", "avx512". */
+    /** Name of the variant: "reference", "avx2", "avx512". */
     const char *name;
 
     /**
@@ -170,7 +171,7 @@ struct fx8_operations {
      *                         [t][r] = c[0][r] x[t][r] (+) c[1][r] x[t+1][r]
      *                         (+) ..., each (+) one fused multiply-add in
      *                         ascending tap order starting from zero
-     * Numerics: equal bit for bit at every level
+     * Numerics: equal bit for bit in every variant
      * Notes:    memory after the samples is prefetched but never read: fastest
      *           if the next samples are there
      */
@@ -189,7 +190,7 @@ struct fx8_operations {
      *                         [t][r] = (float)(sum over p of c[p][r]
      *                         x[t+p][r]) * scale
      * Numerics: exact integers, then two roundings to float; equal bit for bit
-     *           at every level
+     *           in every variant
      */
     void (*fir_int16)(size_t n_spectra, size_t n_taps, size_t row,
                       const int8_t *samples, const int16_t *coefficients,
@@ -206,7 +207,7 @@ struct fx8_operations {
      *                        [0, n_spectra) of each row
      *           clips        uint32 [n_channels]: the number of valid spectra
      *                        with a component beyond +-127 is added
-     * Numerics: float product rounded once, then rint; equal at every level.
+     * Numerics: float product rounded once, then rint; equal in every variant.
      *           Inputs are finite.
      */
     void (*quantise)(size_t n_spectra, size_t n_channels,
@@ -216,9 +217,10 @@ struct fx8_operations {
 
     /** turn -- the same corner turn for FP32: masked, without gain.  out: cf32
      *  [n_channels][channel_stride]. */
-    void (*turn)(size_t n_spectra, size_t n_channels,
-                 const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                 uint32_t valid, struct fx8_cf32 *out, size_t channel_stride);
+    void (*corner_turn)(size_t n_spectra, size_t n_channels,
+                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                        uint32_t valid, struct fx8_cf32 *out,
+                        size_t channel_stride);
 
     /**
      * count -- valid products per pair.
@@ -237,25 +239,25 @@ struct fx8_operations {
     struct fx8_functions functions[FX8_N_FUNCTIONS_MODES];
     struct fx8_half_functions half;
 
-    /** Every form of every function that the level offers. */
+    /** Every form of every function that the variant offers. */
     struct fx8_function_form forms[FX8_MAX_FUNCTION_FORMS];
     size_t n_forms;
 };
 
-/** Number of levels compiled in; level 0 is the reference. */
-size_t fx8_operations_levels(void);
+/** Number of variants compiled in; variant 0 is the reference. */
+size_t fx8_operations_variants(void);
 
-/** Level `index`, ascending in speed; NULL if this CPU cannot run it. */
-const struct fx8_operations *fx8_operations_level(size_t index);
+/** Variant `index`, ascending in speed; NULL if this CPU cannot run it. */
+const struct fx8_operations *fx8_operations_variant(size_t index);
 
 /**
- * fx8_operations_select -- select the fastest level that this CPU can run and
+ * fx8_operations_select -- select the fastest variant that this CPU can run and
  * that agrees with the reference on a built-in test.
  *
- * Given:    name        "auto" or the name of a level
+ * Given:    name        "auto" or the name of a variant
  * Returned: operations  static, never freed
  * Status:   FX8_ERR_USAGE for an unknown name, FX8_ERR_UNSUPPORTED when this
- *           CPU lacks the level or it fails its test
+ *           CPU lacks the variant or it fails its test
  */
 enum fx8_status fx8_operations_select(const char *name,
                                       const struct fx8_operations **operations,

@@ -17,7 +17,7 @@ static inline struct task on_cuda(const struct task *task, const char *kernel,
     other.plan.machine.kernel = kernel_in_place_of(kernel);
     other.plan.devices = all_devices;
     other.plan.n_devices = n_devices < n_there ? n_devices : n_there;
-    other.plan.host_operations = fx8_operations_level(0);
+    other.plan.host_operations = fx8_operations_variant(0);
     return other;
 }
 

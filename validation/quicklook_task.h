@@ -32,7 +32,7 @@ static inline struct task make_task(size_t antennas, size_t pols,
                                     size_t channels,
                                     enum fx8_functions_mode mode)
 {
-    const struct fx8_operations *level = fx8_operations_level(0);
+    const struct fx8_operations *level = fx8_operations_variant(0);
     struct task task = {
         .plan = {.n_products = pols * pols,
                  .n_inputs = antennas * pols,
@@ -117,7 +117,8 @@ static inline void fill(struct task *task, struct generator *g)
             const double weight =
                 0.5 + 0.5 * fmin(fmod(have_1, 1.0), fmod(have_2, 1.0));
             task->nsamples[at] =
-                (float)(is_auto ? weight : weight * (0.9 + 0.1 * random_uniform(g)));
+                (float)(is_auto ? weight
+                                : weight * (0.9 + 0.1 * random_uniform(g)));
             task->flags[at] = random_below(g, 10) == 0;
         }
     free(power);

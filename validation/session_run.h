@@ -15,7 +15,7 @@ struct voltages {
     size_t n_inputs, size;
     int64_t n_samples;
     int8_t *data;
-    struct fx8_run missing[8];
+    struct fx8_gap missing[8];
     size_t n_missing;
 };
 
@@ -91,7 +91,7 @@ static inline bool voltages_missing(const struct voltages *v, size_t input,
                                     int64_t t)
 {
     for (size_t i = 0; i < v->n_missing; i++) {
-        const struct fx8_run *run = &v->missing[i];
+        const struct fx8_gap *run = &v->missing[i];
         if ((run->input < 0 || run->input == (int64_t)input) &&
             t >= run->first_sample && t - run->first_sample < run->n_samples)
             return true;

@@ -58,7 +58,7 @@ static struct voltages band_of(const struct voltages *v, size_t band)
     of.data = voltages_at(v, band * n, 0);
     of.n_missing = 0;
     for (size_t i = 0; i < v->n_missing; i++) {
-        struct fx8_run run = v->missing[i];
+        struct fx8_gap run = v->missing[i];
         if (run.input >= 0 && (size_t)run.input / n != band)
             continue;
         if (run.input >= 0)
@@ -137,7 +137,7 @@ static void check_bands(const struct fx8_plan *plan, const struct voltages *v,
 static void spoil(struct voltages *v, struct generator *g)
 {
     const size_t n = v->n_inputs / N_BANDS;
-    const struct fx8_run runs[] = {
+    const struct fx8_gap runs[] = {
         {900, 300, (int64_t)random_below(g, n)},
         {1500, 77, (int64_t)(n + random_below(g, n))},
         {1, 40, (int64_t)(2 * n + random_below(g, n))},
@@ -340,7 +340,8 @@ TEST(gains_of_the_input_leave_no_trace)
             wide_plan(2, 2, true, is_none ? 1 : 12, is_none ? 900 : 60);
         plan.channelizer.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_PFB;
         plan.channel_average = i % 3 == 1 ? 4 : 1;
-        plan.quantizer.level = i < 3 ? FX8_LEVEL_CHANNEL : FX8_LEVEL_INPUT;
+        plan.quantizer.gain_per =
+            i < 3 ? FX8_GAIN_PER_CHANNEL : FX8_GAIN_PER_INPUT;
         struct voltages recorded = make_voltages(12, 2, 3000, 5, 860);
         struct voltages scaled = recorded;
         double row_gain[12];

@@ -58,7 +58,7 @@ TEST(test_convert)
     free(samples);
 }
 
-TEST(test_levels)
+TEST(test_gains)
 {
     struct generator generator = {51};
     uint32_t *histogram = exact(32769 * sizeof *histogram);
@@ -124,10 +124,11 @@ TEST(test_fill)
                     ((int16_t *)(void *)rows)[i] = least ? INT16_MIN : -128;
             }
             const bool starts = round % 2 == 0, ends = round % 4 < 2;
-            struct fx8_drf_run run;
+            struct fx8_drf_rows run;
             for (size_t from = 0; from < n_rows; from = run.first + run.n) {
-                run = fx8_drf_next_run(rows, n_rows, n_numbers,
-                                       kinds[k].part_bytes, from, starts, ends);
+                run =
+                    fx8_drf_next_rows(rows, n_rows, n_numbers,
+                                      kinds[k].part_bytes, from, starts, ends);
                 assert_int_equal(run.first, from);
                 assert_true(run.n > 0 && run.n <= n_rows - from);
                 for (size_t i = from; i < from + run.n; i++)

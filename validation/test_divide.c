@@ -2,7 +2,7 @@
 /*
  * test_divide.c -- the division routine that uses no divide instruction,
  * against the machine's division, bit by bit (any NaN equals any NaN), at every
- * level; and the one step of its proof that is checked by trial.
+ * variant; and the one step of its proof that is checked by trial.
  *
  * Shows (kernels, division): division without a divide instruction is correct
  *     for bit patterns, all pairs of exponents, the hardest dividends of all
@@ -48,14 +48,14 @@ static void divide_slowly(size_t n, const float *a, const float *b, float *y)
         y[k] = fx8_divide_slow(a[k], b[k]);
 }
 
-static fx8_binary *markstein_of(const struct fx8_operations *level)
+static fx8_binary *markstein_of(const struct fx8_operations *variant)
 {
     fx8_binary *found = NULL;
-    for (size_t k = 0; k < level->n_forms; k++) {
-        const struct fx8_function_form *form = &level->forms[k];
+    for (size_t k = 0; k < variant->n_forms; k++) {
+        const struct fx8_function_form *form = &variant->forms[k];
         if (strcmp(form->function, "divide") == 0 &&
             strcmp(form->form, "markstein") == 0) {
-            assert_null(found); /* a level overrides, it does not append */
+            assert_null(found); /* a variant overrides, it does not append */
             found = form->binary;
         }
     }
@@ -71,14 +71,14 @@ static void add_contender(struct contenders *contenders, const char *name,
     contenders->divide[contenders->n++] = divide;
 }
 
-/* The levels of this machine, from the first-th on. */
+/* The variants of this machine, from the first-th on. */
 static struct contenders levels_from(size_t first)
 {
     struct contenders contenders = {0};
-    for (size_t index = first; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level != NULL)
-            add_contender(&contenders, level->name, markstein_of(level));
+    for (size_t index = first; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant != NULL)
+            add_contender(&contenders, variant->name, markstein_of(variant));
     }
     return contenders;
 }

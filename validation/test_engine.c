@@ -14,7 +14,7 @@
  *     tenth is six sigma of the quantiser
  * In: test_session.c, test_session_use.c, test_session_misuse.c,
  *     test_session_gains.c, test_scan.c, test_stream.c, test_stream_calls.c,
- *     test_levels.c
+ *     test_gains.c
  */
 #include <math.h>
 #include <stdio.h>
@@ -173,10 +173,10 @@ static void check_levels(struct task *task, size_t n_threads,
                                        const struct outcome *))
 {
     struct outcome first = {0};
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        if (fx8_operations_level(index) == NULL)
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        if (fx8_operations_variant(index) == NULL)
             continue;
-        task->plan.machine.kernel = fx8_operations_level(index)->name;
+        task->plan.machine.kernel = fx8_operations_variant(index)->name;
         task->plan.machine.threads.count = 1;
         struct outcome one = run_task(task, NULL);
         check_sums(task, &one);
@@ -353,10 +353,10 @@ TEST(long_dumps_are_folded)
         for (size_t k = 0; k < 4 * task.row_stride; k++) /* the fourth: -i */
             task.samples[k] =
                 (int8_t)(k >= 3 * task.row_stride && k % 2 == 0 ? 127 : -128);
-        for (size_t index = 0; index < fx8_operations_levels(); index++) {
-            if (fx8_operations_level(index) == NULL)
+        for (size_t index = 0; index < fx8_operations_variants(); index++) {
+            if (fx8_operations_variant(index) == NULL)
                 continue;
-            task.plan.machine.kernel = fx8_operations_level(index)->name;
+            task.plan.machine.kernel = fx8_operations_variant(index)->name;
             task.plan.machine.threads.count = 1 + index;
             struct outcome o = run_task(&task, NULL);
             const int64_t n = (int64_t)lengths[i];
@@ -459,7 +459,7 @@ TEST(power_of_single_spectra)
         struct fx8_power *level;
         struct fx8_error error;
         must(fx8_power_open(&task.plan.bank, task.coefficients,
-                            fx8_operations_level(0), 2, &level, &error),
+                            fx8_operations_variant(0), 2, &level, &error),
              error);
         for (size_t i = 0; i < 3 * 70; i++) {
             float power[5];

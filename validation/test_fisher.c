@@ -26,7 +26,7 @@ static const double PI = 3.14159265358979323846;
 
 static const struct fx8_functions *functions_of(enum fx8_functions_mode mode)
 {
-    return &fx8_operations_level(0)->functions[mode];
+    return &fx8_operations_variant(0)->functions[mode];
 }
 
 /* --- random cells ------------------------------------------------ */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_functions.c -- the functions of post-processing over arrays: every level
- * equals the reference bit for bit, at any length and place; special and exact
- * values are those that the headers of kernels/numeric/ state; angles are
- * reduced exactly. test_numeric_errors.c measures the errors elsewhere.
+ * test_functions.c -- the functions of post-processing over arrays: every
+ * variant equals the reference bit for bit, at any length and place; special
+ * and exact values are those that the headers of kernels/numeric/ state; angles
+ * are reduced exactly. test_numeric_errors.c measures the errors elsewhere.
  *
- * Shows (kernels, functions): every level equals the reference at any length
+ * Shows (kernels, functions): every variant equals the reference at any length
  *     and place; special values, whole powers and quarter turns are correct
  * Within: to the bit; angles 2⁻²¹
- * Because: one definition serves all levels; the limit is twice the bound of
+ * Because: one definition serves all variants; the limit is twice the bound of
  *     the angle functions, compared with the C library
  */
 #include <float.h>
@@ -18,7 +18,7 @@
 #include "kernels/operations.h"
 #include "validation/testing.h"
 
-#define N_BITS    4096 /* arguments compared between levels */
+#define N_BITS    4096 /* arguments compared between variants */
 #define N_RAGGED  40   /* longest ragged array */
 #define N_OFFSETS 4    /* places within 16 bytes */
 #define N_GUARD   16   /* floats of garbage after a result */
@@ -39,7 +39,7 @@ static void apply(const struct fx8_function_form *form, size_t n,
         form->binary(n, a, b, y);
 }
 
-/** The form of a level; NULL where it has none of these names. */
+/** The form of a variant; NULL where it has none of these names. */
 static const struct fx8_function_form *find_form(
     const struct fx8_operations *operations, const char *function,
     const char *form)
@@ -51,7 +51,8 @@ static const struct fx8_function_form *find_form(
     return NULL;
 }
 
-/* --- what a level offers -----------------------------------------------------
+/* --- what a variant offers
+ * -----------------------------------------------------
  */
 
 /** Both modes of a table in the order of the names below. */
@@ -75,42 +76,43 @@ static struct entries entries_of(const struct fx8_functions *f)
 }
 
 /* Every entry of both modes is there and listed under its names, nothing is
- * listed twice, and no level lacks what the reference has. */
+ * listed twice, and no variant lacks what the reference has. */
 TEST(levels_list_their_forms)
 {
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level == NULL)
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant == NULL)
             continue;
         for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
-            const struct entries entries = entries_of(&level->functions[mode]);
+            const struct entries entries =
+                entries_of(&variant->functions[mode]);
             for (size_t i = 0; i < 9; i++) {
                 assert_non_null(entries.unary[i]);
-                assert_true(
-                    find_form(level, unary_names[i], mode_names[mode])->unary ==
-                    entries.unary[i]);
+                assert_true(find_form(variant, unary_names[i], mode_names[mode])
+                                ->unary == entries.unary[i]);
             }
             for (size_t i = 0; i < 2; i++) {
                 assert_non_null(entries.binary[i]);
-                assert_true(find_form(level, binary_names[i], mode_names[mode])
-                                ->binary == entries.binary[i]);
+                assert_true(
+                    find_form(variant, binary_names[i], mode_names[mode])
+                        ->binary == entries.binary[i]);
             }
         }
-        assert_non_null(find_form(level, "tanh", "ex2"));
-        for (size_t i = 0; i < level->n_forms; i++) {
-            const struct fx8_function_form *form = &level->forms[i];
+        assert_non_null(find_form(variant, "tanh", "ex2"));
+        for (size_t i = 0; i < variant->n_forms; i++) {
+            const struct fx8_function_form *form = &variant->forms[i];
             assert_true((form->unary == NULL) != (form->binary == NULL));
-            assert_ptr_equal(find_form(level, form->function, form->form),
+            assert_ptr_equal(find_form(variant, form->function, form->form),
                              form);
         }
-        const struct fx8_operations *reference = fx8_operations_level(0);
+        const struct fx8_operations *reference = fx8_operations_variant(0);
         for (size_t i = 0; i < reference->n_forms; i++)
-            assert_non_null(find_form(level, reference->forms[i].function,
+            assert_non_null(find_form(variant, reference->forms[i].function,
                                       reference->forms[i].form));
     }
 }
 
-/* --- levels against the reference ------------------------------------------
+/* --- variants against the reference ------------------------------------------
  */
 
 /** Arguments of every exponent and sign: the ends and the middle of each, and
@@ -162,16 +164,17 @@ static void check_call(const struct call *call, int over)
     free(memory);
 }
 
-/** Each form of `level` that the reference has, at `offset` within 16 bytes. */
-static void check_level(const struct fx8_operations *level, size_t n,
-                        size_t offset, const float *a, const float *b)
+/** Each form of `variant` that the reference has, at `offset` within 16 bytes.
+ */
+static void check_variant(const struct fx8_operations *variant, size_t n,
+                          size_t offset, const float *a, const float *b)
 {
-    const struct fx8_operations *reference = fx8_operations_level(0);
+    const struct fx8_operations *reference = fx8_operations_variant(0);
     float *expected = exact(n * sizeof(float));
     for (size_t i = 0; i < reference->n_forms; i++) {
         const struct fx8_function_form *definition = &reference->forms[i];
         const struct fx8_function_form *form =
-            find_form(level, definition->function, definition->form);
+            find_form(variant, definition->function, definition->form);
         for (size_t k = 0; k < n; k++)
             apply(definition, 1, a + k, b + k, expected + k);
         const struct call call = {form, n, offset, a, b, expected};
@@ -190,14 +193,14 @@ TEST(levels_agree_to_the_bit)
     float *a = exact(N_BITS * sizeof(float)),
           *b = exact(N_BITS * sizeof(float));
     fill_arguments(a, b, &g);
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level == NULL)
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant == NULL)
             continue;
-        check_level(level, N_BITS, 0, a, b);
+        check_variant(variant, N_BITS, 0, a, b);
         for (size_t n = 0; n <= N_RAGGED; n++) {
             const size_t first = random_below(&g, N_BITS - N_RAGGED);
-            check_level(level, n, n % N_OFFSETS, a + first, b + first);
+            check_variant(variant, n, n % N_OFFSETS, a + first, b + first);
         }
     }
     free(a);
@@ -349,12 +352,12 @@ static void check_angle(const struct fx8_function_form *form, float y, float x,
                  (double)x, (double)angle, (double)expected);
 }
 
-/* The other levels equal the reference. */
+/* The other variants equal the reference. */
 TEST(special_values_are_as_documented)
 {
-    const struct fx8_operations *level = fx8_operations_level(0);
-    for (size_t i = 0; i < level->n_forms; i++) {
-        const struct fx8_function_form *form = &level->forms[i];
+    const struct fx8_operations *variant = fx8_operations_variant(0);
+    for (size_t i = 0; i < variant->n_forms; i++) {
+        const struct fx8_function_form *form = &variant->forms[i];
         size_t n = 0;
         for (size_t k = 0; k < sizeof special_values / sizeof *special_values;
              k++) {
@@ -379,16 +382,16 @@ TEST(special_values_are_as_documented)
 TEST(nan_stays_nan)
 {
     struct generator g = {74};
-    const struct fx8_operations *level = fx8_operations_level(0);
-    for (size_t i = 0; i < level->n_forms; i++)
+    const struct fx8_operations *variant = fx8_operations_variant(0);
+    for (size_t i = 0; i < variant->n_forms; i++)
         for (int trial = 0; trial < 500; trial++) {
             const uint32_t payload = (uint32_t)random_in(&g, 1, 0x7fffff);
             const uint32_t sign = (uint32_t)random_below(&g, 2) << 31;
             const float nan = fx8_bits_float(sign | 0x7f800000 | payload);
             const float other = fx8_bits_float((uint32_t)random_bits(&g));
-            check_value(&level->forms[i], nan, other, NAN);
-            if (level->forms[i].binary != NULL)
-                check_value(&level->forms[i], other, nan, NAN);
+            check_value(&variant->forms[i], nan, other, NAN);
+            if (variant->forms[i].binary != NULL)
+                check_value(&variant->forms[i], other, nan, NAN);
         }
 }
 
@@ -396,14 +399,14 @@ TEST(nan_stays_nan)
  * takes subnormal arguments of a logarithm for zero. */
 TEST(powers_of_two_are_exact)
 {
-    const struct fx8_operations *level = fx8_operations_level(0);
+    const struct fx8_operations *variant = fx8_operations_variant(0);
     for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
         const struct fx8_function_form *exp2_form =
-            find_form(level, "exp2", mode_names[mode]);
+            find_form(variant, "exp2", mode_names[mode]);
         const struct fx8_function_form *log2_form =
-            find_form(level, "log2", mode_names[mode]);
+            find_form(variant, "log2", mode_names[mode]);
         const struct fx8_function_form *log10_form =
-            find_form(level, "log10", mode_names[mode]);
+            find_form(variant, "log10", mode_names[mode]);
         for (int k = -149; k < 128; k++) {
             const float power = ldexpf(1.0f, k);
             const bool is_zero = mode == FX8_FUNCTIONS_FAST && power < FLT_MIN;
@@ -421,7 +424,7 @@ TEST(powers_of_two_are_exact)
 /** Sine and cosine of x in one mode of the reference. */
 static void sine_and_cosine(size_t mode, float x, float *sine, float *cosine)
 {
-    const struct fx8_functions *f = &fx8_operations_level(0)->functions[mode];
+    const struct fx8_functions *f = &fx8_operations_variant(0)->functions[mode];
     f->sin_turns(1, &x, sine);
     f->cos_turns(1, &x, cosine);
 }

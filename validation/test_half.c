@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_half.c -- half precision against its definition: all 2^32 floats at
- * every level and in the hardware's F16C, and all 65,536 halves.
+ * every variant and in the hardware's F16C, and all 65,536 halves.
  *
  * The address and thread checkers slow this down too much: under them the pass
  * over all floats takes one block of 65,536 in 61.
  *
- * Shows (kernels, half precision): all 2³² floats at every level and in F16C,
+ * Shows (kernels, half precision): all 2³² floats in every variant and in F16C,
  *     all halves, and scale-and-add are correct
  * Within: to the bit (any NaN for any NaN)
  * Because: conversions are checked against a table of the 31,744 floats at
@@ -83,12 +83,12 @@ static from_float *hardware_or_skip(void)
     return hardware();
 }
 
-/** Call body(level) for every level of this machine. */
-static void at_every_level(void (*body)(const struct fx8_operations *level))
+/** Call body(variant) for every variant of this machine. */
+static void at_every_variant(void (*body)(const struct fx8_operations *variant))
 {
-    for (size_t index = 0; index < fx8_operations_levels(); index++)
-        if (fx8_operations_level(index) != NULL)
-            body(fx8_operations_level(index));
+    for (size_t index = 0; index < fx8_operations_variants(); index++)
+        if (fx8_operations_variant(index) != NULL)
+            body(fx8_operations_variant(index));
 }
 
 /* --- single values ----------------------------------------------------------
@@ -145,9 +145,9 @@ static void check_edges(from_float *convert)
         assert_int_equal(half[k], edges[k / 2].half | (k % 2) << 15);
 }
 
-static void edges_of_level(const struct fx8_operations *level)
+static void edges_of_variant(const struct fx8_operations *variant)
 {
-    check_edges(level->half.from_float);
+    check_edges(variant->half.from_float);
 }
 
 TEST(edges_of_the_range)
@@ -155,7 +155,7 @@ TEST(edges_of_the_range)
     for (size_t k = 0; k < N_EDGES; k++)
         assert_int_equal(definition(fx8_bits_float(edges[k].bits)),
                          edges[k].half);
-    at_every_level(edges_of_level);
+    at_every_variant(edges_of_variant);
 }
 
 TEST(edges_of_the_range_in_hardware)
@@ -166,7 +166,7 @@ TEST(edges_of_the_range_in_hardware)
 /* --- all halves -------------------------------------------------------------
  */
 
-static void halves_of_level(const struct fx8_operations *level)
+static void halves_of_variant(const struct fx8_operations *variant)
 {
     enum { N = 0x10000 };
     uint16_t *half = exact(N * sizeof *half);
@@ -174,8 +174,8 @@ static void halves_of_level(const struct fx8_operations *level)
     float *x = exact(N * sizeof *x);
     for (uint32_t k = 0; k < N; k++)
         half[k] = (uint16_t)k;
-    level->half.to_float(N, half, x);
-    level->half.from_float(N, 1.0f, x, back);
+    variant->half.to_float(N, half, x);
+    variant->half.from_float(N, 1.0f, x, back);
     for (uint32_t k = 0; k < N; k++) {
         const uint32_t magnitude = k & 0x7fff;
         assert_int_equal(signbit(x[k]) != 0, k >> 15);
@@ -194,7 +194,7 @@ static void halves_of_level(const struct fx8_operations *level)
 
 TEST(halves_round_trip)
 {
-    at_every_level(halves_of_level);
+    at_every_variant(halves_of_variant);
 }
 
 /* --- all floats -------------------------------------------------------------
@@ -205,24 +205,25 @@ TEST(halves_round_trip)
     0x10000 /* floats of one item: those with the same upper half              \
              */
 
-#define MOST_LEVELS 8
+#define MOST_VARIANTS 8
 
 /** A pass over the floats. */
 struct pass {
-    size_t n_levels;
-    const char *name[MOST_LEVELS];
-    from_float *convert[MOST_LEVELS];
-    size_t step;                        /**< items from one to the next */
-    _Atomic int64_t wrong[MOST_LEVELS]; /**< bits of a float that disagrees
+    size_t n_variants;
+    const char *name[MOST_VARIANTS];
+    from_float *convert[MOST_VARIANTS];
+    size_t step;                          /**< items from one to the next */
+    _Atomic int64_t wrong[MOST_VARIANTS]; /**< bits of a float that disagrees
                                              with the definition, or -1 */
 };
 
-static void add_level(struct pass *pass, const char *name, from_float *convert)
+static void add_variant(struct pass *pass, const char *name,
+                        from_float *convert)
 {
-    assert_true(pass->n_levels < MOST_LEVELS);
-    pass->name[pass->n_levels] = name;
-    pass->convert[pass->n_levels] = convert;
-    pass->wrong[pass->n_levels++] = -1;
+    assert_true(pass->n_variants < MOST_VARIANTS);
+    pass->name[pass->n_variants] = name;
+    pass->convert[pass->n_variants] = convert;
+    pass->wrong[pass->n_variants++] = -1;
 }
 
 static void check_block(struct pass *pass, uint32_t first)
@@ -234,15 +235,15 @@ static void check_block(struct pass *pass, uint32_t first)
     define(N_BLOCK, first, expected);
     if ((first & ONES_OF_FLOAT) == 0x7f800000) /* infinity; then NaN */
         define(N_BLOCK - 1, first + 1, expected + 1);
-    for (size_t level = 0; level < pass->n_levels; level++) {
-        if (pass->wrong[level] >= 0)
+    for (size_t variant = 0; variant < pass->n_variants; variant++) {
+        if (pass->wrong[variant] >= 0)
             continue;
-        pass->convert[level](N_BLOCK, 1.0f, x, half);
+        pass->convert[variant](N_BLOCK, 1.0f, x, half);
         if (memcmp(half, expected, sizeof half) == 0)
             continue;
         for (uint32_t k = 0; k < N_BLOCK; k++)
             if (!agree(half[k], expected[k]))
-                pass->wrong[level] = (int64_t)(first + k);
+                pass->wrong[variant] = (int64_t)(first + k);
     }
 }
 
@@ -260,33 +261,33 @@ static void check_floats(struct pass *pass)
     pass->step = FX8_CHECKED ? 251 : 1;
     fx8_parallel_for((N_ITEM - 1) / pass->step + 1, fx8_parallel_cpus(), false,
                      check_item, pass);
-    for (size_t level = 0; level < pass->n_levels; level++)
-        if (pass->wrong[level] >= 0)
+    for (size_t variant = 0; variant < pass->n_variants; variant++)
+        if (pass->wrong[variant] >= 0)
             fail_msg("%s: float 0x%08x does not become the nearest half",
-                     pass->name[level], (unsigned)pass->wrong[level]);
+                     pass->name[variant], (unsigned)pass->wrong[variant]);
 }
 
 TEST(every_float)
 {
-    struct pass pass = {.n_levels = 0};
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level != NULL)
-            add_level(&pass, level->name, level->half.from_float);
+    struct pass pass = {.n_variants = 0};
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant != NULL)
+            add_variant(&pass, variant->name, variant->half.from_float);
     }
     check_floats(&pass);
 }
 
 TEST(every_float_in_hardware)
 {
-    struct pass pass = {.n_levels = 0};
-    add_level(&pass, "F16C", hardware_or_skip());
+    struct pass pass = {.n_variants = 0};
+    add_variant(&pass, "F16C", hardware_or_skip());
     check_floats(&pass);
 }
 
 /** Every float at which the half changes and its neighbours: where the pass
  *  above takes a sample only, this is what can go wrong. */
-static void thresholds_of_level(const struct fx8_operations *level)
+static void thresholds_of_variant(const struct fx8_operations *variant)
 {
     enum { N = 6 };
     float x[N];
@@ -294,7 +295,7 @@ static void thresholds_of_level(const struct fx8_operations *level)
     for (uint32_t h = 0; h < INFINITE; h++) {
         for (uint32_t k = 0; k < N; k++)
             x[k] = fx8_bits_float((threshold[h] - 2 + k / 2) | (k % 2) << 31);
-        level->half.from_float(N, 1.0f, x, half);
+        variant->half.from_float(N, 1.0f, x, half);
         for (uint32_t k = 0; k < N; k++)
             assert_int_equal(half[k], (h + (k >= 4)) | (k % 2) << 15);
     }
@@ -302,14 +303,14 @@ static void thresholds_of_level(const struct fx8_operations *level)
 
 TEST(every_threshold)
 {
-    at_every_level(thresholds_of_level);
+    at_every_variant(thresholds_of_variant);
 }
 
 /* --- scale, ragged ends -----------------------------------------------------
  */
 
 /** x scale is a float before it is a half: two roundings, in this order. */
-static void scale_of_level(const struct fx8_operations *level)
+static void scale_of_variant(const struct fx8_operations *variant)
 {
     static const float scales[] = {0.0f,     1.0f,     -1.0f,    16384.0f,
                                    0x1p-14f, 1 / 3.0f, 65504.0f, 1e-30f,
@@ -324,7 +325,7 @@ static void scale_of_level(const struct fx8_operations *level)
             /* any float, and floats about 1 */
             x[k] = fx8_bits_float(k % 2 == 0 ? bits : 0x3f000000 + (bits >> 7));
         }
-        level->half.from_float(N, scales[s], x, half);
+        variant->half.from_float(N, scales[s], x, half);
         for (size_t k = 0; k < N; k++)
             assert_true(agree(half[k], definition(x[k] * scales[s])));
     }
@@ -332,11 +333,11 @@ static void scale_of_level(const struct fx8_operations *level)
 
 TEST(scales)
 {
-    at_every_level(scale_of_level);
+    at_every_variant(scale_of_variant);
 }
 
 /** Nothing is read beyond n (the address checker sees it) or written. */
-static void ends_of_level(const struct fx8_operations *level)
+static void ends_of_variant(const struct fx8_operations *variant)
 {
     enum { GUARD = 64, MOST = 100 };
     for (size_t n = 0; n <= MOST; n++)
@@ -351,8 +352,9 @@ static void ends_of_level(const struct fx8_operations *level)
                 x[offset + k] = (float)k * 0.5f - 7.0f;
                 half[offset + k] = definition(x[offset + k]);
             }
-            level->half.from_float(n, 1.0f, x + offset, from + GUARD + offset);
-            level->half.to_float(n, half + offset, to + GUARD + offset);
+            variant->half.from_float(n, 1.0f, x + offset,
+                                     from + GUARD + offset);
+            variant->half.to_float(n, half + offset, to + GUARD + offset);
             for (size_t k = 0; k < MOST + 2 * GUARD; k++) {
                 const size_t at = k - GUARD; /* wraps below the results */
                 const bool is_result = at >= offset && at - offset < n;
@@ -370,7 +372,7 @@ static void ends_of_level(const struct fx8_operations *level)
 
 TEST(ragged_ends)
 {
-    at_every_level(ends_of_level);
+    at_every_variant(ends_of_variant);
 }
 
 FIXTURE(make_thresholds, NULL)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_interval.c -- the correlator of bounds at every level of this machine:
- * its bounds must enclose the unrounded sums and the results of that level's
+ * test_interval.c -- the correlator of bounds in every variant of this machine:
+ * its bounds must enclose the unrounded sums and the results of that variant's
  * FP32 correlator.
  *
- * Shows (kernels, bounds): with directed rounding, at every level, in the
+ * Shows (kernels, bounds): with directed rounding, in every variant, in the
  *     engine and in post-processing, both the unrounded sum and the FP32 sum
  *     lie inside the bounds; integers beyond 2²⁴ that are not folded: inside,
  *     width above zero; folded: width zero; the thread's rounding mode is
@@ -127,7 +127,7 @@ static struct exact_sum *exact_sums(const struct spectra *s)
     return sums;
 }
 
-/* --- one level at work -----------------------------------------------------
+/* --- one variant at work -----------------------------------------------------
  */
 
 /** How the work is cut up: calls of `step` spectra, row blocks in two calls,
@@ -155,10 +155,10 @@ static double *prior_sums(const struct spectra *s)
     return sums;
 }
 
-static struct bounds run(const struct fx8_operations *level,
+static struct bounds run(const struct fx8_operations *variant,
                          const struct spectra *s, const struct cut *cut)
 {
-    const struct fx8_correlate_interval *interval = &level->interval;
+    const struct fx8_correlate_interval *interval = &variant->interval;
     const size_t n_items = interval->accumulator_size(s->n_inputs);
     const size_t rows = (s->n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK;
     const size_t middle = rows * cut->row_cut / 4;
@@ -180,17 +180,17 @@ static struct bounds run(const struct fx8_operations *level,
     return bounds;
 }
 
-static double *run_fp32(const struct fx8_operations *level,
+static double *run_fp32(const struct fx8_operations *variant,
                         const struct spectra *s)
 {
-    const size_t n_items = level->fp32.accumulator_size(s->n_inputs);
+    const size_t n_items = variant->fp32.accumulator_size(s->n_inputs);
     const size_t rows = (s->n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK;
     double *accumulator = calloc(n_items, sizeof *accumulator);
     assert_non_null(accumulator);
-    level->fp32.accumulate(s->n_inputs, 0, rows, s->n_times, s->x, s->stride,
-                           accumulator);
+    variant->fp32.accumulate(s->n_inputs, 0, rows, s->n_times, s->x, s->stride,
+                             accumulator);
     double *sums = prior_sums(s);
-    level->fp32.fold(s->n_inputs, accumulator, sums);
+    variant->fp32.fold(s->n_inputs, accumulator, sums);
     free(accumulator);
     return sums;
 }
@@ -213,33 +213,33 @@ static void check_exact(const char *name, const struct spectra *s,
                      bounds->down[k], bounds->up[k]);
 }
 
-static void check_fp32(const struct fx8_operations *level,
+static void check_fp32(const struct fx8_operations *variant,
                        const struct spectra *s, const struct bounds *bounds)
 {
-    double *sums = run_fp32(level, s);
+    double *sums = run_fp32(variant, s);
     for (size_t k = 0; k < 2 * fx8_pair_count(s->n_inputs); k++)
         if (!(bounds->down[k] <= sums[k] && sums[k] <= bounds->up[k]))
             fail_msg("%s: %zu inputs, %zu times, item %zu: FP32 %a is outside "
                      "[%a, %a]",
-                     level->name, s->n_inputs, s->n_times, k, sums[k],
+                     variant->name, s->n_inputs, s->n_times, k, sums[k],
                      bounds->down[k], bounds->up[k]);
     free(sums);
 }
 
-static void check_level(const struct fx8_operations *level,
-                        const struct spectra *s, const struct exact_sum *sums,
-                        struct generator *g)
+static void check_variant(const struct fx8_operations *variant,
+                          const struct spectra *s, const struct exact_sum *sums,
+                          struct generator *g)
 {
     const struct cut whole = {s->n_times, 0, FX8_MAX_FP32_PRODUCTS};
-    struct bounds bounds = run(level, s, &whole);
-    check_exact(level->name, s, sums, &bounds);
-    check_fp32(level, s, &bounds);
+    struct bounds bounds = run(variant, s, &whole);
+    check_exact(variant->name, s, sums, &bounds);
+    check_fp32(variant, s, &bounds);
     clear_bounds(&bounds);
     const struct cut cut = {FX8_GROUP * (1 + random_below(g, 20)),
                             random_below(g, 4),
                             FX8_GROUP * (1 + random_below(g, 40))};
-    bounds = run(level, s, &cut);
-    check_exact(level->name, s, sums, &bounds);
+    bounds = run(variant, s, &cut);
+    check_exact(variant->name, s, sums, &bounds);
     clear_bounds(&bounds);
 }
 
@@ -252,9 +252,9 @@ TEST(exact_and_fp32_sums_lie_inside)
             const size_t n_times = times[random_below(&g, COUNT_OF(times))];
             struct spectra s = make_spectra(n_inputs, n_times, fill, &g);
             struct exact_sum *sums = exact_sums(&s);
-            for (size_t l = 0; l < fx8_operations_levels(); l++)
-                if (fx8_operations_level(l) != NULL)
-                    check_level(fx8_operations_level(l), &s, sums, &g);
+            for (size_t l = 0; l < fx8_operations_variants(); l++)
+                if (fx8_operations_variant(l) != NULL)
+                    check_variant(fx8_operations_variant(l), &s, sums, &g);
             free(sums);
             free(s.x);
         }
@@ -266,12 +266,12 @@ TEST(bounds_are_near)
 {
     struct generator g = {42};
     struct spectra s = make_spectra(5, 1056, NOISE, &g);
-    for (size_t l = 0; l < fx8_operations_levels(); l++) {
-        const struct fx8_operations *level = fx8_operations_level(l);
-        if (level == NULL)
+    for (size_t l = 0; l < fx8_operations_variants(); l++) {
+        const struct fx8_operations *variant = fx8_operations_variant(l);
+        if (variant == NULL)
             continue;
         const struct cut whole = {s.n_times, 0, FX8_MAX_FP32_PRODUCTS};
-        struct bounds bounds = run(level, &s, &whole);
+        struct bounds bounds = run(variant, &s, &whole);
         for (size_t j = 0; j < 5; j++)
             for (size_t i = 0; i <= j; i++) {
                 double size = 0.0;
@@ -330,11 +330,11 @@ TEST(integers_beyond_24_bits)
     const size_t n_sums = 2 * fx8_pair_count(N_INTEGERS);
     int64_t sums[N_INTEGERS * (N_INTEGERS + 1)] = {0};
     struct spectra s = make_integers(sums);
-    for (size_t l = 0; l < fx8_operations_levels(); l++) {
-        const struct fx8_operations *level = fx8_operations_level(l);
-        if (level == NULL)
+    for (size_t l = 0; l < fx8_operations_variants(); l++) {
+        const struct fx8_operations *variant = fx8_operations_variant(l);
+        if (variant == NULL)
             continue;
-        struct bounds bounds = run(level, &s, &unfolded);
+        struct bounds bounds = run(variant, &s, &unfolded);
         for (size_t k = 0; k < n_sums; k++) {
             const double sum = (double)sums[k];
             assert_true(bounds.down[k] <= sum && sum <= bounds.up[k]);
@@ -342,7 +342,7 @@ TEST(integers_beyond_24_bits)
                 assert_true(bounds.down[k] < bounds.up[k]);
         }
         clear_bounds(&bounds);
-        bounds = run(level, &s, &folded);
+        bounds = run(variant, &s, &folded);
         for (size_t k = 0; k < n_sums; k++) {
             assert_true(bounds.down[k] == (double)sums[k]);
             assert_true(bounds.up[k] == (double)sums[k]);
@@ -361,14 +361,14 @@ TEST(mode_is_neither_used_nor_left_changed)
     struct spectra s = make_spectra(6, 544, NOISE, &g);
     const size_t bytes = 2 * fx8_pair_count(6) * sizeof(double);
     const struct cut cut = {96, 2, 64};
-    for (size_t l = 0; l < fx8_operations_levels(); l++) {
-        const struct fx8_operations *level = fx8_operations_level(l);
-        if (level == NULL)
+    for (size_t l = 0; l < fx8_operations_variants(); l++) {
+        const struct fx8_operations *variant = fx8_operations_variant(l);
+        if (variant == NULL)
             continue;
-        struct bounds first = run(level, &s, &cut);
+        struct bounds first = run(variant, &s, &cut);
         for (size_t m = 0; m < COUNT_OF(modes); m++) {
             fesetround(modes[m]);
-            struct bounds bounds = run(level, &s, &cut);
+            struct bounds bounds = run(variant, &s, &cut);
             const int mode = fegetround();
             fesetround(FE_TONEAREST);
             assert_int_equal(mode, modes[m]);

@@ -56,10 +56,10 @@ TEST(every_level_and_thread_encloses)
                                          530 + 75 * mask, mask, false, &g);
             task.plan.precisions = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
             task.plan.machine.threads.count = 1 + mask;
-            for (size_t l = 0; l < fx8_operations_levels(); l++) {
-                if (fx8_operations_level(l) == NULL)
+            for (size_t l = 0; l < fx8_operations_variants(); l++) {
+                if (fx8_operations_variant(l) == NULL)
                     continue;
-                task.plan.machine.kernel = fx8_operations_level(l)->name;
+                task.plan.machine.kernel = fx8_operations_variant(l)->name;
                 struct outcome o = run_task(&task, NULL);
                 check_sums(&task, &o);
                 clear_outcome(&o);
@@ -96,10 +96,10 @@ TEST(method_none_has_no_width)
     for (size_t mask = 0; mask < 4; mask++) {
         struct task task = make_task(7, true, 1, 1, 1100, mask, true, &g);
         task.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
-        for (size_t l = 0; l < fx8_operations_levels(); l++) {
-            if (fx8_operations_level(l) == NULL)
+        for (size_t l = 0; l < fx8_operations_variants(); l++) {
+            if (fx8_operations_variant(l) == NULL)
                 continue;
-            task.plan.machine.kernel = fx8_operations_level(l)->name;
+            task.plan.machine.kernel = fx8_operations_variant(l)->name;
             struct outcome o = run_task(&task, NULL);
             for (size_t k = 0; k < n_sums(&task); k++) {
                 assert_true(o.down[k] == (double)o.sums8[k]);

@@ -383,7 +383,7 @@ TEST(keys_reach_the_plan)
     struct fx8_job job = good(
         &o,
         SETS("input.missing_value=-128", "input.missing_run=77",
-             "quantizer.target_rms=11", "quantizer.level=input",
+             "quantizer.target_rms=11", "quantizer.gain_per=input",
              "correlator.precision=both", "correlator.memory_limit_mib=3",
              "correlator.spot_check=no", "postprocess.quantization_bias=no",
              "channelizer.flag_dc=yes"),
@@ -392,7 +392,7 @@ TEST(keys_reach_the_plan)
     assert_true(plan->marker.is_used && plan->marker.value == -128);
     assert_int_equal(plan->marker.least_length, 77);
     assert_true(plan->quantizer.target_rms == 11 &&
-                plan->quantizer.level == FX8_LEVEL_INPUT);
+                plan->quantizer.gain_per == FX8_GAIN_PER_INPUT);
     assert_int_equal(plan->precision, FX8_PRECISION_BOTH);
     assert_int_equal(plan->machine.memory_limit, 3 << 20);
     assert_int_equal(plan->machine.spot_check, FX8_SPOT_NO);

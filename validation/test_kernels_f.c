@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_kernels_f.c -- gather, FIR, quantise and rotate: the reference against
- * definitions given here, every level against the reference, bit for bit.
+ * definitions given here, every variant against the reference, bit for bit.
  * Results start as garbage and are compared whole, including gaps and guard
  * bytes; sources have their exact size, for the address sanitizer.
  *
- * Shows (kernels, operations): every level agrees with its definition at ragged
- *     sizes, with −128 and with garbage in the results
- * Within: integers and FIR to the bit; FP32 sums 520·2⁻²⁴ of Σ|x||x|
- * Because: integer sums have one value and the FIR has one order; 512 roundings
- *     and a few
- * In: test_kernels_x.c
+ * Shows (kernels, operations): every variant agrees with its definition at
+ * ragged sizes, with −128 and with garbage in the results Within: integers and
+ * FIR to the bit; FP32 sums 520·2⁻²⁴ of Σ|x||x| Because: integer sums have one
+ * value and the FIR has one order; 512 roundings and a few In: test_kernels_x.c
  */
 #include <math.h>
 
@@ -29,29 +27,30 @@ static uint32_t next_random(void)
     return random_state >> 8;
 }
 
-/* --- levels against the reference ------------------------------------------
+/* --- variants against the reference ------------------------------------------
  */
 
 /** One operation on one set of arguments, its results within `out`. */
 typedef void run_case(const struct fx8_operations *operations, void *arguments,
                       uint8_t *out);
 
-/** Run the reference into `expected` (size bytes), then every other level of
+/** Run the reference into `expected` (size bytes), then every other variant of
  *  this machine, and compare. */
-static void check_levels(run_case *run, void *arguments, uint8_t *expected,
-                         size_t size)
+static void check_variants(run_case *run, void *arguments, uint8_t *expected,
+                           size_t size)
 {
     memset(expected, GARBAGE, size);
-    run(fx8_operations_level(0), arguments, expected);
+    run(fx8_operations_variant(0), arguments, expected);
     uint8_t *got = exact(size);
-    for (size_t index = 1; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level == NULL)
+    for (size_t index = 1; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant == NULL)
             continue;
         memset(got, GARBAGE, size);
-        run(level, arguments, got);
+        run(variant, arguments, got);
         if (memcmp(got, expected, size) != 0)
-            print_error("level %s differs from the reference\n", level->name);
+            print_error("variant %s differs from the reference\n",
+                        variant->name);
         assert_memory_equal(got, expected, size);
     }
     free(got);
@@ -128,7 +127,7 @@ static void check_gather(struct gather_case *c)
 
     const size_t size = c->out_byte + c->n_inputs * c->row_stride + GUARD;
     uint8_t *expected = exact(size);
-    check_levels(run_gather, c, expected, size);
+    check_variants(run_gather, c, expected, size);
     check_garbage(expected, 0, c->out_byte);
     const size_t row_bytes = c->n_samples * c->sample_size;
     for (size_t i = 0; i < c->n_inputs; i++) {
@@ -258,7 +257,7 @@ static void check_fir(size_t n_spectra, size_t n_taps, size_t row, int data)
                          row + n_spectra % 3, samples, coefficients};
     const size_t size = n_spectra * c.folded_stride * sizeof(float) + GUARD;
     uint8_t *expected = exact(size);
-    check_levels(run_fir, &c, expected, size);
+    check_variants(run_fir, &c, expected, size);
     const float *folded = (const float *)(const void *)expected;
     for (size_t t = 0; t < n_spectra; t++) {
         for (size_t r = 0; r < row; r++)
@@ -330,7 +329,7 @@ static void check_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
                                0x1.3579bp-17f};
     const size_t size = n_spectra * c.folded_stride * sizeof(float) + GUARD;
     uint8_t *expected = exact(size);
-    check_levels(run_fir_int16, &c, expected, size);
+    check_variants(run_fir_int16, &c, expected, size);
     const float *folded = (const float *)(const void *)expected;
     for (size_t t = 0; t < n_spectra; t++) {
         for (size_t r = 0; r < row; r++) {
@@ -363,7 +362,8 @@ TEST(test_fir_int16)
     }
 }
 
-/* --- quantise and turn ------------------------------------------------------
+/* --- quantise and corner turn
+ * ------------------------------------------------------
  */
 
 struct quantise_case {
@@ -396,9 +396,9 @@ static void run_turn(const struct fx8_operations *operations, void *arguments,
                      uint8_t *out)
 {
     const struct quantise_case *c = arguments;
-    operations->turn(c->n_spectra, c->n_channels, c->spectra,
-                     c->spectrum_stride, c->valid,
-                     (struct fx8_cf32 *)(void *)out, c->channel_stride);
+    operations->corner_turn(c->n_spectra, c->n_channels, c->spectra,
+                            c->spectrum_stride, c->valid,
+                            (struct fx8_cf32 *)(void *)out, c->channel_stride);
 }
 
 /** Rounding half to even and clamping, in integers where it matters. */
@@ -486,7 +486,7 @@ static float component(int data)
     }
 }
 
-/** Check quantise and turn of one shape. */
+/** Check quantise and corner turn of one shape. */
 static void check_quantise(size_t n_spectra, size_t n_channels, int data)
 {
     struct quantise_case c = {.n_spectra = n_spectra,
@@ -512,7 +512,7 @@ static void check_quantise(size_t n_spectra, size_t n_channels, int data)
 
     const size_t size = clips_at(&c) + n_channels * sizeof(uint32_t) + GUARD;
     uint8_t *expected = exact(size);
-    check_levels(run_quantise, &c, expected, size);
+    check_variants(run_quantise, &c, expected, size);
     check_quantised(&c, expected);
     check_garbage(expected,
                   n_channels * c.channel_stride * sizeof(struct fx8_ci8),
@@ -520,12 +520,12 @@ static void check_quantise(size_t n_spectra, size_t n_channels, int data)
     check_garbage(expected, size - GUARD, size);
     free(expected);
 
-    const size_t turned =
+    const size_t transposed =
         n_channels * c.channel_stride * sizeof(struct fx8_cf32);
-    expected = exact(turned + GUARD);
-    check_levels(run_turn, &c, expected, turned + GUARD);
+    expected = exact(transposed + GUARD);
+    check_variants(run_turn, &c, expected, transposed + GUARD);
     check_turned(&c, expected);
-    check_garbage(expected, turned, turned + GUARD);
+    check_garbage(expected, transposed, transposed + GUARD);
     free(expected);
     free(gain);
     free(spectra);
@@ -543,7 +543,8 @@ TEST(test_quantise_and_turn)
             check_quantise(FX8_GROUP, n_channels, data);
 }
 
-/* --- the table of levels -----------------------------------------------------
+/* --- the table of variants
+ * -----------------------------------------------------
  */
 
 TEST(test_select)
@@ -554,19 +555,19 @@ TEST(test_select)
                      FX8_OK);
     /* The fastest that runs: on this machine none fails its trial. */
     const struct fx8_operations *fastest = NULL;
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level == NULL)
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant == NULL)
             continue;
-        fastest = level;
+        fastest = variant;
         const struct fx8_operations *named;
-        assert_int_equal(fx8_operations_select(level->name, &named, &error),
+        assert_int_equal(fx8_operations_select(variant->name, &named, &error),
                          FX8_OK);
-        assert_ptr_equal(named, level);
+        assert_ptr_equal(named, variant);
     }
     assert_ptr_equal(operations, fastest);
-    assert_string_equal(fx8_operations_level(0)->name, "reference");
-    assert_null(fx8_operations_level(fx8_operations_levels()));
+    assert_string_equal(fx8_operations_variant(0)->name, "reference");
+    assert_null(fx8_operations_variant(fx8_operations_variants()));
 
     assert_int_equal(fx8_operations_select("avx3", &operations, &error),
                      FX8_ERR_USAGE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_kernels_x.c -- correlate and count: every level of this machine,
+ * test_kernels_x.c -- correlate and count: every variant of this machine,
  * including the reference, against definitions given here in int64 and long
  * double. Results start with other content, because fold() and count() add to
  * them; the padding of the inputs is garbage; accumulators and results have
@@ -159,7 +159,8 @@ static int64_t *exact_sums(const struct spectra *x)
     return sums;
 }
 
-/* --- one level at work -------------------------------------------------------
+/* --- one variant at work
+ * -------------------------------------------------------
  */
 
 /** How the work is cut up: calls of `step` spectra (0: all in one), and rows
@@ -176,29 +177,29 @@ struct piece {
     size_t row_begin, row_end, begin, n_times;
 };
 
-typedef void run_piece(const struct fx8_operations *level,
+typedef void run_piece(const struct fx8_operations *variant,
                        const struct spectra *x, const struct piece *piece,
                        void *accumulator);
 
-static void run_int8(const struct fx8_operations *level,
+static void run_int8(const struct fx8_operations *variant,
                      const struct spectra *x, const struct piece *piece,
                      void *accumulator)
 {
-    level->int8.accumulate(x->n_inputs, piece->row_begin, piece->row_end,
-                           piece->n_times, x->int8 + piece->begin, x->stride,
-                           accumulator);
+    variant->int8.accumulate(x->n_inputs, piece->row_begin, piece->row_end,
+                             piece->n_times, x->int8 + piece->begin, x->stride,
+                             accumulator);
 }
 
-static void run_fp32(const struct fx8_operations *level,
+static void run_fp32(const struct fx8_operations *variant,
                      const struct spectra *x, const struct piece *piece,
                      void *accumulator)
 {
-    level->fp32.accumulate(x->n_inputs, piece->row_begin, piece->row_end,
-                           piece->n_times, x->fp32 + piece->begin, x->stride,
-                           accumulator);
+    variant->fp32.accumulate(x->n_inputs, piece->row_begin, piece->row_end,
+                             piece->n_times, x->fp32 + piece->begin, x->stride,
+                             accumulator);
 }
 
-static void run_cut(const struct fx8_operations *level, run_piece *run,
+static void run_cut(const struct fx8_operations *variant, run_piece *run,
                     const struct spectra *x, const struct cut *cut,
                     void *accumulator)
 {
@@ -211,32 +212,32 @@ static void run_cut(const struct fx8_operations *level, run_piece *run,
         const struct piece second = {middle, n_blocks, t, n};
         const struct piece first = {0, middle, t, n};
 
-        run(level, x, &second, accumulator);
+        run(variant, x, &second, accumulator);
         if (middle > 0)
-            run(level, x, &first, accumulator);
+            run(variant, x, &first, accumulator);
     }
 }
 
 /** All that fold() leaves: sums grown by `expected` and an empty
  *  accumulator. */
-static void check_int8(const struct fx8_operations *level,
+static void check_int8(const struct fx8_operations *variant,
                        const struct spectra *x, const struct cut *cut,
                        const int64_t *expected)
 {
-    size_t n_items = level->int8.accumulator_size(x->n_inputs);
+    size_t n_items = variant->int8.accumulator_size(x->n_inputs);
     size_t n_sums = 2 * fx8_pair_count(x->n_inputs);
     int32_t *accumulator = guarded(n_items, sizeof(*accumulator));
     int64_t *sums = guarded(n_sums, sizeof(*sums));
 
     for (size_t k = 0; k < n_sums; k++)
         sums[k] = prior(k);
-    run_cut(level, run_int8, x, cut, accumulator);
-    level->int8.fold(x->n_inputs, accumulator, sums);
+    run_cut(variant, run_int8, x, cut, accumulator);
+    variant->int8.fold(x->n_inputs, accumulator, sums);
     for (size_t k = 0; k < n_sums; k++) {
         if (sums[k] != prior(k) + expected[k])
             fail_msg("%s int8: %zu inputs, %zu times, item %zu: %lld, expected "
                      "%lld",
-                     level->name, x->n_inputs, x->n_times, k,
+                     variant->name, x->n_inputs, x->n_times, k,
                      (long long)(sums[k] - prior(k)), (long long)expected[k]);
     }
     for (size_t k = 0; k < n_items; k++)
@@ -245,19 +246,19 @@ static void check_int8(const struct fx8_operations *level,
     release(sums, n_sums, sizeof(*sums));
 }
 
-/** Run one level in FP32 and hand back the sums, without prior content. */
-static double *sums_fp32(const struct fx8_operations *level,
+/** Run one variant in FP32 and hand back the sums, without prior content. */
+static double *sums_fp32(const struct fx8_operations *variant,
                          const struct spectra *x, const struct cut *cut)
 {
-    size_t n_items = level->fp32.accumulator_size(x->n_inputs);
+    size_t n_items = variant->fp32.accumulator_size(x->n_inputs);
     size_t n_sums = 2 * fx8_pair_count(x->n_inputs);
     double *accumulator = guarded(n_items, sizeof(*accumulator));
     double *sums = guarded(n_sums, sizeof(*sums));
 
     for (size_t k = 0; k < n_sums; k++)
         sums[k] = (double)prior(k);
-    run_cut(level, run_fp32, x, cut, accumulator);
-    level->fp32.fold(x->n_inputs, accumulator, sums);
+    run_cut(variant, run_fp32, x, cut, accumulator);
+    variant->fp32.fold(x->n_inputs, accumulator, sums);
     for (size_t k = 0; k < n_items; k++)
         assert_true(accumulator[k] == 0.0);
     release(accumulator, n_items, sizeof(*accumulator));
@@ -265,36 +266,37 @@ static double *sums_fp32(const struct fx8_operations *level,
 }
 
 /** FP32 on integers: as check_int8(). */
-static void check_fp32(const struct fx8_operations *level,
+static void check_fp32(const struct fx8_operations *variant,
                        const struct spectra *x, const struct cut *cut,
                        const int64_t *expected)
 {
     size_t n_sums = 2 * fx8_pair_count(x->n_inputs);
-    double *sums = sums_fp32(level, x, cut);
+    double *sums = sums_fp32(variant, x, cut);
 
     for (size_t k = 0; k < n_sums; k++) {
         if (!(sums[k] == (double)(prior(k) + expected[k])))
             fail_msg("%s fp32: %zu inputs, %zu times, item %zu: %.17g, "
                      "expected %lld",
-                     level->name, x->n_inputs, x->n_times, k,
+                     variant->name, x->n_inputs, x->n_times, k,
                      sums[k] - (double)prior(k), (long long)expected[k]);
     }
     release(sums, n_sums, sizeof(*sums));
 }
 
-/** Both precisions at every level, cut up in each of these ways. */
-static void check_levels(const struct spectra *x, const struct cut *cuts,
-                         size_t n_cuts)
+/** Both precisions in every variant, cut up in each of these ways. */
+static void check_variants(const struct spectra *x, const struct cut *cuts,
+                           size_t n_cuts)
 {
     int64_t *expected = exact_sums(x);
 
-    for (size_t k = 0; k < n_cuts * fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k / n_cuts);
+    for (size_t k = 0; k < n_cuts * fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant =
+            fx8_operations_variant(k / n_cuts);
 
-        if (level == NULL)
+        if (variant == NULL)
             continue;
-        check_int8(level, x, &cuts[k % n_cuts], expected);
-        check_fp32(level, x, &cuts[k % n_cuts], expected);
+        check_int8(variant, x, &cuts[k % n_cuts], expected);
+        check_fp32(variant, x, &cuts[k % n_cuts], expected);
     }
     free(expected);
 }
@@ -315,7 +317,7 @@ TEST(test_sizes_and_data)
                                    : sizes[s] != 17 && times[t] != 96)
                     continue;
                 spectra_open(&x, sizes[s], times[t], (enum fill)fill);
-                check_levels(&x, &whole, 1);
+                check_variants(&x, &whole, 1);
                 spectra_close(&x);
             }
         }
@@ -334,7 +336,7 @@ TEST(test_pieces)
         struct spectra x;
 
         spectra_open(&x, n_inputs[s], 2592, RANDOM);
-        check_levels(&x, cuts, COUNT_OF(cuts));
+        check_variants(&x, cuts, COUNT_OF(cuts));
         spectra_close(&x);
     }
 }
@@ -346,18 +348,18 @@ TEST(test_rows_are_separate)
     struct spectra x;
 
     spectra_open(&x, 26, 64, MAXIMA);
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k);
+    for (size_t k = 0; k < fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
         size_t n_sums = 2 * fx8_pair_count(26);
         int32_t *accumulator;
         int64_t *sums;
 
-        if (level == NULL)
+        if (variant == NULL)
             continue;
-        accumulator = guarded(level->int8.accumulator_size(26), 4);
+        accumulator = guarded(variant->int8.accumulator_size(26), 4);
         sums = guarded(n_sums, sizeof(*sums));
-        run_int8(level, &x, &rows, accumulator);
-        level->int8.fold(26, accumulator, sums);
+        run_int8(variant, &x, &rows, accumulator);
+        variant->int8.fold(26, accumulator, sums);
         for (size_t j = 0; j < 26; j++) {
             for (size_t i = 0; i <= j; i++)
                 assert_int_equal(sums[2 * fx8_pair_index(i, j)],
@@ -366,7 +368,7 @@ TEST(test_rows_are_separate)
                                      ? 2 * 127 * 127 * 64
                                      : 0);
         }
-        release(accumulator, level->int8.accumulator_size(26), 4);
+        release(accumulator, variant->int8.accumulator_size(26), 4);
         release(sums, n_sums, sizeof(*sums));
     }
     spectra_close(&x);
@@ -380,30 +382,30 @@ TEST(test_int32_bound)
     struct spectra x;
 
     spectra_open(&x, 5, 2048, MINIMA);
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k);
+    for (size_t k = 0; k < fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
         size_t n_sums = 2 * fx8_pair_count(5);
         int32_t *accumulator;
         int64_t *sums;
 
-        if (level == NULL)
+        if (variant == NULL)
             continue;
-        accumulator = guarded(level->int8.accumulator_size(5), 4);
+        accumulator = guarded(variant->int8.accumulator_size(5), 4);
         sums = guarded(n_sums, sizeof(*sums));
         for (int64_t pass = 1; pass <= 2; pass++) {
             for (size_t done = 0; done < most; done += 2048) {
                 size_t n = most - done < 2048 ? most - done : 2048;
                 const struct piece piece = {0, 2, 0, n};
 
-                run_int8(level, &x, &piece, accumulator);
+                run_int8(variant, &x, &piece, accumulator);
             }
-            level->int8.fold(5, accumulator, sums);
+            variant->int8.fold(5, accumulator, sums);
             for (size_t p = 0; p < n_sums; p += 2) {
                 assert_int_equal(sums[p], pass * 2 * 128 * 128 * (int64_t)most);
                 assert_int_equal(sums[p + 1], 0);
             }
         }
-        release(accumulator, level->int8.accumulator_size(5), 4);
+        release(accumulator, variant->int8.accumulator_size(5), 4);
         release(sums, n_sums, sizeof(*sums));
     }
     spectra_close(&x);
@@ -426,7 +428,7 @@ TEST(test_imaginary_bound)
             x.fp32[i * x.stride + t].im = rows[i].im;
         }
     }
-    check_levels(&x, &whole, 1);
+    check_variants(&x, &whole, 1);
     spectra_close(&x);
 }
 
@@ -443,15 +445,15 @@ TEST(test_fp32_bound)
         x.fp32[k].re = (float)next_random() / 16777216.0f - 0.4f;
         x.fp32[k].im = (float)next_random() / 16777216.0f - 0.6f;
     }
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k);
+    for (size_t k = 0; k < fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
         size_t n_sums = 2 * fx8_pair_count(33);
         double *sums, *pieces;
 
-        if (level == NULL)
+        if (variant == NULL)
             continue;
-        sums = sums_fp32(level, &x, &whole);
-        pieces = sums_fp32(level, &x, &cut);
+        sums = sums_fp32(variant, &x, &whole);
+        pieces = sums_fp32(variant, &x, &cut);
         assert_memory_equal(sums, pieces, n_sums * sizeof(*sums));
         for (size_t pair = 0, j = 0; j < 33; j++) {
             for (size_t i = 0; i <= j; i++, pair++) {
@@ -501,7 +503,7 @@ static void fill_mask(uint64_t *row, size_t n_words, size_t i, int kind)
     row[n_words - 1] &= UINT64_MAX >> 21;
 }
 
-static void check_count(const struct fx8_operations *level, size_t n_inputs,
+static void check_count(const struct fx8_operations *variant, size_t n_inputs,
                         size_t n_words, const uint64_t *valid)
 {
     size_t n_pairs = fx8_pair_count(n_inputs);
@@ -509,7 +511,7 @@ static void check_count(const struct fx8_operations *level, size_t n_inputs,
 
     for (size_t k = 0; k < n_pairs; k++)
         counts[k] = prior(k);
-    level->count(n_inputs, n_words, valid, counts);
+    variant->count(n_inputs, n_words, valid, counts);
     for (size_t pair = 0, j = 0; j < n_inputs; j++) {
         for (size_t i = 0; i <= j; i++, pair++) {
             int64_t expected = 0;
@@ -537,9 +539,9 @@ TEST(test_count)
             for (int kind = 0; kind < 4; kind++) {
                 for (size_t i = 0; i < sizes[s]; i++)
                     fill_mask(valid + i * n_words[w], n_words[w], i, kind);
-                for (size_t k = 0; k < fx8_operations_levels(); k++) {
-                    if (fx8_operations_level(k) != NULL)
-                        check_count(fx8_operations_level(k), sizes[s],
+                for (size_t k = 0; k < fx8_operations_variants(); k++) {
+                    if (fx8_operations_variant(k) != NULL)
+                        check_count(fx8_operations_variant(k), sizes[s],
                                     n_words[w], valid);
                 }
             }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_numeric_errors.c -- every form of every function stays within its bound
- * in kernels/numeric/bounds.h and gives the same bits at every level: over a
+ * in kernels/numeric/bounds.h and gives the same bits in every variant: over a
  * sample, around the arguments where exhaustive runs found the largest errors,
  * and over all floats in the long version.
  *
  * Shows (kernels, errors of the functions): every form stays within its bound
- *     in kernels/numeric/bounds.h, every bound is reached, levels are equal;
+ *     in kernels/numeric/bounds.h, every bound is reached, variants are equal;
  *     over a sample of all exponents and around the arguments of the largest
  *     errors, with `FX8_LONG=1` over all 2³² floats; the measurement itself
  *     works on known errors (`make numerics` and `make numerics-gpu` write
@@ -86,13 +86,13 @@ static size_t count_faults(const struct subject *subject,
                                   subject->has_bound ? &subject->bound : NULL,
                                   &finding->measured};
     size_t faults = judge_row(&row, is_tight, stderr);
-    for (size_t level = 1; level < subject->n_levels; level++) {
+    for (size_t variant = 1; variant < subject->n_variants; variant++) {
         char text[TABLE_TEXT];
-        if (finding->n_differing[level] == 0)
+        if (finding->n_differing[variant] == 0)
             continue;
         print_error("%s %s: %s and %s differ, first at %s\n", row.function,
-                    row.form, subject->level[0], subject->level[level],
-                    argument_text(&finding->differing[level],
+                    row.form, subject->variant[0], subject->variant[variant],
+                    argument_text(&finding->differing[variant],
                                   subject->function->binary != NULL, text));
         faults++;
     }
@@ -269,8 +269,8 @@ TEST(test_one_wrong_result_is_found)
         .has_bound = true,
         .bound = {0.5, 0x1p-24, 0, -HUGE_VAL, HUGE_VAL},
         .unary = {wrong_sqrt, right_sqrt},
-        .level = {"first", "second"},
-        .n_levels = 2,
+        .variant = {"first", "second"},
+        .n_variants = 2,
     };
     uint32_t a[2048], b[2048] = {0};
     for (uint32_t k = 0; k < 2048; k++)

@@ -22,7 +22,7 @@
 static double half_value(uint16_t half)
 {
     float value;
-    fx8_operations_level(0)->half.to_float(1, &half, &value);
+    fx8_operations_variant(0)->half.to_float(1, &half, &value);
     return (double)value;
 }
 
@@ -441,7 +441,7 @@ static void spoil(size_t n, float *y)
 
 static const struct fx8_functions *right_fast(void)
 {
-    return &fx8_operations_level(0)->functions[FX8_FUNCTIONS_FAST];
+    return &fx8_operations_variant(0)->functions[FX8_FUNCTIONS_FAST];
 }
 
 static void wrong_rsqrt(size_t n, const float *x, float *y)

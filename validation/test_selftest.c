@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_selftest.c -- the trial of a level (kernels/cpu/selftest.h): a table
+ * test_selftest.c -- the trial of a variant (kernels/cpu/selftest.h): a table
  * whose operation gives one wrong number, the last, is rejected and the
- * operation named; correct levels pass.
+ * operation named; correct variants pass.
  *
- * Shows (kernels, trials): a level with an operation that gives one wrong
+ * Shows (kernels, trials): a variant with an operation that gives one wrong
  *     number is not used, and that operation is named
  * Within: the name of the operation that was made wrong
  */
@@ -17,8 +17,9 @@ static void wrong_gather(size_t n_inputs, size_t n_samples, size_t sample_size,
                          const int8_t *base, const ptrdiff_t *input_offset,
                          ptrdiff_t time_stride, int8_t *out, size_t row_stride)
 {
-    fx8_operations_level(0)->gather(n_inputs, n_samples, sample_size, base,
-                                    input_offset, time_stride, out, row_stride);
+    fx8_operations_variant(0)->gather(n_inputs, n_samples, sample_size, base,
+                                      input_offset, time_stride, out,
+                                      row_stride);
     out[(n_inputs - 1) * row_stride + n_samples * sample_size - 1] ^= 1;
 }
 
@@ -26,8 +27,8 @@ static void wrong_fir(size_t n_spectra, size_t n_taps, size_t row,
                       const int8_t *samples, const float *coefficients,
                       float *folded, size_t folded_stride)
 {
-    fx8_operations_level(0)->fir(n_spectra, n_taps, row, samples, coefficients,
-                                 folded, folded_stride);
+    fx8_operations_variant(0)->fir(n_spectra, n_taps, row, samples,
+                                   coefficients, folded, folded_stride);
     float *last = &folded[(n_spectra - 1) * folded_stride + row - 1];
     *last += 1.0f + *last * 0x1p-23f;
 }
@@ -36,9 +37,9 @@ static void wrong_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
                             const int8_t *samples, const int16_t *coefficients,
                             float scale, float *folded, size_t folded_stride)
 {
-    fx8_operations_level(0)->fir_int16(n_spectra, n_taps, row, samples,
-                                       coefficients, scale, folded,
-                                       folded_stride);
+    fx8_operations_variant(0)->fir_int16(n_spectra, n_taps, row, samples,
+                                         coefficients, scale, folded,
+                                         folded_stride);
     folded[(n_spectra - 1) * folded_stride + row - 1] += scale;
 }
 
@@ -49,9 +50,9 @@ static void wrong_quantise(size_t n_spectra, size_t n_channels,
                            uint32_t valid, struct fx8_ci8 *out,
                            size_t channel_stride, uint32_t *clips)
 {
-    fx8_operations_level(0)->quantise(n_spectra, n_channels, spectra,
-                                      spectrum_stride, gain, valid, out,
-                                      channel_stride, clips);
+    fx8_operations_variant(0)->quantise(n_spectra, n_channels, spectra,
+                                        spectrum_stride, gain, valid, out,
+                                        channel_stride, clips);
     clips[n_channels - 1]--;
 }
 
@@ -60,40 +61,41 @@ static void wrong_turn(size_t n_spectra, size_t n_channels,
                        uint32_t valid, struct fx8_cf32 *out,
                        size_t channel_stride)
 {
-    fx8_operations_level(0)->turn(n_spectra, n_channels, spectra,
-                                  spectrum_stride, valid, out, channel_stride);
+    fx8_operations_variant(0)->corner_turn(n_spectra, n_channels, spectra,
+                                           spectrum_stride, valid, out,
+                                           channel_stride);
     out[(n_channels - 1) * channel_stride + n_spectra - 1].im += 1.0f;
 }
 
 static void wrong_count(size_t n_inputs, size_t n_words, const uint64_t *valid,
                         int64_t *counts)
 {
-    fx8_operations_level(0)->count(n_inputs, n_words, valid, counts);
+    fx8_operations_variant(0)->count(n_inputs, n_words, valid, counts);
     counts[fx8_pair_count(n_inputs) - 1]--;
 }
 
 static void wrong_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {
-    fx8_operations_level(0)->int8.fold(n_inputs, accumulator, sums);
+    fx8_operations_variant(0)->int8.fold(n_inputs, accumulator, sums);
     sums[2 * fx8_pair_count(n_inputs) - 2]++;
 }
 
 static void wrong_fp32(size_t n_inputs, double *accumulator, double *sums)
 {
-    fx8_operations_level(0)->fp32.fold(n_inputs, accumulator, sums);
+    fx8_operations_variant(0)->fp32.fold(n_inputs, accumulator, sums);
     sums[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
 }
 
 static void wrong_interval(size_t n_inputs, double *accumulator, double *down,
                            double *up)
 {
-    fx8_operations_level(0)->interval.fold(n_inputs, accumulator, down, up);
+    fx8_operations_variant(0)->interval.fold(n_inputs, accumulator, down, up);
     up[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
 }
 
 static void wrong_half(size_t n, float scale, const float *x, uint16_t *half)
 {
-    fx8_operations_level(0)->half.from_float(n, scale, x, half);
+    fx8_operations_variant(0)->half.from_float(n, scale, x, half);
     half[n - 1] ^= 1;
 }
 
@@ -106,7 +108,7 @@ static const struct {
     {"fir", {.fir = wrong_fir}},
     {"fir_int16", {.fir_int16 = wrong_fir_int16}},
     {"quantise", {.quantise = wrong_quantise}},
-    {"turn", {.turn = wrong_turn}},
+    {"turn", {.corner_turn = wrong_turn}},
     {"count", {.count = wrong_count}},
     {"int8", {.int8.fold = wrong_int8}},
     {"fp32", {.fp32.fold = wrong_fp32}},
@@ -121,12 +123,12 @@ static const struct {
 
 static struct fx8_operations spoilt(const struct fx8_operations *wrong)
 {
-    struct fx8_operations table = *fx8_operations_level(0);
+    struct fx8_operations table = *fx8_operations_variant(0);
     TAKE(gather);
     TAKE(fir);
     TAKE(fir_int16);
     TAKE(quantise);
-    TAKE(turn);
+    TAKE(corner_turn);
     TAKE(count);
     TAKE(int8.fold);
     TAKE(fp32.fold);
@@ -137,7 +139,7 @@ static struct fx8_operations spoilt(const struct fx8_operations *wrong)
 
 TEST(one_wrong_number_is_named)
 {
-    const struct fx8_operations *reference = fx8_operations_level(0);
+    const struct fx8_operations *reference = fx8_operations_variant(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct fx8_operations table = spoilt(&cases[i].wrong);
         const char *told = fx8_operations_disagreement(reference, &table);
@@ -148,10 +150,10 @@ TEST(one_wrong_number_is_named)
 
 TEST(right_levels_agree)
 {
-    const struct fx8_operations *reference = fx8_operations_level(0);
-    for (size_t index = 0; index < fx8_operations_levels(); index++) {
-        const struct fx8_operations *level = fx8_operations_level(index);
-        if (level != NULL)
-            assert_null(fx8_operations_disagreement(reference, level));
+    const struct fx8_operations *reference = fx8_operations_variant(0);
+    for (size_t index = 0; index < fx8_operations_variants(); index++) {
+        const struct fx8_operations *variant = fx8_operations_variant(index);
+        if (variant != NULL)
+            assert_null(fx8_operations_disagreement(reference, variant));
     }
 }

@@ -187,7 +187,7 @@ TEST(bounds_enclose_the_results)
         plan.channel_average = i % 4 == 2 ? 3 : 1;
         struct voltages v =
             make_voltages(4, 1 + plan.is_complex, 9000, 15, 1250);
-        v.missing[v.n_missing++] = (struct fx8_run){1000, 700, 1};
+        v.missing[v.n_missing++] = (struct fx8_gap){1000, 700, 1};
         struct collected c = collect(&plan, &v, &whole);
         const size_t n = c.n_dumps * c.n_cells;
         for (size_t k = 0; k < 2 * n; k++) {
@@ -231,9 +231,9 @@ static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     memset(voltages_at(&v, 4, 900), -128, 40 * size);
     memset(voltages_at(&v, 4, 980), -128, 8 * size); /* too short */
     memset(voltages_at(&v, 4, 4990), -128, 10 * size);
-    v.missing[v.n_missing++] = (struct fx8_run){2500, 30, -1};
-    v.missing[v.n_missing++] = (struct fx8_run){700, 3, 5};
-    v.missing[v.n_missing++] = (struct fx8_run){690, 11, 5};
+    v.missing[v.n_missing++] = (struct fx8_gap){2500, 30, -1};
+    v.missing[v.n_missing++] = (struct fx8_gap){700, 3, 5};
+    v.missing[v.n_missing++] = (struct fx8_gap){690, 11, 5};
     return v;
 }
 
@@ -244,7 +244,7 @@ TEST(blocks_layouts_and_threads)
         struct voltages v = eventful(&plan, is_complex);
         struct collected first = collect(&plan, &v, &whole);
         assert_true(first.n_dumps >= 4);
-        assert_int_equal(first.statistics.n_level_rounds, 2);
+        assert_int_equal(first.statistics.n_gain_rounds, 2);
         assert_true(first.statistics.n_clipped > 0);
         static const struct delivery deliveries[] = {
             {.block_samples = 1, .layout = TIME_MAJOR},
@@ -303,7 +303,7 @@ TEST(a_gap_is_a_missing_stretch)
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
         struct voltages v = make_voltages(4, 2, n, 15, 1400);
         v.n_missing = 1;
-        v.missing[0] = (struct fx8_run){start, end - start, -1};
+        v.missing[0] = (struct fx8_gap){start, end - start, -1};
         struct collected stretch = collect(&plan, &v, &whole);
         v.n_missing = 0;
         const struct delivery delivery = {
@@ -341,7 +341,7 @@ TEST(a_dump_does_not_know_what_came_before)
         }
         struct voltages v =
             make_voltages(4, 1 + plan.is_complex, 4000, 15, 1500);
-        v.missing[v.n_missing++] = (struct fx8_run){1000, 40, 1};
+        v.missing[v.n_missing++] = (struct fx8_gap){1000, 40, 1};
         struct collected all = collect(&plan, &v, &whole);
         struct fx8_plan later = plan;
         const size_t d = 3;
@@ -367,9 +367,9 @@ TEST(weights_count_valid_products)
 {
     struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
     struct voltages v = make_voltages(3, 2, 1000, 15, 1600);
-    v.missing[v.n_missing++] = (struct fx8_run){100, 1, 0};
-    v.missing[v.n_missing++] = (struct fx8_run){211, 5, 1};
-    v.missing[v.n_missing++] = (struct fx8_run){430, 400, 2};
+    v.missing[v.n_missing++] = (struct fx8_gap){100, 1, 0};
+    v.missing[v.n_missing++] = (struct fx8_gap){211, 5, 1};
+    v.missing[v.n_missing++] = (struct fx8_gap){430, 400, 2};
     struct collected c = collect(&plan, &v, &whole);
     const size_t pairs[6][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
     for (size_t d = 0; d < c.n_dumps; d++)
@@ -405,7 +405,7 @@ TEST(dead_inputs_and_missing_ones)
     plan.flag_antenna = flags;
     struct voltages v = make_voltages(3, 2, 460, 15, 1700);
     memset(voltages_at(&v, 1, 0), 0, 460 * 2);
-    v.missing[v.n_missing++] = (struct fx8_run){0, 460, 2};
+    v.missing[v.n_missing++] = (struct fx8_gap){0, 460, 2};
     struct collected c = collect(&plan, &v, &whole);
     assert_int_equal(c.n_dumps, 2);
     static const uint8_t dead[6] = {0, 1, 0, 0, 1, 0};

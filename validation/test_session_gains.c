@@ -242,9 +242,9 @@ TEST(stretches_elsewhere_take_no_memory)
     enum { N = 20000 };
     struct held_session h;
     hold(&h, FX8_PRECISION_INT8, 100, 40000);
-    struct fx8_run *far = exact(N * sizeof *far);
+    struct fx8_gap *far = exact(N * sizeof *far);
     for (size_t i = 0; i < N; i++)
-        far[i] = (struct fx8_run){1000000 + (int64_t)i * 10, 5, -1};
+        far[i] = (struct fx8_gap){1000000 + (int64_t)i * 10, 5, -1};
     struct fx8_plan plan = h.plan;
     struct fx8_session *session;
     plan.channelizer.n_channels = 64;

@@ -231,7 +231,7 @@ TEST(stretches_that_are_none)
     hold(&h, FX8_PRECISION_FP32, 20, 200);
     struct collected expected = collect(&h.plan, &h.v, &whole);
     static const struct {
-        struct fx8_run run;
+        struct fx8_gap run;
         const char *text;
     } cases[] = {
         {{INT64_MIN, 5, 0},
@@ -247,7 +247,7 @@ TEST(stretches_that_are_none)
         {{500, 2, -2}, "block: missing stretch of input -2: expected -1 to 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct fx8_run runs[] = {{3, 30, 0}, cases[i].run};
+        const struct fx8_gap runs[] = {{3, 30, 0}, cases[i].run};
         struct fx8_block bad = h.all.block;
         bad.missing = runs;
         bad.n_missing = 2;

@@ -157,7 +157,7 @@ TEST(counters_add_up)
     struct fx8_plan plan = small_plan(2, 2, true, 4, 110);
     plan.quantizer.target_rms = 60; /* clips now and then */
     struct voltages v = make_voltages(4, 2, 2000, 15, 5);
-    v.missing[v.n_missing++] = (struct fx8_run){300, 20, 1};
+    v.missing[v.n_missing++] = (struct fx8_gap){300, 20, 1};
     struct collected c = collect(&plan, &v, &whole);
     assert_int_equal(c.statistics.n_dumps, c.n_dumps);
     assert_int_equal(c.n_dumps, 4);
@@ -176,7 +176,7 @@ TEST(counters_add_up)
     assert_in_range(clips, 469 - 132, 469 + 132);
     const struct fx8_statistics *s = &c.statistics;
     const double times[] = {s->align_s, s->channelize_s, s->correlate_s,
-                            s->postprocess_s, s->level_s};
+                            s->postprocess_s, s->gains_s};
     for (size_t i = 0; i < 5; i++)
         assert_true(times[i] > 0.0 && times[i] < 60.0);
     free_collected(&c);

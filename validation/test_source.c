@@ -141,7 +141,7 @@ static bool is_listed(const struct fx8_reader *base, size_t input, int64_t t)
 static bool is_marked(const struct fx8_block *block, size_t input, int64_t t)
 {
     for (size_t k = 0; k < block->n_missing; k++) {
-        const struct fx8_run *run = &block->missing[k];
+        const struct fx8_gap *run = &block->missing[k];
         assert_in_range(run->input + 1, 0, N_CORRELATED);
         if ((run->input == -1 || run->input == (int64_t)input) &&
             t >= run->first_sample && t - run->first_sample < run->n_samples)

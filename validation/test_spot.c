@@ -77,8 +77,8 @@ static void check_right_engines(enum fx8_backend backend, const char *device,
         plan.machine.kernel = kernel_of(&plan);
         struct voltages v = make_voltages(6, is_complex ? 2 : 1,
                                           (int64_t)n_samples, 25, 31 + k);
-        v.missing[0] = (struct fx8_run){100, 37, 2};
-        v.missing[1] = (struct fx8_run){900, 400, -1};
+        v.missing[0] = (struct fx8_gap){100, 37, 2};
+        v.missing[1] = (struct fx8_gap){900, 400, -1};
         v.n_missing = k % 3;
         /* a gap of whole dumps and parts of them */
         const struct delivery gap = {

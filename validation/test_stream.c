@@ -26,7 +26,7 @@ struct recording {
     int8_t samples[MOST_INPUTS][MOST_SAMPLES][2];
     struct span blocks[MOST_SAMPLES];
     size_t n_blocks;
-    struct fx8_run runs[16];
+    struct fx8_gap runs[16];
     size_t n_runs;
     /* derived */
     bool delivered[MOST_SAMPLES];
@@ -241,7 +241,7 @@ static void copy_stream(struct run *run)
 static struct fx8_block make_block(const struct recording *r,
                                    struct generator *generator,
                                    struct span span, ptrdiff_t *offset,
-                                   struct fx8_run *runs, int8_t **memory)
+                                   struct fx8_gap *runs, int8_t **memory)
 {
     const size_t size = r->shape.sample_size, inputs = r->shape.n_inputs;
     const size_t n = (size_t)span.n;
@@ -268,7 +268,7 @@ static struct fx8_block make_block(const struct recording *r,
     for (size_t i = 0; i < r->n_runs; i++) {
         runs[n_runs] = r->runs[i];
         const size_t other = random_below(generator, ++n_runs);
-        const struct fx8_run swapped = runs[other];
+        const struct fx8_gap swapped = runs[other];
         runs[other] = runs[n_runs - 1];
         runs[n_runs - 1] = swapped;
     }
@@ -308,7 +308,7 @@ static void push_block(struct run *run, struct span span)
 {
     struct fx8_error error;
     ptrdiff_t offset[MOST_INPUTS];
-    struct fx8_run runs[16];
+    struct fx8_gap runs[16];
     int8_t *memory;
     const struct fx8_block block =
         make_block(run->recording, run->generator, span, offset, runs, &memory);
@@ -352,7 +352,7 @@ static size_t check_recording(struct recording *r, struct generator *generator)
     struct fx8_error error;
     struct run run = {
         .recording = r, .generator = generator, .first = r->first_sample};
-    r->shape.operations = fx8_operations_level(0);
+    r->shape.operations = fx8_operations_variant(0);
     must(fx8_stream_open(&r->shape, r->first_sample, &run.stream, &error),
          error);
     for (size_t b = 0; b < r->n_blocks; b++)
@@ -439,7 +439,7 @@ TEST(random_recordings)
         cut_blocks(&r, &g);
         r.n_runs = random_below(&g, 6);
         for (size_t k = 0; k < r.n_runs; k++)
-            r.runs[k] = (struct fx8_run){
+            r.runs[k] = (struct fx8_gap){
                 random_in(&g, 0, MOST_SAMPLES - 60), random_in(&g, 0, 50),
                 random_in(&g, -1, (int64_t)r.shape.n_inputs - 1)};
         n_lent += check_recording(&r, &g);

@@ -24,7 +24,7 @@ TEST(a_run_of_a_block_ends_with_it)
 {
     static const int8_t samples[4] = {1, 1, 1, 1};
     static const ptrdiff_t offset[1] = {0};
-    const struct fx8_run runs[] = {{-50, 52, -1}, {3, INT64_MAX, 0}};
+    const struct fx8_gap runs[] = {{-50, 52, -1}, {3, INT64_MAX, 0}};
     struct fx8_block blocks[] = {plain_block(samples, offset, 1, 4),
                                  plain_block(samples, offset, 1, 4)};
     blocks[0].missing = runs;
@@ -37,7 +37,7 @@ TEST(a_run_of_a_block_ends_with_it)
         .window = 1,
         .most_spectra = 8,
         .threads.count = 1,
-        .operations = fx8_operations_level(0),
+        .operations = fx8_operations_variant(0),
     };
     struct fx8_stream *stream;
     struct fx8_error error;
@@ -69,10 +69,10 @@ TEST(a_run_names_an_input_that_exists)
         .window = 1,
         .most_spectra = 8,
         .threads.count = 1,
-        .operations = fx8_operations_level(0),
+        .operations = fx8_operations_variant(0),
     };
     for (size_t i = 0; i < 3; i++) {
-        const struct fx8_run run = {1, 1, wrong[i]};
+        const struct fx8_gap run = {1, 1, wrong[i]};
         struct fx8_block block = plain_block(samples, offset, 1, 4);
         block.missing = &run;
         block.n_missing = 1;
@@ -111,7 +111,7 @@ TEST(only_some_layouts_are_used_in_place)
         .window = 3,
         .most_spectra = 2,
         .threads.count = 1,
-        .operations = fx8_operations_level(0),
+        .operations = fx8_operations_variant(0),
     };
     static const int8_t before[4] = {11, 12, 21, 22};
     static const ptrdiff_t before_offset[2] = {0, 2};
@@ -167,7 +167,7 @@ TEST(what_is_in_place_is_of_the_block)
         .window = 1,
         .most_spectra = 8,
         .threads.count = 1,
-        .operations = fx8_operations_level(0),
+        .operations = fx8_operations_variant(0),
     };
     struct fx8_stream *stream;
     struct fx8_error error;
@@ -201,7 +201,7 @@ TEST(long_blocks_on_several_threads)
             .window = 5,
             .most_spectra = N,
             .threads.count = threads,
-            .operations = fx8_operations_level(0),
+            .operations = fx8_operations_variant(0),
         };
         struct fx8_stream *stream;
         struct fx8_error error;
@@ -229,7 +229,7 @@ TEST(memory_that_cannot_be_had)
         .window = INT64_MAX / 2,
         .most_spectra = 4,
         .threads.count = 1,
-        .operations = fx8_operations_level(0),
+        .operations = fx8_operations_variant(0),
     };
     struct fx8_stream *stream = (void *)&shape;
     struct fx8_error error = {.message = ""};

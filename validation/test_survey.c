@@ -185,7 +185,7 @@ static bool is_marked(const struct memory_reader *reader,
 /* Sums of the samples [first, first + n) of an input, added one by one. */
 static void add_plainly(const struct memory_reader *reader,
                         const struct fx8_settings *settings, size_t input,
-                        int64_t first, int64_t n, struct fx8_level_sums *sums)
+                        int64_t first, int64_t n, struct fx8_sample_sums *sums)
 {
     for (int64_t t = first; t < first + n; t++) {
         if (is_listed(reader, input, t) ||
@@ -234,8 +234,8 @@ TEST(sums_against_one_by_one)
                 else
                     fx8_bit_set(valid, t);
             }
-            struct fx8_level_sums got = {.square = 17}, want = got;
-            fx8_level_sums_add(&got, samples, n, components, valid);
+            struct fx8_sample_sums got = {.square = 17}, want = got;
+            fx8_sample_sums_add(&got, samples, n, components, valid);
             add_plainly(reader, &settings, 0, 0, (int64_t)n, &want);
             assert_memory_equal(&got, &want, sizeof got);
             free(samples);
@@ -254,15 +254,15 @@ TEST(full_scale)
     uint64_t *valid = exact(n / 8);
     memset(samples, -128, 2 * n);
     memset(valid, 0xff, n / 8);
-    struct fx8_level_sums sums = {0};
-    fx8_level_sums_add(&sums, samples, n, 2, valid);
+    struct fx8_sample_sums sums = {0};
+    fx8_sample_sums_add(&sums, samples, n, 2, valid);
     assert_int_equal(sums.square, INT64_C(1) << 33);
     assert_int_equal(sums.sum[0], -(INT64_C(1) << 25));
     assert_int_equal(sums.sum[1], -(INT64_C(1) << 25));
     assert_int_equal(sums.n_least, 2 * n);
     assert_int_equal(sums.n_clipped, 2 * n);
     assert_int_equal(sums.n_most, 0);
-    const struct fx8_level_figures f = fx8_level_sums_figures(&sums, 2);
+    const struct fx8_sample_figures f = fx8_sample_sums_figures(&sums, 2);
     assert_true(f.rms_lsb == 128.0 && f.mean_lsb[1] == -128.0);
     assert_true(f.least_share == 1.0 && f.clipped_share == 1.0);
     assert_true(f.zero_share == 0.0 && f.missing_share == 0.0);
@@ -272,20 +272,20 @@ TEST(full_scale)
 
 TEST(figures_of_nothing)
 {
-    const struct fx8_level_sums none = {0}, lost = {.n_missing = 9};
-    assert_true(isnan(fx8_level_sums_figures(&none, 2).rms_lsb));
-    assert_true(isnan(fx8_level_sums_figures(&none, 2).missing_share));
-    assert_true(isnan(fx8_level_sums_figures(&lost, 1).zero_share));
-    assert_true(fx8_level_sums_figures(&lost, 1).missing_share == 1.0);
+    const struct fx8_sample_sums none = {0}, lost = {.n_missing = 9};
+    assert_true(isnan(fx8_sample_sums_figures(&none, 2).rms_lsb));
+    assert_true(isnan(fx8_sample_sums_figures(&none, 2).missing_share));
+    assert_true(isnan(fx8_sample_sums_figures(&lost, 1).zero_share));
+    assert_true(fx8_sample_sums_figures(&lost, 1).missing_share == 1.0);
 }
 
 /* --- remarks ---------------------------------------------------------------
  */
 
 /* Sums of 10^6 real samples of an rms, none of them at the limits. */
-static struct fx8_level_sums noise(double rms)
+static struct fx8_sample_sums noise(double rms)
 {
-    return (struct fx8_level_sums){
+    return (struct fx8_sample_sums){
         .n_samples = 1000000,
         .square = (int64_t)(rms * rms * 1e6),
     };
@@ -293,13 +293,13 @@ static struct fx8_level_sums noise(double rms)
 
 TEST(remarks_case_by_case)
 {
-    struct fx8_level_sums sums[12];
+    struct fx8_sample_sums sums[12];
     unsigned remarks[12];
     struct fx8_error error;
     for (size_t i = 0; i < 12; i++)
         sums[i] = noise(20.0);
-    sums[1] = (struct fx8_level_sums){.n_missing = 5};
-    sums[2] = (struct fx8_level_sums){.n_samples = 5, .n_zero = 5};
+    sums[1] = (struct fx8_sample_sums){.n_missing = 5};
+    sums[2] = (struct fx8_sample_sums){.n_samples = 5, .n_zero = 5};
     sums[3].n_clipped = 1001;
     sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
     sums[5] = noise(63.3);
@@ -313,8 +313,8 @@ TEST(remarks_case_by_case)
     sums[9].n_least = 1000;
     sums[9].sum[0] = -6320000;
     sums[10] = noise(6.4);
-    sums[11] = (struct fx8_level_sums){0};
-    must(fx8_level_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
+    sums[11] = (struct fx8_sample_sums){0};
+    must(fx8_sample_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
     static const unsigned want[12] = {
         0,
         FX8_REMARK_ABSENT,
@@ -335,22 +335,22 @@ TEST(remarks_case_by_case)
 
 TEST(levels_are_compared_within_a_band_as_recorded)
 {
-    struct fx8_level_sums sums[6];
+    struct fx8_sample_sums sums[6];
     const double gain[6] = {1.0, 0.25, 1.0, 1.0, 1.0, 1.0};
     unsigned remarks[6];
     struct fx8_error error;
     for (size_t i = 0; i < 6; i++)
         sums[i] = noise(i < 3 ? 20.0 : 2.0);
-    must(fx8_level_sums_judge(sums, NULL, 6, 2, 1, remarks, &error), error);
+    must(fx8_sample_sums_judge(sums, NULL, 6, 2, 1, remarks, &error), error);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(remarks[i], 0);
-    must(fx8_level_sums_judge(sums, gain, 6, 2, 1, remarks, &error), error);
+    must(fx8_sample_sums_judge(sums, gain, 6, 2, 1, remarks, &error), error);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(remarks[i], i == 1 ? FX8_REMARK_STRONG : 0);
     /* a few samples of noise have a mean, too */
-    const struct fx8_level_sums few = {
+    const struct fx8_sample_sums few = {
         .n_samples = 20, .square = 20 * 400, .sum = {20 * 7, 0}};
-    must(fx8_level_sums_judge(&few, NULL, 1, 1, 1, remarks, &error), error);
+    must(fx8_sample_sums_judge(&few, NULL, 1, 1, 1, remarks, &error), error);
     assert_int_equal(remarks[0], 0);
 }
 
@@ -440,7 +440,7 @@ TEST(gaps_against_samples)
  */
 
 static void assert_survey(const struct fx8_survey *survey,
-                          const struct fx8_level_sums *want)
+                          const struct fx8_sample_sums *want)
 {
     for (size_t i = 0; i < N_INPUTS; i++)
         assert_memory_equal(&survey->sums[i], &want[i], sizeof want[i]);
@@ -483,7 +483,7 @@ TEST(whole_surveys)
         struct fx8_survey survey;
         must(fx8_survey_run(&reader->base, &settings, &range, &survey, &error),
              error);
-        struct fx8_level_sums want[N_INPUTS] = {0};
+        struct fx8_sample_sums want[N_INPUTS] = {0};
         for (size_t i = 0; i < N_INPUTS; i++)
             add_plainly(reader, &settings, i, range.first_sample,
                         range.n_samples, &want[i]);
@@ -517,7 +517,7 @@ TEST(blocks_of_a_long_recording)
         struct fx8_survey survey;
         must(fx8_survey_run(&reader->base, &settings, &range, &survey, &error),
              error);
-        struct fx8_level_sums want[N_INPUTS] = {0};
+        struct fx8_sample_sums want[N_INPUTS] = {0};
         const int64_t n_all = (lengths[k] + 31) / 32;
         int64_t looked_at = 0;
         for (int64_t b = 0; b < 8; b++) {

@@ -146,7 +146,7 @@ static enum fx8_status measure_round(struct fx8_session *session,
     for (size_t s = 0; s < N_STAGES; s++)
         rounds->rate[s][round] = samples / seconds[s];
     rounds->whole[round] =
-        samples / (whole_s - (after.level_s - before.level_s));
+        samples / (whole_s - (after.gains_s - before.gains_s));
     return FX8_OK;
 }
 
@@ -283,12 +283,12 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     const struct fx8_bench_array *array =
         &fx8_bench_array_shapes[run->which->index / N_PRECISIONS];
     const size_t p = run->which->index % N_PRECISIONS;
-    const char *level = run->operations->name;
+    const char *variant = run->operations->name;
     const struct fx8_plan plan = plan_of(run, array, precisions[p].precision);
     struct rulers rulers = {
         .array = array,
-        .products = fx8_ceiling_of(level, precisions[p].work),
-        .floats = fx8_ceiling_of(level, FX8_CEILING_FLOAT),
+        .products = fx8_ceiling_of(variant, precisions[p].work),
+        .floats = fx8_ceiling_of(variant, FX8_CEILING_FLOAT),
         .n_taps = plan.channelizer.n_taps,
     };
     int64_t n_dumps = 0;
@@ -303,7 +303,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         status = fx8_bench_fft_open(array->n_channels, &rulers.fft, error);
     if (status == FX8_OK)
         status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
-    /* warm-up: the first round touches the memory and sets the levels */
+    /* warm-up: the first round touches the memory and sets the gains */
     if (status == FX8_OK)
         status =
             measure_round(session, array, &block, &n_dumps, &rounds, 0, error);
@@ -329,7 +329,7 @@ const struct fx8_bench_section fx8_bench_arrays = {
              "visibilities, 8 taps; one thread",
     .n_cases = FX8_N_BENCH_ARRAYS * N_PRECISIONS,
     .n_rounds = 5,
-    .has_levels = true,
+    .has_variants = true,
     .quantities =
         {
             [ALIGN] = "align",

@@ -40,7 +40,7 @@ struct fx8_bench_case {
 /** A case about to be measured. */
 struct fx8_bench_run {
     const struct fx8_bench_case *which;
-    const struct fx8_operations *operations; /**< level to measure */
+    const struct fx8_operations *operations; /**< variant to measure */
     size_t n_threads;                        /**< of jobs and unpacking */
     size_t n_rounds;                         /**< 1 .. FX8_BENCH_ROUNDS */
     struct fx8_bench_report *report;
@@ -63,9 +63,9 @@ struct fx8_bench_section {
     const char *name;
     const char *about; /**< one line above its table */
     size_t n_cases;
-    size_t n_rounds;     /**< by default */
-    bool is_every_level; /**< measured at all levels unless one is given */
-    bool has_levels;     /**< the variant of a figure is the level */
+    size_t n_rounds;       /**< by default */
+    bool is_every_variant; /**< measured in all variants unless one is given */
+    bool has_variants;     /**< figures name their variant */
     /** The quantities of every case that have a share, then NULL. */
     const char *quantities[FX8_BENCH_QUANTITIES + 1];
     /** List those of one case instead, as above; NULL: all cases are alike. */
@@ -90,7 +90,7 @@ struct fx8_bench_gate;
 
 /** What to measure, from the command line. */
 struct fx8_bench_wish {
-    const char *kernel;  /**< "auto" or a level */
+    const char *kernel;  /**< "auto" or a variant */
     const char *section; /**< NULL: all */
     const char *pattern; /**< file-name pattern for case names; NULL: all */
     const struct fx8_bench_gate *gate; /**< only its cases; NULL: all */
@@ -242,12 +242,12 @@ enum fx8_status fx8_bench_gate_read(const char *path,
                                     struct fx8_error *error);
 
 /**
- * fx8_bench_gate_check -- whether every level that the file names, and that
+ * fx8_bench_gate_check -- whether every variant that the file names, and that
  * this machine has, will be measured.
  *
- * Given:  kernel  "auto" or a level, as on the command line
+ * Given:  kernel  "auto" or a variant, as on the command line
  * Status: FX8_ERR_USAGE "FILE:LINE: ...": the section or the requested kernel
- *         leaves out a level
+ *         leaves out a variant
  */
 enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
                                      const char *kernel,

@@ -138,9 +138,9 @@ static const struct {
     double work; /* of a round: complex products, a quarter of the real ones, or
                     bytes */
 } rulers[FX8_N_CEILINGS] = {
-#define X86(level, name, loop, n_real)                                         \
+#define X86(variant, name, loop, n_real)                                       \
     {                                                                          \
-        {name, "CMAC/s", level}, ON_X86(loop), (n_real) / 4.0                  \
+        {name, "CMAC/s", variant}, ON_X86(loop), (n_real) / 4.0                \
     }
     [FX8_CEILING_DPBUSD_ZMM] =
         X86("avx512", "vpdpbusd zmm", dpbusd_zmm, 24 * 64),
@@ -161,11 +161,11 @@ static const struct {
                            3 * ARRAY_BYTES},
 };
 
-/* Rulers of a level, by type of work. */
+/* Rulers of a variant, by type of work. */
 static const struct {
-    const char *level;
+    const char *variant;
     enum fx8_ceiling of[FX8_N_CEILING_WORKS];
-} levels[] = {
+} variants[] = {
     {"reference",
      {FX8_CEILING_MADDWD_XMM, FX8_CEILING_MADDWD_XMM, FX8_CEILING_MULADD_XMM}},
     {"avx2",
@@ -174,13 +174,13 @@ static const struct {
      {FX8_CEILING_DPBUSD_ZMM, FX8_CEILING_DPWSSD_ZMM, FX8_CEILING_FMA_ZMM}},
 };
 
-/* Whether this CPU supports a level of operations; only their table queries the
- * CPU. */
-static bool level_runs(const char *name)
+/* Whether this CPU supports a variant of operations; only their table queries
+ * the CPU. */
+static bool variant_runs(const char *name)
 {
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k);
-        if (level != NULL && strcmp(level->name, name) == 0)
+    for (size_t k = 0; k < fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
+        if (variant != NULL && strcmp(variant->name, name) == 0)
             return true;
     }
     return false;
@@ -209,21 +209,23 @@ const struct fx8_ceiling_description *fx8_ceiling_describe(
     return &rulers[ceiling].description;
 }
 
-enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work)
+enum fx8_ceiling fx8_ceiling_of(const char *variant, enum fx8_ceiling_work work)
 {
-    size_t k = sizeof levels / sizeof levels[0] - 1;
-    while (k > 0 && strcmp(levels[k].level, level) != 0)
+    size_t k = sizeof variants / sizeof variants[0] - 1;
+    while (k > 0 && strcmp(variants[k].variant, variant) != 0)
         k--;
-    return levels[k].of[work];
+    return variants[k].of[work];
 }
 
 double fx8_ceiling_measure(enum fx8_ceiling ceiling)
 {
-    const char *level = rulers[ceiling].description.level;
-    if (rulers[ceiling].run == NULL || (level != NULL && !level_runs(level)))
+    const char *variant = rulers[ceiling].description.variant;
+    if (rulers[ceiling].run == NULL ||
+        (variant != NULL && !variant_runs(variant)))
         return 0.0;
-    const double seconds = level != NULL ? fx8_bench_time(rulers[ceiling].run,
-                                                          NULL, PART_S, N_PARTS)
-                                         : time_passes(rulers[ceiling].run);
+    const double seconds =
+        variant != NULL
+            ? fx8_bench_time(rulers[ceiling].run, NULL, PART_S, N_PARTS)
+            : time_passes(rulers[ceiling].run);
     return seconds > 0.0 ? rulers[ceiling].work / seconds : 0.0;
 }

@@ -35,18 +35,19 @@ enum fx8_ceiling_work {
 
 /** Name and unit of a ruler. */
 struct fx8_ceiling_description {
-    const char *name;  /**< "vpdpbusd zmm" */
-    const char *unit;  /**< "CMAC/s", "byte/s" */
-    const char *level; /**< its level of operations, or NULL */
+    const char *name;    /**< "vpdpbusd zmm" */
+    const char *unit;    /**< "CMAC/s", "byte/s" */
+    const char *variant; /**< its variant of operations, or NULL */
 };
 
 /** Description of a ruler; static. */
 const struct fx8_ceiling_description *fx8_ceiling_describe(
     enum fx8_ceiling ceiling);
 
-/** The fastest ruler for some work that applies to a level of operations:
+/** The fastest ruler for some work that applies to a variant of operations:
  *  "reference", "avx2" or "avx512". */
-enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work);
+enum fx8_ceiling fx8_ceiling_of(const char *variant,
+                                enum fx8_ceiling_work work);
 
 /**
  * fx8_ceiling_measure -- rate of a ruler on the calling thread.

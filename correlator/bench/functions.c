@@ -233,7 +233,7 @@ const struct fx8_bench_section fx8_bench_functions = {
              "precision beyond the caches; one thread",
     .n_cases = N_RANGES + N_CONVERSIONS,
     .n_rounds = 1,
-    .has_levels = true,
+    .has_variants = true,
     .list = list_quantities,
     .name_case = name_case,
     .measure = measure_case,

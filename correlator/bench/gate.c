@@ -37,8 +37,8 @@ static enum fx8_status refuse(const struct fx8_ini_entry *entry,
                     entry->key != NULL ? ": " : "", text);
 }
 
-/* Whether this is a level of operations, on any CPU. */
-static bool is_level(const char *name)
+/* Whether this is a variant of operations, on any CPU. */
+static bool is_variant(const char *name)
 {
     const struct fx8_operations *operations;
     return strcmp(name, "auto") != 0 &&
@@ -64,7 +64,7 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
                                      struct fx8_bench_limit *limit,
                                      struct fx8_error *error)
 {
-    const bool has_levels = limit->which.section->has_levels;
+    const bool has_variants = limit->which.section->has_variants;
     const char *quantities[FX8_BENCH_QUANTITIES + 1];
     const size_t n = fx8_bench_quantities(&limit->which, quantities);
     const char *rest = strchr(entry->key, ' ');
@@ -76,7 +76,7 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
             continue;
         snprintf(limit->variant, sizeof limit->variant, "%.*s",
                  (int)(rest - entry->key), entry->key);
-        if (has_levels && is_level(limit->variant))
+        if (has_variants && is_variant(limit->variant))
             return FX8_OK;
     }
     if (n == 0)
@@ -85,8 +85,8 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
     char known[400];
     join_quantities(quantities, n, known, sizeof known);
     return refuse(entry, error, "expected %s%s", known,
-                  has_levels ? ", alone or after reference, avx2 or avx512"
-                             : "");
+                  has_variants ? ", alone or after reference, avx2 or avx512"
+                               : "");
 }
 
 static enum fx8_status add_limit(struct fx8_bench_gate *gate,
@@ -149,16 +149,17 @@ enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
     for (size_t k = 0; k < gate->n_limits; k++) {
         const struct fx8_bench_limit *limit = &gate->limits[k];
         if (limit->variant[0] == '\0' ||
-            (limit->which.section->is_every_level &&
+            (limit->which.section->is_every_variant &&
              strcmp(kernel, "auto") == 0) ||
             strcmp(limit->variant, one->name) == 0 ||
             fx8_operations_select(limit->variant, &named, NULL) != FX8_OK)
             continue;
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: [%s]: %s %s: expected %s, the one level that "
-                        "is measured with --kernel %s",
-                        gate->path, limit->line, limit->which.name,
-                        limit->variant, limit->quantity, one->name, kernel);
+        return fx8_fail(
+            error, FX8_ERR_USAGE,
+            "%s:%zu: [%s]: %s %s: expected %s, the one variant that "
+            "is measured with --kernel %s",
+            gate->path, limit->line, limit->which.name, limit->variant,
+            limit->quantity, one->name, kernel);
     }
     return FX8_OK;
 }

@@ -238,7 +238,7 @@ static void keep_report(const struct fx8_run_report *report,
     const struct fx8_statistics *s = &report->statistics;
     const double seconds[N_PARTS] = {
         s->align_s,     s->channelize_s, s->correlate_s, s->postprocess_s,
-        s->quicklook_s, s->level_s,      report->read_s, report->write_s,
+        s->quicklook_s, s->gains_s,      report->read_s, report->write_s,
     };
     rounds->total_s[round] = report->total_s;
     rounds->whole[round] = (double)JOB_SAMPLES / report->total_s;
@@ -311,7 +311,7 @@ const struct fx8_bench_section fx8_bench_jobs = {
              "TMPDIR; all CPUs, or --threads",
     .n_cases = FX8_N_BENCH_ARRAYS * N_VARIETIES,
     .n_rounds = 3,
-    .has_levels = true,
+    .has_variants = true,
     .quantities = {"whole"}, /* of the others a higher share is no better */
     .name_case = name_case,
     .measure = measure_case,

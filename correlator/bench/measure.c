@@ -31,7 +31,7 @@ static enum fx8_status measure_ceiling(const struct fx8_bench_run *run,
     if (rates[0] <= 0.0)
         return fx8_bench_remark(run, "left out: not on this machine", error);
     const struct fx8_bench_figure figure = {
-        .quantity = "rate", .variant = d->level, .unit = d->unit};
+        .quantity = "rate", .variant = d->variant, .unit = d->unit};
     return fx8_bench_put(run, figure, rates, NULL, error);
 }
 
@@ -139,19 +139,20 @@ bool fx8_bench_find(const char *name, struct fx8_bench_case *found)
 
 /* --- measuring --------------------------------------------------- */
 
-/* Measure a case at the level of `run`, or at every level. */
+/* Measure a case at the variant of `run`, or in every variant. */
 static enum fx8_status measure_case(const struct fx8_bench_wish *wish,
                                     struct fx8_bench_run run,
                                     struct fx8_error *error)
 {
     const struct fx8_bench_section *section = run.which->section;
-    if (!section->is_every_level || strcmp(wish->kernel, "auto") != 0)
+    if (!section->is_every_variant || strcmp(wish->kernel, "auto") != 0)
         return section->measure(&run, error);
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        const struct fx8_operations *level = fx8_operations_level(k);
+    for (size_t k = 0; k < fx8_operations_variants(); k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
         /* measure only what agrees with the reference */
-        if (level != NULL &&
-            fx8_operations_select(level->name, &run.operations, NULL) == FX8_OK)
+        if (variant != NULL &&
+            fx8_operations_select(variant->name, &run.operations, NULL) ==
+                FX8_OK)
             FX8_TRY(section->measure(&run, error));
     }
     return FX8_OK;

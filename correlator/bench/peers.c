@@ -40,13 +40,13 @@ static const struct {
     {"cos_turns", NULL, {"cospi", "05"}, false, 2.0f},
 };
 
-bool fx8_peer_find(enum fx8_peer_library library, const char *level,
+bool fx8_peer_find(enum fx8_peer_library library, const char *variant,
                    const char *function, struct fx8_peer_function *peer)
 {
-    const bool is_wide = strcmp(level, "avx512") == 0;
+    const bool is_wide = strcmp(variant, "avx512") == 0;
     /* stays open: a benchmark calls the functions until it ends */
     void *handle = dlopen(libraries[library].file, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL || (!is_wide && strcmp(level, "avx2") != 0))
+    if (handle == NULL || (!is_wide && strcmp(variant, "avx2") != 0))
         return false;
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
         const bool is_mvec = library == FX8_PEER_LIBMVEC;
@@ -76,10 +76,10 @@ bool fx8_peer_find(enum fx8_peer_library library, const char *level,
 
 #else
 
-bool fx8_peer_find(enum fx8_peer_library library, const char *level,
+bool fx8_peer_find(enum fx8_peer_library library, const char *variant,
                    const char *function, struct fx8_peer_function *peer)
 {
-    (void)library, (void)level, (void)function, (void)peer;
+    (void)library, (void)variant, (void)function, (void)peer;
     return false;
 }
 

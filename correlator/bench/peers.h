@@ -27,7 +27,7 @@ struct fx8_peer_function;
 typedef void fx8_peer_loop(const struct fx8_peer_function *peer, size_t n,
                            const float *a, const float *b, float *y);
 
-/** A function of a library at one level of fx8's own operations. */
+/** A function of a library in one variant of fx8's own operations. */
 struct fx8_peer_function {
     void *symbol;
     float scale; /**< factor applied to an argument before the call */
@@ -37,15 +37,15 @@ struct fx8_peer_function {
 /**
  * fx8_peer_find -- find a library's counterpart of one of our functions.
  *
- * Given:    level     "avx2" or "avx512"
+ * Given:    variant     "avx2" or "avx512"
  *           function  as in struct fx8_function_form
  * Returned: peer      true and filled, or false: the system lacks the library,
- *                     the library the function, or the level has no vectors
+ *                     the library the function, or the variant has no vectors
  */
-bool fx8_peer_find(enum fx8_peer_library library, const char *level,
+bool fx8_peer_find(enum fx8_peer_library library, const char *variant,
                    const char *function, struct fx8_peer_function *peer);
 
-/* The loops of each level: peers_simd.c. */
+/* The loops of each variant: peers_simd.c. */
 fx8_peer_loop fx8_peer_unary_avx2, fx8_peer_binary_avx2;
 fx8_peer_loop fx8_peer_unary_avx512, fx8_peer_binary_avx512;
 

@@ -7,8 +7,8 @@
 #include "correlator/bench/peers.h"
 #include "kernels/cpu/vector.h"
 
-void FX8_LEVEL(fx8_peer_unary)(const struct fx8_peer_function *peer, size_t n,
-                               const float *a, const float *b, float *y)
+void FX8_VARIANT(fx8_peer_unary)(const struct fx8_peer_function *peer, size_t n,
+                                 const float *a, const float *b, float *y)
 {
     (void)b;
     vec_float (*f)(vec_float);
@@ -18,8 +18,9 @@ void FX8_LEVEL(fx8_peer_unary)(const struct fx8_peer_function *peer, size_t n,
         VEC(storeu_ps)(y + k, f(scale * VEC(loadu_ps)(a + k)));
 }
 
-void FX8_LEVEL(fx8_peer_binary)(const struct fx8_peer_function *peer, size_t n,
-                                const float *a, const float *b, float *y)
+void FX8_VARIANT(fx8_peer_binary)(const struct fx8_peer_function *peer,
+                                  size_t n, const float *a, const float *b,
+                                  float *y)
 {
     vec_float (*f)(vec_float, vec_float);
     memcpy(&f, &peer->symbol, sizeof f);

@@ -210,9 +210,9 @@ static void put_machine(struct fx8_json *json)
     fx8_json_text(json, "compiler", machine.compiler);
     fx8_json_text(json, "c_library", machine.c_library);
     fx8_json_array(json, "levels");
-    for (size_t k = 0; k < fx8_operations_levels(); k++)
-        if (fx8_operations_level(k) != NULL)
-            fx8_json_text(json, NULL, fx8_operations_level(k)->name);
+    for (size_t k = 0; k < fx8_operations_variants(); k++)
+        if (fx8_operations_variant(k) != NULL)
+            fx8_json_text(json, NULL, fx8_operations_variant(k)->name);
     fx8_json_end(json);
     fx8_json_end(json);
 }

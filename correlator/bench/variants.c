@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * variants.c -- every operation alone, at every level, compared with the limit
- * of that level's instructions or of a copy: steps of work at one size,
+ * variants.c -- every operation alone, in every variant, compared with the
+ * limit of that variant's instructions or of a copy: steps of work at one size,
  * repeated until enough time has passed.
  */
 #include <stdint.h>
@@ -206,7 +206,7 @@ static void step_quantise(struct trial *trial, size_t k)
 static void step_turn(struct trial *trial, size_t k)
 {
     struct fx8_cf32 *to = trial->to;
-    trial->operations->turn(
+    trial->operations->corner_turn(
         FX8_GROUP, trial->size, trial->from, spectrum_stride(trial) / 2,
         UINT32_MAX, to + k * FX8_GROUP % ROW_SPECTRA, turn_stride(trial));
 }
@@ -306,7 +306,7 @@ static void step_products(struct trial *trial, size_t k)
 #define CELL_OUT (4 * sizeof(uint16_t))
 
 /* A quick-look, with its arrays in the memory of the trial. */
-struct look {
+struct quicklook {
     struct fx8_quicklook *quicklook;
     struct fx8_result in;
     struct fx8_quicklook_dump out;
@@ -335,15 +335,15 @@ static void fill_results(const struct fx8_quicklook_plan *plan,
 /* `from` holds visibilities, weights and flags, `to` the results. */
 static void place_results(struct trial *trial, size_t n_cells)
 {
-    struct look *look = trial->state;
-    look->in.visibilities = trial->from;
-    look->in.nsamples = look->in.visibilities + 2 * n_cells;
-    look->in.flags = (uint8_t *)(look->in.nsamples + n_cells);
-    look->out.spectra_db = trial->to;
-    look->out.coherence =
-        (uint16_t *)(look->out.spectra_db + trial->size * N_CHANNELS);
-    look->out.amplitude = look->out.coherence + 2 * n_cells;
-    look->out.phase = look->out.amplitude + n_cells;
+    struct quicklook *quicklook = trial->state;
+    quicklook->in.visibilities = trial->from;
+    quicklook->in.nsamples = quicklook->in.visibilities + 2 * n_cells;
+    quicklook->in.flags = (uint8_t *)(quicklook->in.nsamples + n_cells);
+    quicklook->out.spectra_db = trial->to;
+    quicklook->out.coherence =
+        (uint16_t *)(quicklook->out.spectra_db + trial->size * N_CHANNELS);
+    quicklook->out.amplitude = quicklook->out.coherence + 2 * n_cells;
+    quicklook->out.phase = quicklook->out.amplitude + n_cells;
 }
 
 static enum fx8_status open_look(struct trial *trial, struct fx8_error *error)
@@ -368,34 +368,35 @@ static enum fx8_status open_look(struct trial *trial, struct fx8_error *error)
         n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float),
         plan.n_baselines * plan.n_products * sizeof(struct fx8_product),
         error));
-    FX8_TRY(
-        fx8_allocate(1, sizeof(struct look), "a trial", &trial->state, error));
+    FX8_TRY(fx8_allocate(1, sizeof(struct quicklook), "a trial", &trial->state,
+                         error));
     trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
     trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
     trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
     fx8_baseline_table(trial->size / 2, 2, trial->extra);
     plan.products = trial->extra;
     place_results(trial, n_cells);
-    struct look *look = trial->state;
-    fill_results(&plan, &look->in);
-    return fx8_quicklook_open(&plan, &look->quicklook, error);
+    struct quicklook *quicklook = trial->state;
+    fill_results(&plan, &quicklook->in);
+    return fx8_quicklook_open(&plan, &quicklook->quicklook, error);
 }
 
 /* One check interval of dumps, of which one is evaluated in both modes. */
 static void step_look(struct trial *trial, size_t k)
 {
     (void)k;
-    struct look *look = trial->state;
+    struct quicklook *quicklook = trial->state;
     for (int dump = 0; dump < FX8_QUICKLOOK_CHECK_DUMPS; dump++)
-        fx8_quicklook_process(look->quicklook, &look->in, NULL, &look->out);
+        fx8_quicklook_process(quicklook->quicklook, &quicklook->in, NULL,
+                              &quicklook->out);
 }
 
-static void close_look(struct trial *trial)
+static void close_quicklook(struct trial *trial)
 {
-    struct look *look = trial->state;
-    if (look != NULL)
-        fx8_quicklook_close(&look->quicklook);
-    free(look);
+    struct quicklook *quicklook = trial->state;
+    if (quicklook != NULL)
+        fx8_quicklook_close(&quicklook->quicklook);
+    free(quicklook);
 }
 
 /* --- the trials --------------------------------------------------- */
@@ -450,7 +451,7 @@ static const struct kind kind_look = {.unit = "cell/s",
                                       .ruler = RULER_COPY,
                                       .open = open_look,
                                       .step = step_look,
-                                      .close = close_look};
+                                      .close = close_quicklook};
 
 static const struct {
     const char *name;
@@ -570,12 +571,12 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
 
 const struct fx8_bench_section fx8_bench_variants = {
     .name = "variants",
-    .about = "operations by themselves, inputs or channels; every level "
+    .about = "operations by themselves, inputs or channels; every variant "
              "unless one is named; one thread",
     .n_cases = sizeof trials / sizeof trials[0],
     .n_rounds = 5,
-    .is_every_level = true,
-    .has_levels = true,
+    .is_every_variant = true,
+    .has_variants = true,
     .quantities = {"rate"},
     .name_case = name_case,
     .measure = measure_case,

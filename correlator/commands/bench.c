@@ -43,7 +43,7 @@ static const struct fx8_option options[] = {
               .help = "only cases whose names match, such as \"512 x 32*\""},
     [KERNEL] = {.name = "kernel",
                 .argument = "auto|reference|avx2|avx512",
-                .help = "level of the operations; default auto: the fastest, "
+                .help = "variant of the operations; default auto: the fastest, "
                         "and in section variants all"},
     [ROUNDS] = {.name = "rounds",
                 .argument = "N",
@@ -83,8 +83,9 @@ const struct fx8_command fx8_command_bench = {
         "\n"
         "ceilings   loops of one instruction on registers alone; a copy, a\n"
         "           triad.\n"
-        "variants   every operation alone, at every level: arithmetic against\n"
-        "           the multiply-add that the level has for its numbers,\n"
+        "variants   every operation alone, in every variant: arithmetic "
+        "against\n"
+        "           the multiply-add that the variant has for its numbers,\n"
         "           other operations against memcpy() of as many bytes.\n"
         "transforms FFTs as the engine plans them, against the best plan that\n"
         "           FFTW finds by trying.\n"
@@ -111,7 +112,7 @@ const struct fx8_command fx8_command_bench = {
         "\n"
         "A gate file has a section for each case, with lines QUANTITY = "
         "SHARE,\n"
-        "or LEVEL QUANTITY = SHARE for one level:\n"
+        "or VARIANT QUANTITY = SHARE for one variant:\n"
         "\n"
         "    [512 x 32 int8]\n"
         "    correlate = 0.80\n"

@@ -163,8 +163,8 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
     for (size_t i = 0; i < survey->n_inputs; i++) {
         const struct place at = place_of(o, i);
         const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
-        const struct fx8_level_figures f =
-            fx8_level_sums_figures(&survey->sums[i], components);
+        const struct fx8_sample_figures f =
+            fx8_sample_sums_figures(&survey->sums[i], components);
         char words[128];
         list_remarks(survey->remarks[i], words, sizeof words);
         printf("%8" PRId64 " %-16s %-3s",
@@ -203,9 +203,9 @@ static void write_input(struct fx8_json *json, const struct fx8_reader *reader,
     const struct fx8_observation *o = &reader->observation;
     const struct place at = place_of(o, i);
     const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
-    const struct fx8_level_sums *sums = &survey->sums[i];
-    const struct fx8_level_figures f =
-        fx8_level_sums_figures(sums, o->is_complex ? 2 : 1);
+    const struct fx8_sample_sums *sums = &survey->sums[i];
+    const struct fx8_sample_figures f =
+        fx8_sample_sums_figures(sums, o->is_complex ? 2 : 1);
     fx8_json_object(json, NULL);
     fx8_json_integer(json, "antenna_position", (int64_t)at.antenna);
     fx8_json_integer(json, "antenna_number",

@@ -32,8 +32,8 @@ struct fx8_session_info fx8_info(const struct fx8_session *session)
 
 struct fx8_input_gains fx8_gains(const struct fx8_session *session)
 {
-    return session->levels == NULL ? (struct fx8_input_gains){NULL, NULL, NULL}
-                                   : fx8_levels_gains(session->levels);
+    return session->gains == NULL ? (struct fx8_input_gains){NULL, NULL, NULL}
+                                  : fx8_gains_get(session->gains);
 }
 
 struct fx8_input_counts fx8_inputs(const struct fx8_session *session)

@@ -29,8 +29,8 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
         plan.input_gain = s->plan.input_gain + row;
-    if (s->levels != NULL) {
-        const struct fx8_input_gains gains = fx8_levels_gains(s->levels);
+    if (s->gains != NULL) {
+        const struct fx8_input_gains gains = fx8_gains_get(s->gains);
         plan.gain = gains.gain + channel;
         plan.flag_cell = gains.is_zero + channel;
     }
@@ -145,7 +145,8 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
         .dead = s->dead,
     };
     memcpy(s->ready.results, s->results, sizeof s->results);
-    const enum fx8_status status = fx8_look_take(s, &s->ready, error);
+    const enum fx8_status status =
+        fx8_session_quicklook_take(s, &s->ready, error);
     if (status != FX8_OK)
         return status;
     s->is_ready = s->callback == NULL;

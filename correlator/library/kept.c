@@ -14,7 +14,7 @@ struct fx8_kept_block {
     struct fx8_stream *stream; /* step and window 1: owns the samples */
     size_t bytes;
     ptrdiff_t *input_offset;
-    struct fx8_run *missing;
+    struct fx8_gap *missing;
     struct fx8_block block;
 };
 
@@ -114,10 +114,10 @@ static enum fx8_status open_block(struct fx8_kept *kept,
     return FX8_OK;
 }
 
-static bool touches(const struct fx8_run *run, int64_t first, int64_t end)
+static bool touches(const struct fx8_gap *gap, int64_t first, int64_t end)
 {
-    return run->first_sample < end &&
-           run->n_samples > first - run->first_sample;
+    return gap->first_sample < end &&
+           gap->n_samples > first - gap->first_sample;
 }
 
 /* Keep the missing stretches of a block that overlap [first, end). */
@@ -130,11 +130,11 @@ static enum fx8_status add_missing(struct fx8_kept *kept,
         n += touches(&block->missing[i], first, end);
     if (n == 0)
         return FX8_OK;
-    count(kept, n * sizeof(struct fx8_run));
+    count(kept, n * sizeof(struct fx8_gap));
     struct fx8_kept_block *last = kept->last;
     if (last == NULL)
         return FX8_OK;
-    struct fx8_run *grown =
+    struct fx8_gap *grown =
         realloc(last->missing, (last->block.n_missing + n) * sizeof *grown);
     if (grown == NULL)
         return fx8_no_memory("missing stretches", error);

@@ -55,11 +55,11 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
 {
     double start = fx8_clock_seconds();
     fx8_stream_validity(s->stream, n_spectra, s->valid);
-    if (s->levels != NULL) {
+    if (s->gains != NULL) {
         bool needed = false;
-        const enum fx8_status status = fx8_levels_begin(
-            s->levels, s->stream, s->valid, n_spectra, &needed, error);
-        s->statistics.level_s += fx8_clock_seconds() - start;
+        const enum fx8_status status = fx8_gains_begin(
+            s->gains, s->stream, s->valid, n_spectra, &needed, error);
+        s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK || needed)
             return status;
         start = fx8_clock_seconds();
@@ -77,9 +77,9 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
 }
 
 /* Whether the session waits for gains of some rows. */
-static bool is_levelling(const struct fx8_session *s)
+static bool is_setting_gains(const struct fx8_session *s)
 {
-    return s->levels != NULL && fx8_levels_active(s->levels);
+    return s->gains != NULL && fx8_gains_active(s->gains);
 }
 
 /* Correlate while the stream holds whole engine blocks with known gains. */
@@ -88,7 +88,7 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
     const size_t most = s->operations->block_spectra(s->engines[0]);
     /* a dump may have had to wait until the caller took the previous one */
     enum fx8_status status = fx8_session_end_dump(s, error);
-    while (status == FX8_OK && !is_levelling(s)) {
+    while (status == FX8_OK && !is_setting_gains(s)) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         const int64_t rest = s->plan.spectra_per_dump - s->position;
@@ -254,7 +254,7 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
  * that would have sufficed is now known too: fail with it. */
 static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
 {
-    s->statistics.n_level_rounds++;
+    s->statistics.n_gain_rounds++;
     const size_t bytes = s->memory + s->kept.bytes;
     if (!fx8_kept_is_over(&s->kept))
         return FX8_OK;
@@ -276,15 +276,15 @@ static enum fx8_status look_ahead(struct fx8_session *s,
     while (!is_done && !atomic_load(&s->is_cancelled)) {
         const struct fx8_block *block;
         enum fx8_status status = block_behind(
-            s, fx8_levels_next_sample(s->levels), newest, &block, error);
+            s, fx8_gains_next_sample(s->gains), newest, &block, error);
         if (status != FX8_OK || block == NULL)
             return status;
         struct fx8_block read = *block;
         read.in_place = NULL;
         const double start = fx8_clock_seconds();
-        status = fx8_levels_push(s->levels, s->operations, s->engines, &read,
-                                 &is_done, error);
-        s->statistics.level_s += fx8_clock_seconds() - start;
+        status = fx8_gains_push(s->gains, s->operations, s->engines, &read,
+                                &is_done, error);
+        s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK)
             return status;
     }
@@ -310,9 +310,9 @@ static enum fx8_status advance(struct fx8_session *s,
     bool is_seen = newest == NULL;
     for (;;) {
         enum fx8_status status = FX8_OK;
-        if (is_levelling(s))
+        if (is_setting_gains(s))
             status = look_ahead(s, newest, error);
-        if (status != FX8_OK || is_levelling(s))
+        if (status != FX8_OK || is_setting_gains(s))
             return status;
         const int64_t next = fx8_stream_next_sample(s->stream);
         const struct fx8_block *block;
@@ -358,13 +358,13 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 {
     for (;;) {
         enum fx8_status status = advance(s, NULL, NULL, error);
-        if (status == FX8_OK && !is_levelling(s)) {
+        if (status == FX8_OK && !is_setting_gains(s)) {
             fx8_stream_end(s->stream);
             status = drain(s, error);
         }
-        if (status != FX8_OK || !is_levelling(s))
+        if (status != FX8_OK || !is_setting_gains(s))
             return status;
-        status = fx8_levels_end(s->levels, s->operations, s->engines, error);
+        status = fx8_gains_end(s->gains, s->operations, s->engines, error);
         if (status == FX8_OK)
             status = end_round(s, error);
         if (status != FX8_OK)
@@ -441,7 +441,7 @@ enum fx8_status fx8_push(struct fx8_session *session,
             free_before(s, lent.before, lent.n_pushed, error);
         status = freed == FX8_OK ? status : freed;
     }
-    if (status == FX8_OK && is_levelling(s))
+    if (status == FX8_OK && is_setting_gains(s))
         status = keep_rest(s, block, error);
     const int64_t end = block->first_sample + block->n_samples;
     if (status == FX8_OK && end > s->pushed_end)
@@ -463,12 +463,12 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
         gains->is_set == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "gains: NULL: expected gains from fx8_gains()");
-    if (s->levels == NULL || s->has_begun)
+    if (s->gains == NULL || s->has_begun)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        s->levels == NULL
+                        s->gains == NULL
                             ? "gains: expected a plan with a quantiser"
                             : "gains: cannot be set after the first block");
-    status = fx8_levels_set(s->levels, gains, s->operations, s->engines, error);
+    status = fx8_gains_set(s->gains, gains, s->operations, s->engines, error);
     return status == FX8_ERR_USAGE ? status : leave(s, status);
 }
 

@@ -36,10 +36,10 @@ static struct fx8_stream_shape stream_shape(
     };
 }
 
-static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
+static struct fx8_gains_shape gains_shape(const struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
-    return (struct fx8_levels_shape){
+    return (struct fx8_gains_shape){
         .n_bands = plan->n_bands,
         .n_inputs = s->axes.n_inputs,
         .n_channels = s->axes.n_kept,
@@ -125,7 +125,7 @@ static size_t plus(size_t a, size_t b)
 
 /* Bytes that a session needs. */
 struct need {
-    size_t spectra; /* engines and levels */
+    size_t spectra; /* engines and gains */
     size_t samples;
     size_t results;
 };
@@ -135,7 +135,7 @@ static size_t sum_of(const struct need *need)
     return plus(plus(need->spectra, need->samples), need->results);
 }
 
-/* With engines of these operations that need `engines` bytes.  Levels need a
+/* With engines of these operations that need `engines` bytes.  Gains need a
  * copy of the samples to look ahead. */
 static struct need find_need(struct fx8_session *s,
                              const struct fx8_engine_operations *operations,
@@ -146,7 +146,7 @@ static struct need find_need(struct fx8_session *s,
         stream_shape(s, operations, block_spectra);
     struct fx8_stream_shape ahead = stream;
     ahead.has_two = false;
-    const struct fx8_levels_shape levels = levels_shape(s);
+    const struct fx8_gains_shape gains = gains_shape(s);
     const bool has_levels = s->axes.has_quantiser;
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
@@ -154,12 +154,13 @@ static struct need find_need(struct fx8_session *s,
         .spectra = engines,
         .samples = plus(fx8_stream_size(&stream),
                         has_levels ? fx8_stream_size(&ahead) : 0),
-        .results = plus(fx8_arrays_size(arrays, n), fx8_look_size(s)),
+        .results =
+            plus(fx8_arrays_size(arrays, n), fx8_session_quicklook_size(s)),
     };
     if (has_levels)
         need.spectra =
-            plus(plus(engines, fx8_levels_size(&levels)),
-                 fx8_power_size(&levels.bank, plan->machine.threads.count));
+            plus(plus(engines, fx8_gains_size(&gains)),
+                 fx8_power_size(&gains.bank, plan->machine.threads.count));
     return need;
 }
 
@@ -481,12 +482,12 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     set_up_results(s);
     set_up_spot(s);
     if (s->axes.has_quantiser) {
-        const struct fx8_levels_shape shape = levels_shape(s);
-        status = fx8_levels_open(&shape, &s->levels, error);
+        const struct fx8_gains_shape shape = gains_shape(s);
+        status = fx8_gains_open(&shape, &s->gains, error);
         if (status != FX8_OK)
             goto fail;
     }
-    if ((status = fx8_look_open(s, error)) != FX8_OK)
+    if ((status = fx8_session_quicklook_open(s, error)) != FX8_OK)
         goto fail;
     forget(s);
     *session = s;
@@ -504,9 +505,9 @@ void fx8_close(struct fx8_session **session)
     close_engines(s);
     fx8_stream_close(&s->stream);
     fx8_kept_clear(&s->kept);
-    fx8_levels_close(&s->levels);
+    fx8_gains_close(&s->gains);
     fx8_power_close(&s->power);
-    fx8_look_close(s);
+    fx8_session_quicklook_close(s);
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
     fx8_free_arrays(arrays, n);

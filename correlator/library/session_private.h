@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by session.c (samples to
- * dumps), dumps.c (dumps to the caller), look.c (the quick-look of dumps),
+ * dumps), dumps.c (dumps to the caller), quicklook.c (the quick-look of dumps),
  * answers.c (getters) and session_open.c (opening and closing).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -14,7 +14,7 @@
 
 #include "correlator/fx8.h"
 #include "correlator/library/kept.h"
-#include "correlator/library/levels.h"
+#include "correlator/library/gains.h"
 #include "correlator/library/spot.h"
 #include "correlator/library/stream.h"
 #include "kernels/engine.h"
@@ -36,10 +36,11 @@ struct fx8_session {
     const struct fx8_engine_operations *operations;
     struct fx8_engine **engines; /* [n_bands] */
     struct fx8_stream *stream;
-    struct fx8_power *power;   /* NULL: no quantiser */
-    struct fx8_levels *levels; /* likewise */
-    struct fx8_look *look;     /* takes dumps; NULL: no quick-look */
-    struct fx8_spot spots[2];  /* for dumps in turn, which may overlap */
+    struct fx8_power *power;        /* NULL: no quantiser */
+    struct fx8_gain_setting *gains; /* likewise */
+    struct fx8_session_quicklook
+        *quicklook;           /* takes dumps; NULL: no quick-look */
+    struct fx8_spot spots[2]; /* for dumps in turn, which may overlap */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */
@@ -75,23 +76,25 @@ struct fx8_session {
     atomic_bool is_cancelled;
 };
 
-/* --- look.c --- */
+/* --- quicklook.c --- */
 
-/* Bytes that fx8_look_open() allocates, SIZE_MAX on overflow; 0 without a
- * quick-look. */
-size_t fx8_look_size(const struct fx8_session *s);
+/* Bytes that fx8_session_quicklook_open() allocates, SIZE_MAX on overflow; 0
+ * without a quick-look. */
+size_t fx8_session_quicklook_size(const struct fx8_session *s);
 
 /* Open the quick-look if planned; needs the engines and products.
  * FX8_ERR_SYSTEM: memory. */
-enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error);
+enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
+                                           struct fx8_error *error);
 
 /* Add a dump: its INT8 results if any, else FP32, on the engine's device if
  * that supports it.  The arrays in dump->quicklook are valid until the next
  * call. */
-enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
-                              struct fx8_error *error);
+enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
+                                           struct fx8_dump *dump,
+                                           struct fx8_error *error);
 
-void fx8_look_close(struct fx8_session *s);
+void fx8_session_quicklook_close(struct fx8_session *s);
 
 /* --- dumps.c --- */
 

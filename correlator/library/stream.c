@@ -57,7 +57,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     const size_t n = shape->n_inputs;
     const struct fx8_array arrays[] = {
         {&s->memory, fx8_stream_size(shape), 1},
-        {&s->runs, n + 1, sizeof *s->runs},
+        {&s->gaps, n + 1, sizeof *s->gaps},
         {&s->marker_start, n, sizeof *s->marker_start},
     };
     status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
@@ -102,10 +102,10 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     memcpy(s->marker_start, other->marker_start,
            n_inputs * sizeof *s->marker_start);
     for (size_t list = 0; list <= n_inputs; list++)
-        for (size_t i = 0; i < other->runs[list].n; i++) {
-            const struct fx8_span *span = &other->runs[list].items[i];
+        for (size_t i = 0; i < other->gaps[list].n; i++) {
+            const struct fx8_span *span = &other->gaps[list].items[i];
             status =
-                fx8_spans_add(&s->runs[list], span->first, span->end, error);
+                fx8_spans_add(&s->gaps[list], span->first, span->end, error);
             if (status != FX8_OK) {
                 fx8_stream_close(stream);
                 return status;
@@ -119,10 +119,10 @@ void fx8_stream_close(struct fx8_stream **stream)
     struct fx8_stream *s = *stream;
     if (s == NULL)
         return;
-    if (s->runs != NULL)
+    if (s->gaps != NULL)
         for (size_t list = 0; list <= s->shape.n_inputs; list++)
-            free(s->runs[list].items);
-    free(s->runs);
+            free(s->gaps[list].items);
+    free(s->gaps);
     free(s->marker_start);
     free(s->memory);
     free(s);
@@ -155,21 +155,21 @@ void *fx8_stream_memory(const struct fx8_stream *stream)
 #define FAR_SAMPLE (INT64_MAX / 4)
 
 static enum fx8_status check_missing(const struct fx8_stream *s,
-                                     const struct fx8_run *run,
+                                     const struct fx8_gap *gap,
                                      struct fx8_error *error)
 {
-    if (run->input < -1 || run->input >= (int64_t)s->shape.n_inputs)
+    if (gap->input < -1 || gap->input >= (int64_t)s->shape.n_inputs)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "block: missing stretch of input %lld: expected "
                         "-1 to %zu",
-                        (long long)run->input, s->shape.n_inputs - 1);
-    if (run->n_samples < 0 || run->first_sample < -FAR_SAMPLE ||
-        run->first_sample > FAR_SAMPLE)
+                        (long long)gap->input, s->shape.n_inputs - 1);
+    if (gap->n_samples < 0 || gap->first_sample < -FAR_SAMPLE ||
+        gap->first_sample > FAR_SAMPLE)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "block: missing stretch of %lld samples from %lld: "
                         "expected a range within 2^61",
-                        (long long)run->n_samples,
-                        (long long)run->first_sample);
+                        (long long)gap->n_samples,
+                        (long long)gap->first_sample);
     return FX8_OK;
 }
 
@@ -322,26 +322,26 @@ void fx8_stream_keep(struct fx8_stream *stream)
     s->lender = NULL;
 }
 
-/* Note the block's missing runs, cut to [first, end). */
+/* Note the block's gaps, cut to [first, end). */
 static enum fx8_status note_missing(struct fx8_stream *s,
                                     const struct fx8_block *block,
                                     int64_t first, int64_t end,
                                     struct fx8_error *error)
 {
     for (size_t i = 0; i < block->n_missing; i++) {
-        const struct fx8_run *run = &block->missing[i];
+        const struct fx8_gap *gap = &block->missing[i];
         const int64_t from =
-            run->first_sample > first ? run->first_sample : first;
+            gap->first_sample > first ? gap->first_sample : first;
         /* in this form a run up to INT64_MAX cannot overflow */
-        const int64_t to = run->n_samples > end - run->first_sample
+        const int64_t to = gap->n_samples > end - gap->first_sample
                                ? end
-                               : run->first_sample + run->n_samples;
+                               : gap->first_sample + gap->n_samples;
         if (from >= to)
             continue;
         const size_t list =
-            run->input < 0 ? s->shape.n_inputs : (size_t)run->input;
+            gap->input < 0 ? s->shape.n_inputs : (size_t)gap->input;
         const enum fx8_status status =
-            fx8_spans_add(&s->runs[list], from, to, error);
+            fx8_spans_add(&s->gaps[list], from, to, error);
         if (status != FX8_OK)
             return status;
     }
@@ -374,7 +374,7 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
                                   struct fx8_error *error)
 {
     const enum fx8_status status =
-        fx8_spans_add(&s->runs[s->shape.n_inputs], s->window_end,
+        fx8_spans_add(&s->gaps[s->shape.n_inputs], s->window_end,
                       s->window_end + n_samples, error);
     if (status != FX8_OK)
         return status;
@@ -389,7 +389,7 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
 /* Whether every held sample is missing for all inputs. */
 static bool holds_nothing(const struct fx8_stream *s)
 {
-    const struct fx8_spans *list = &s->runs[s->shape.n_inputs];
+    const struct fx8_spans *list = &s->gaps[s->shape.n_inputs];
     if (s->window_end == s->window_first)
         return true;
     return list->n > 0 && list->items[list->n - 1].first <= s->window_first &&
@@ -410,7 +410,7 @@ int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
     s->window_first += n * step;
     s->window_end = s->window_first;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
-        s->runs[list].n = 0;
+        s->gaps[list].n = 0;
     for (size_t input = 0; input < s->shape.n_inputs; input++)
         s->marker_start[input] = s->window_end;
     return n;
@@ -423,7 +423,7 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
     struct fx8_stream *s = stream;
     if (s->shape.marker.is_used && !s->has_begun) {
         if (block->first_sample < s->window_first && block->n_samples > 0)
-            fx8_stream_look_before(s, block);
+            fx8_stream_find_before(s, block);
         if (block->first_sample + block->n_samples > s->window_first)
             fx8_stream_begin_markers(s);
     }
@@ -480,7 +480,7 @@ static void clear_span(const struct fx8_stream *s, const struct fx8_span *span,
         fx8_bit_clear(valid, (size_t)t);
 }
 
-static void clear_runs(const struct fx8_stream *s, const struct fx8_spans *list,
+static void clear_gaps(const struct fx8_stream *s, const struct fx8_spans *list,
                        size_t n_spectra, uint64_t *valid)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -496,11 +496,11 @@ void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
     memset(valid, 0xff, n_words * sizeof *valid);
     if (n_spectra % 64 != 0)
         valid[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
-    clear_runs(stream, &stream->runs[n_inputs], n_spectra, valid);
+    clear_gaps(stream, &stream->gaps[n_inputs], n_spectra, valid);
     for (size_t input = 1; input < n_inputs; input++)
         memcpy(valid + input * n_words, valid, n_words * sizeof *valid);
     for (size_t input = 0; input < n_inputs; input++)
-        clear_runs(stream, &stream->runs[input], n_spectra,
+        clear_gaps(stream, &stream->gaps[input], n_spectra,
                    valid + input * n_words);
 }
 
@@ -567,5 +567,5 @@ void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
                   (size_t)(s->window_end - s->window_first - shift) * size);
     s->window_first += shift;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
-        fx8_spans_drop(&s->runs[list], s->window_first);
+        fx8_spans_drop(&s->gaps[list], s->window_first);
 }

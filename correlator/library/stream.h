@@ -4,7 +4,7 @@
  * samples per input, and finds which of their spectra are valid.
  *
  * A stream holds the samples of absolute indices [window_first, window_end).
- * It takes blocks, gaps and missing runs, finds marker runs, and hands out
+ * It takes blocks and gaps, finds marker runs, and hands out
  * spectra from the front.  The samples that remain when spectra are taken are
  * the filter's history.
  */

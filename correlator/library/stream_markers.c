@@ -53,7 +53,7 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
     if (at - start >= least && at > first)
         /* a run that was long enough before is noted up to `first` */
         status = fx8_spans_add(
-            &s->runs[input], first - start < least ? start : first, at, error);
+            &s->gaps[input], first - start < least ? start : first, at, error);
     while (at < end && status == FX8_OK) {
         /* sample `at` is not a marker */
         const int64_t probe = at + least < end ? at + least : end;
@@ -64,13 +64,13 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
         start = markers_begin(&row, at + 1, probe);
         at = markers_end(&row, probe, end);
         if (at - start >= least)
-            status = fx8_spans_add(&s->runs[input], start, at, error);
+            status = fx8_spans_add(&s->gaps[input], start, at, error);
     }
     s->marker_start[input] = start;
     return status;
 }
 
-void fx8_stream_look_before(struct fx8_stream *stream,
+void fx8_stream_find_before(struct fx8_stream *stream,
                             const struct fx8_block *block)
 {
     struct fx8_stream *s = stream;

@@ -19,7 +19,7 @@ struct fx8_stream {
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */
     bool has_ended;
-    struct fx8_spans *runs; /* [n_inputs + 1]; the last: all inputs */
+    struct fx8_spans *gaps; /* [n_inputs + 1]; the last: all inputs */
     int64_t *marker_start;  /* [n_inputs] start of the run of markers at the
                                end of the held samples; window_end: none */
     bool has_begun;         /* a sample has been appended */
@@ -37,7 +37,7 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
 
 /** Search the block's samples before the stream's first for a run of markers
  *  that begins there; samples searched already are skipped. */
-void fx8_stream_look_before(struct fx8_stream *stream,
+void fx8_stream_find_before(struct fx8_stream *stream,
                             const struct fx8_block *block);
 
 /** Called before the first sample is appended: forget a run that does not reach

@@ -50,21 +50,21 @@ static bool for_inputs(const struct fx8_reader *reader,
 
 /* --- blocks ------------------------------------------------------ */
 
-static bool add_run(struct fx8_gaps *gaps, const struct fx8_missing *gap,
+static bool add_gap(struct fx8_gaps *gaps, const struct fx8_missing *gap,
                     int64_t input)
 {
-    if (fx8_grow(&gaps->runs, gaps->n_runs, sizeof *gaps->runs, "", NULL) !=
+    if (fx8_grow(&gaps->items, gaps->n, sizeof *gaps->items, "", NULL) !=
         FX8_OK)
         return false;
-    gaps->runs[gaps->n_runs++] =
-        (struct fx8_run){gap->first_sample, gap->n_samples, input};
+    gaps->items[gaps->n++] =
+        (struct fx8_gap){gap->first_sample, gap->n_samples, input};
     return true;
 }
 
 static bool add_input_run(void *context, size_t input,
                           const struct fx8_missing *gap)
 {
-    return add_run(context, gap, (int64_t)input);
+    return add_gap(context, gap, (int64_t)input);
 }
 
 static bool open_gap(struct fx8_gaps *gaps, size_t gap)
@@ -102,7 +102,7 @@ static bool move_to(struct fx8_gaps *gaps, const struct fx8_reader *reader,
 static bool add_runs(struct fx8_gaps *gaps, const struct fx8_reader *reader,
                      const struct fx8_missing *gap)
 {
-    return is_of_all(gap) ? add_run(gaps, gap, -1)
+    return is_of_all(gap) ? add_gap(gaps, gap, -1)
                           : for_inputs(reader, gap, add_input_run, gaps);
 }
 
@@ -111,7 +111,7 @@ enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
                               int64_t first_sample, int64_t n_samples,
                               struct fx8_error *error)
 {
-    gaps->n_runs = 0;
+    gaps->n = 0;
     bool good = move_to(gaps, reader, first_sample, first_sample + n_samples);
     for (size_t i = 0; i < gaps->n_open && good; i++)
         good = add_runs(gaps, reader, &reader->missing[gaps->open[i]]);
@@ -123,7 +123,7 @@ enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
 void fx8_gaps_clear(struct fx8_gaps *gaps)
 {
     free(gaps->open);
-    free(gaps->runs);
+    free(gaps->items);
     *gaps = (struct fx8_gaps){0};
 }
 
@@ -171,7 +171,7 @@ static bool end_input(void *context, size_t input,
 
 /* All gaps that begin or end at sample `at` have been applied: close the
  * stretch counted so far, and open one of the kind that now holds. */
-static void turn(struct walk *walk, int64_t at)
+static void step(struct walk *walk, int64_t at)
 {
     struct fx8_gap_count *count = walk->single;
     if (walk->n_lacking == 0)
@@ -203,7 +203,7 @@ static void go_along(struct walk *walk, const struct fx8_reader *reader)
             for_inputs(reader, &reader->missing[begun], begin_input, walk);
         for (; ended < n && end_of(walk->ends[ended]) == at; ended++)
             for_inputs(reader, walk->ends[ended], end_input, walk);
-        turn(walk, at);
+        step(walk, at);
     }
 }
 

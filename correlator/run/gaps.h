@@ -20,17 +20,17 @@ struct fx8_gaps {
     size_t next;          /**< first gap not yet looked at */
     size_t *open;         /**< [n_open] gaps that reach into the block */
     size_t n_open;
-    struct fx8_run *runs; /**< [n_runs] the result */
-    size_t n_runs;
+    struct fx8_gap *items; /**< [n] the result */
+    size_t n;
 };
 
 /**
  * fx8_gaps_list -- the gaps of a block just read, by input.
  *
  * Given:    first_sample, n_samples  the block, absolute
- * Returned: gaps  runs [n_runs], of one input or of all (-1), valid until the
+ * Returned: gaps  items [n], of one input or of all (-1), valid until the
  *                 next call: what the recording lists and what its last
- *                 read() found.  Runs may reach beyond the block and overlap
+ *                 read() found.  They may reach beyond the block and overlap
  * Status:   FX8_ERR_SYSTEM when memory is short
  * Notes:    while blocks go forward, each gap is visited once per block that
  *           it meets; a step back restarts the walk

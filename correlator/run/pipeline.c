@@ -189,7 +189,7 @@ static enum fx8_status create_consumer(struct run *run, struct fx8_error *error)
     return request->path_quicklook == NULL
                ? FX8_OK
                : fx8_quicklook_consume(request, &provenance, kind, run->session,
-                                       &run->report->look, &run->consumer,
+                                       &run->report->quicklook, &run->consumer,
                                        error);
 }
 

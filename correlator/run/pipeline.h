@@ -59,16 +59,17 @@ struct fx8_run_report {
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */
     char kernel[64], fft_plan[64];
-    double clipped_fraction;     /**< of valid spectra and channels */
-    double valid_fraction;       /**< of spectra */
-    int64_t n_clamped;           /**< real numbers read that were clamped to
-                                      8 bits */
-    size_t n_zero_level;         /**< inputs and channels with gain 1 because
-                                      they had no power; dead inputs excluded */
-    uint8_t *dead;               /**< [inputs of the job, band by band] 1: in
-                                      some dump, 2: in every one; the caller
-                                      frees */
-    struct fx8_look_report look; /**< where a quick-look was written */
+    double clipped_fraction; /**< of valid spectra and channels */
+    double valid_fraction;   /**< of spectra */
+    int64_t n_clamped;       /**< real numbers read that were clamped to
+                                  8 bits */
+    size_t n_zero_level;     /**< inputs and channels with gain 1 because
+                                  they had no power; dead inputs excluded */
+    uint8_t *dead;           /**< [inputs of the job, band by band] 1: in
+                                  some dump, 2: in every one; the caller
+                                  frees */
+    struct fx8_quicklook_figures
+        quicklook; /**< where a quick-look was written */
 };
 
 /**

@@ -10,12 +10,12 @@
 #include "correlator/run/sink.h"
 #include "io/quicklook/quicklook_file.h"
 
-struct look {
+struct quicklook {
     struct fx8_quicklook_file *file;
     const struct fx8_session *session;
     enum fx8_result_kind kind; /* of the results used */
     size_t n_baselines, n_products;
-    struct fx8_look_report *report;
+    struct fx8_quicklook_figures *report;
 };
 
 /* Columns of the averages. */
@@ -59,7 +59,7 @@ static void fill_columns(struct columns *c, size_t n)
 }
 
 static void count_states(const struct fx8_quicklook_average *averages, size_t n,
-                         struct fx8_look_report *report)
+                         struct fx8_quicklook_figures *report)
 {
     for (size_t i = 0; i < n; i++) {
         const struct fx8_quicklook_average *a = &averages[i];
@@ -73,7 +73,7 @@ static void count_states(const struct fx8_quicklook_average *averages, size_t n,
     }
 }
 
-static enum fx8_status put_averages(const struct look *look,
+static enum fx8_status put_averages(const struct quicklook *quicklook,
                                     const struct columns *c,
                                     struct fx8_error *error)
 {
@@ -105,11 +105,11 @@ static enum fx8_status put_averages(const struct look *look,
             .name = columns[i].name,
             .type = columns[i].type,
             .rank = 2,
-            .shape = {look->n_baselines, look->n_products},
+            .shape = {quicklook->n_baselines, quicklook->n_products},
             .values = columns[i].values,
             .text = columns[i].text,
         };
-        status = fx8_quicklook_file_put(look->file, &item, error);
+        status = fx8_quicklook_file_put(quicklook->file, &item, error);
     }
     return status;
 }
@@ -209,52 +209,54 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
 static enum fx8_status take(void *context, const struct fx8_dump *dump,
                             struct fx8_error *error)
 {
-    const struct look *look = context;
-    return fx8_quicklook_file_write(look->file, (size_t)dump->index,
-                                    &dump->quicklook,
-                                    dump->results[look->kind].flags, error);
+    const struct quicklook *quicklook = context;
+    return fx8_quicklook_file_write(
+        quicklook->file, (size_t)dump->index, &dump->quicklook,
+        dump->results[quicklook->kind].flags, error);
 }
 
 /* Cut the file to its dumps and write the final data. */
 static enum fx8_status finish(void *context, size_t n_dumps,
                               struct fx8_error *error)
 {
-    const struct look *look = context;
-    const size_t n = look->n_baselines * look->n_products;
-    struct fx8_look_report *report = look->report;
+    const struct quicklook *quicklook = context;
+    const size_t n = quicklook->n_baselines * quicklook->n_products;
+    struct fx8_quicklook_figures *report = quicklook->report;
     struct columns columns;
-    *report = (struct fx8_look_report){.n_intervals = 0};
-    fx8_get_quicklook(look->session, &report->counts, &report->differences);
+    *report = (struct fx8_quicklook_figures){.n_intervals = 0};
+    fx8_get_quicklook(quicklook->session, &report->counts,
+                      &report->differences);
     enum fx8_status status = allocate_columns(&columns, n, error);
     if (status == FX8_OK) {
-        fx8_get_coherences(look->session, columns.averages);
+        fx8_get_coherences(quicklook->session, columns.averages);
         fill_columns(&columns, n);
         count_states(columns.averages, n, report);
-        status = fx8_quicklook_file_cut(look->file, n_dumps, error);
+        status = fx8_quicklook_file_cut(quicklook->file, n_dumps, error);
     }
     if (status == FX8_OK)
-        status = put_averages(look, &columns, error);
+        status = put_averages(quicklook, &columns, error);
     if (status == FX8_OK)
-        status = put_counts(look->file, &report->counts, error);
+        status = put_counts(quicklook->file, &report->counts, error);
     if (status == FX8_OK && report->differences.n_dumps > 0)
-        status = put_modes(look->file, &report->differences, error);
+        status = put_modes(quicklook->file, &report->differences, error);
     fx8_free_arrays(columns.arrays, N_COLUMNS);
     return status;
 }
 
-static enum fx8_status close_look(void *context, bool keep,
-                                  struct fx8_error *error)
+static enum fx8_status close_quicklook(void *context, bool keep,
+                                       struct fx8_error *error)
 {
-    struct look *look = context;
+    struct quicklook *quicklook = context;
     const enum fx8_status status =
-        fx8_quicklook_file_close(&look->file, keep, error);
-    free(look);
+        fx8_quicklook_file_close(&quicklook->file, keep, error);
+    free(quicklook);
     return status;
 }
 
 static enum fx8_status create(const struct fx8_run_request *request,
                               const struct fx8_provenance *provenance,
-                              struct look *look, struct fx8_error *error)
+                              struct quicklook *quicklook,
+                              struct fx8_error *error)
 {
     static const char *const maths[] = {
         [FX8_MATH_IEEE] = "ieee",
@@ -275,7 +277,7 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .precision = provenance->precision,
     };
     status = fx8_quicklook_file_create(request->path_quicklook, request->force,
-                                       &header, &look->file, error);
+                                       &header, &quicklook->file, error);
     fx8_uvh5_header_clear(&uvh5);
     return status;
 }
@@ -284,23 +286,23 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
                                       const struct fx8_provenance *provenance,
                                       enum fx8_result_kind kind,
                                       const struct fx8_session *session,
-                                      struct fx8_look_report *report,
+                                      struct fx8_quicklook_figures *report,
                                       struct fx8_consumer *consumer,
                                       struct fx8_error *error)
 {
     const struct fx8_axes *axes = &request->job->axes;
-    struct look *look;
+    struct quicklook *quicklook;
     enum fx8_status status =
-        fx8_allocate(1, sizeof *look, "quick-look", &look, error);
+        fx8_allocate(1, sizeof *quicklook, "quick-look", &quicklook, error);
     if (status != FX8_OK)
         return status;
-    *look = (struct look){.session = session,
-                          .kind = kind,
-                          .n_baselines = axes->n_baselines,
-                          .n_products = axes->n_products,
-                          .report = report};
-    *consumer = (struct fx8_consumer){look, take, finish, close_look};
-    return create(request, provenance, look, error);
+    *quicklook = (struct quicklook){.session = session,
+                                    .kind = kind,
+                                    .n_baselines = axes->n_baselines,
+                                    .n_products = axes->n_products,
+                                    .report = report};
+    *consumer = (struct fx8_consumer){quicklook, take, finish, close_quicklook};
+    return create(request, provenance, quicklook, error);
 }
 
 /* --- the summary ------------------------------------------------- */
@@ -321,8 +323,7 @@ static void print_kinds(const struct kind *kinds, size_t n_kinds, int64_t all,
                     kinds[i].text);
 }
 
-static void print_look_counts(const struct fx8_quicklook_counts *n,
-                              FILE *stream)
+static void print_counts(const struct fx8_quicklook_counts *n, FILE *stream)
 {
     const struct kind cells[] = {
         {n->no_product, "without a valid product: 0"},
@@ -374,22 +375,23 @@ static void print_differences(const struct fx8_quicklook_differences *d,
     print_difference("average", &d->fisher, "", stream);
 }
 
-void fx8_quicklook_print(const struct fx8_look_report *look, FILE *stream)
+void fx8_quicklook_print(const struct fx8_quicklook_figures *quicklook,
+                         FILE *stream)
 {
     fprintf(stream, "quick-look %lld %s of baselines coherent",
-            (long long)look->n_intervals,
-            FX8_NOUN(look->n_intervals, "product", "products"));
-    if (look->n_intervals > 0)
-        fprintf(stream, " (highest %.4f)", look->highest);
+            (long long)quicklook->n_intervals,
+            FX8_NOUN(quicklook->n_intervals, "product", "products"));
+    if (quicklook->n_intervals > 0)
+        fprintf(stream, " (highest %.4f)", quicklook->highest);
     fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
-            (long long)look->n_limits,
-            FX8_NOUN(look->n_limits, "limit", "limits"));
-    if (look->n_without > 0)
+            (long long)quicklook->n_limits,
+            FX8_NOUN(quicklook->n_limits, "limit", "limits"));
+    if (quicklook->n_without > 0)
         fprintf(stream, ", %lld near 1 without an interval",
-                (long long)look->n_without);
-    if (look->n_empty > 0)
-        fprintf(stream, ", %lld without data", (long long)look->n_empty);
+                (long long)quicklook->n_without);
+    if (quicklook->n_empty > 0)
+        fprintf(stream, ", %lld without data", (long long)quicklook->n_empty);
     fprintf(stream, "\n");
-    print_look_counts(&look->counts, stream);
-    print_differences(&look->differences, stream);
+    print_counts(&quicklook->counts, stream);
+    print_differences(&quicklook->differences, stream);
 }

@@ -16,7 +16,7 @@ struct fx8_provenance;
 struct fx8_run_request;
 
 /** Figures of a quick-look for the summary. */
-struct fx8_look_report {
+struct fx8_quicklook_figures {
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     int64_t n_intervals, n_limits, n_empty; /**< averages by state */
@@ -37,11 +37,12 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
                                       const struct fx8_provenance *provenance,
                                       enum fx8_result_kind kind,
                                       const struct fx8_session *session,
-                                      struct fx8_look_report *report,
+                                      struct fx8_quicklook_figures *report,
                                       struct fx8_consumer *consumer,
                                       struct fx8_error *error);
 
 /** Print the quick-look's lines of the summary. */
-void fx8_quicklook_print(const struct fx8_look_report *look, FILE *stream);
+void fx8_quicklook_print(const struct fx8_quicklook_figures *quicklook,
+                         FILE *stream);
 
 #endif

@@ -68,14 +68,14 @@ static enum fx8_status allocate_block(const struct fx8_source *s,
 }
 
 static enum fx8_status add_missing(struct fx8_source_block *block,
-                                   const struct fx8_run *run,
+                                   const struct fx8_gap *gap,
                                    struct fx8_error *error)
 {
     const enum fx8_status status =
         fx8_grow(&block->missing, block->block.n_missing,
                  sizeof *block->missing, "missing stretches", error);
     if (status == FX8_OK)
-        block->missing[block->block.n_missing++] = *run;
+        block->missing[block->block.n_missing++] = *gap;
     return status;
 }
 
@@ -91,16 +91,16 @@ static enum fx8_status list_missing(const struct fx8_source *s,
     enum fx8_status status =
         fx8_gaps_list(gaps, s->reader, first, end - first, error);
     block->block.n_missing = 0;
-    for (size_t i = 0; i < gaps->n_runs && status == FX8_OK; i++) {
-        struct fx8_run run = gaps->runs[i];
-        if (run.input >= 0 && (run.input = s->row[run.input]) < 0)
+    for (size_t i = 0; i < gaps->n && status == FX8_OK; i++) {
+        struct fx8_gap gap = gaps->items[i];
+        if (gap.input >= 0 && (gap.input = s->row[gap.input]) < 0)
             continue; /* of an input that is not correlated */
-        status = add_missing(block, &run, error);
+        status = add_missing(block, &gap, error);
     }
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
     if (end > stop && status == FX8_OK) {
         /* read only to find runs of markers, not processed */
-        const struct fx8_run beyond = {stop, end - stop, -1};
+        const struct fx8_gap beyond = {stop, end - stop, -1};
         status = add_missing(block, &beyond, error);
     }
     block->block.missing = block->missing;

@@ -19,7 +19,7 @@ struct fx8_source_block {
     struct fx8_block block;
     int8_t *buffer;
     ptrdiff_t *input_offset; /* [n_inputs] */
-    struct fx8_run *missing; /* [block.n_missing] */
+    struct fx8_gap *missing; /* [block.n_missing] */
     int64_t n_clamped; /* real numbers clamped to 8 bits as they were read */
     bool is_pinned;    /* as far as possible */
 };

@@ -127,17 +127,18 @@ static void print_times(const struct fx8_run_request *request,
     const struct fx8_statistics *s = &report->statistics;
     const struct fx8_job *job = request->job;
     const double samples = (double)s->n_spectra * (double)job->axes.step;
-    char look[32] = "", spot[32] = "";
+    char quicklook[32] = "", spot[32] = "";
     if (request->path_quicklook != NULL)
-        snprintf(look, sizeof look, ", quick-look %.3f", s->quicklook_s);
+        snprintf(quicklook, sizeof quicklook, ", quick-look %.3f",
+                 s->quicklook_s);
     if (s->spot_s > 0.0)
         snprintf(spot, sizeof spot, ", spot check %.3f", s->spot_s);
     fprintf(stream,
             "time       %.3f s: level %.3f, align %.3f, channelise %.3f, "
             "correlate %.3f, post-process %.3f%s%s;\n"
             "           beside it read %.3f, write %.3f\n",
-            report->total_s, s->level_s, s->align_s, s->channelize_s,
-            s->correlate_s, s->postprocess_s, look, spot, report->read_s,
+            report->total_s, s->gains_s, s->align_s, s->channelize_s,
+            s->correlate_s, s->postprocess_s, quicklook, spot, report->read_s,
             report->write_s);
     fprintf(stream,
             "           %.1f Msamples/s over all inputs, %.3g x real time\n",
@@ -230,7 +231,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
     fprintf(stream, "\n");
     print_flagged(request, report, stream);
     if (request->path_quicklook != NULL)
-        fx8_quicklook_print(&report->look, stream);
+        fx8_quicklook_print(&report->quicklook, stream);
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);

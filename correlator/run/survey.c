@@ -30,8 +30,8 @@ static void add_samples(void *context, size_t input, const int8_t *samples,
                         const uint64_t *valid, size_t n_samples)
 {
     const struct work *work = context;
-    fx8_level_sums_add(&work->survey->sums[input], samples, n_samples,
-                       work->plan.is_complex ? 2 : 1, valid);
+    fx8_sample_sums_add(&work->survey->sums[input], samples, n_samples,
+                        work->plan.is_complex ? 2 : 1, valid);
 }
 
 /* Show the progress of a survey of all samples. */
@@ -64,8 +64,8 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
         .time_stride = layout.time_stride,
         .first_sample = first,
         .n_samples = n,
-        .missing = work->gaps.runs,
-        .n_missing = work->gaps.n_runs,
+        .missing = work->gaps.items,
+        .n_missing = work->gaps.n,
     };
     return status;
 }
@@ -205,7 +205,7 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
     if (status == FX8_OK)
         status = add_range(&work, range, error);
     if (status == FX8_OK)
-        status = fx8_level_sums_judge(
+        status = fx8_sample_sums_judge(
             survey->sums, reader->input_gain, survey->n_inputs,
             reader->observation.n_bands, work.plan.is_complex ? 2 : 1,
             survey->remarks, error);

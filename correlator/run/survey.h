@@ -12,7 +12,7 @@
 
 #include "config/settings.h"
 #include "correlator/fx8.h"
-#include "correlator/run/level_sums.h"
+#include "correlator/run/sample_sums.h"
 #include "correlator/run/pipeline.h"
 #include "io/reader.h"
 
@@ -39,11 +39,11 @@ struct fx8_survey_range {
  */
 struct fx8_survey {
     size_t n_inputs;
-    struct fx8_level_sums *sums; /**< [n_inputs] */
-    unsigned *remarks;           /**< [n_inputs] sets of enum fx8_remark */
-    int64_t n_blocks;            /**< stretches read */
-    int64_t block_samples;       /**< per stretch; the last may be shorter */
-    int64_t n_samples;           /**< read, per input */
+    struct fx8_sample_sums *sums; /**< [n_inputs] */
+    unsigned *remarks;            /**< [n_inputs] sets of enum fx8_remark */
+    int64_t n_blocks;             /**< stretches read */
+    int64_t block_samples;        /**< per stretch; the last may be shorter */
+    int64_t n_samples;            /**< read, per input */
     int64_t n_clamped; /**< real numbers read, over all inputs, that were
                             clamped to 8 bits */
 };

@@ -76,10 +76,10 @@ static enum fx8_status visit_rows(struct visitor *visitor,
     FX8_TRY(fx8_drf_read_rows(
         channel, &reader->base.workers, piece->row - (int64_t)before,
         (int64_t)(end + after), reader->rows, visitor->error));
-    struct fx8_drf_run run = {0, end + after, false};
+    struct fx8_drf_rows run = {0, end + after, false};
     for (size_t from = before; from < end;) {
         if (channel->is_continuous)
-            run = fx8_drf_next_run(
+            run = fx8_drf_next_rows(
                 reader->rows, end + after, row_bytes / channel->part_bytes,
                 channel->part_bytes, run.first, (int64_t)before == ahead,
                 (int64_t)after == left);

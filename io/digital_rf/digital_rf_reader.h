@@ -220,14 +220,14 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
 /* --- samples.c: numbers alone --------------------------------------- */
 
 /** Rows [first, first + n) of data or of fill values. */
-struct fx8_drf_run {
+struct fx8_drf_rows {
     size_t first;
     size_t n;
     bool is_fill;
 };
 
 /**
- * fx8_drf_next_run -- split rows into runs of data and of fill values.
+ * fx8_drf_next_rows -- split rows into runs of data and of fill values.
  *
  * Given:    rows       [n_rows][n_numbers] of part_bytes
  *           from       where the run begins
@@ -238,9 +238,9 @@ struct fx8_drf_run {
  *           if it has fx8_drf_shortest_fill() rows or touches a recorder start
  *           or stop
  */
-struct fx8_drf_run fx8_drf_next_run(const void *rows, size_t n_rows,
-                                    size_t n_numbers, size_t part_bytes,
-                                    size_t from, bool starts, bool ends);
+struct fx8_drf_rows fx8_drf_next_rows(const void *rows, size_t n_rows,
+                                      size_t n_numbers, size_t part_bytes,
+                                      size_t from, bool starts, bool ends);
 
 /** Number of fill rows that always make a gap: 8 bytes, since a single clipped
  *  sample may equal the fill value. */

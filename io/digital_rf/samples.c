@@ -50,9 +50,9 @@ static size_t find_row(const void *rows, size_t n_rows, size_t n_numbers,
     return from;
 }
 
-struct fx8_drf_run fx8_drf_next_run(const void *rows, size_t n_rows,
-                                    size_t n_numbers, size_t part_bytes,
-                                    size_t from, bool starts, bool ends)
+struct fx8_drf_rows fx8_drf_next_rows(const void *rows, size_t n_rows,
+                                      size_t n_numbers, size_t part_bytes,
+                                      size_t from, bool starts, bool ends)
 {
     const size_t shortest = fx8_drf_shortest_fill(n_numbers * part_bytes);
     size_t end = from;
@@ -65,10 +65,10 @@ struct fx8_drf_run fx8_drf_next_run(const void *rows, size_t n_rows,
         if (fill == n_rows || !is_gap)
             continue;
         if (fill > from)
-            return (struct fx8_drf_run){from, fill - from, false};
-        return (struct fx8_drf_run){from, end - from, true};
+            return (struct fx8_drf_rows){from, fill - from, false};
+        return (struct fx8_drf_rows){from, end - from, true};
     }
-    return (struct fx8_drf_run){from, n_rows - from, false};
+    return (struct fx8_drf_rows){from, n_rows - from, false};
 }
 
 /* Copy samples of a sub-channel side by side.  A sample has 1, 2 or 4 bytes;

@@ -16,22 +16,23 @@
 
 /* A run of consecutive output channels that are consecutive FFT bins: the
  * negative frequencies, then the others. */
-struct channel_run {
+struct channel_range {
     size_t channel, bin, n_channels;
 };
 
-static size_t channel_runs(const struct fx8_filterbank *bank,
-                           struct channel_run runs[2])
+static size_t channel_ranges(const struct fx8_filterbank *bank,
+                             struct channel_range runs[2])
 {
     if (!bank->is_complex) {
-        runs[0] = (struct channel_run){0, 0, bank->n_channels};
+        runs[0] = (struct channel_range){0, 0, bank->n_channels};
         return 1;
     }
     const size_t half = bank->n_channels / 2;
     size_t n_runs = 0;
     if (half > 0)
-        runs[n_runs++] = (struct channel_run){0, bank->fft_length - half, half};
-    runs[n_runs++] = (struct channel_run){half, 0, bank->n_channels - half};
+        runs[n_runs++] =
+            (struct channel_range){0, bank->fft_length - half, half};
+    runs[n_runs++] = (struct channel_range){half, 0, bank->n_channels - half};
     return n_runs;
 }
 
@@ -65,11 +66,11 @@ static void store_batch(const struct fx8_engine *engine,
                         const struct place *place,
                         const struct fx8_cf32 *spectra, size_t stride)
 {
-    struct channel_run runs[2];
-    const size_t n_runs = channel_runs(&engine->plan.bank, runs);
+    struct channel_range runs[2];
+    const size_t n_runs = channel_ranges(&engine->plan.bank, runs);
     const struct fx8_operations *operations = engine->operations;
     for (size_t r = 0; r < n_runs; r++) {
-        const struct channel_run *run = &runs[r];
+        const struct channel_range *run = &runs[r];
         const size_t row = run->channel * engine->n_rows + place->input;
         if (engine->x8 != NULL)
             operations->quantise(
@@ -78,10 +79,11 @@ static void store_batch(const struct fx8_engine *engine,
                 place->valid, engine->x8 + row * engine->stride8 + place->time,
                 engine->n_rows * engine->stride8, place->clips + run->channel);
         if (engine->x32 != NULL)
-            operations->turn(place->n_spectra, run->n_channels,
-                             spectra + run->bin, stride, place->valid,
-                             engine->x32 + row * engine->stride32 + place->time,
-                             engine->n_rows * engine->stride32);
+            operations->corner_turn(place->n_spectra, run->n_channels,
+                                    spectra + run->bin, stride, place->valid,
+                                    engine->x32 + row * engine->stride32 +
+                                        place->time,
+                                    engine->n_rows * engine->stride32);
     }
 }
 

@@ -157,7 +157,7 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                         accumulator);
 }
 
-void FX8_LEVEL(fx8_fill_correlate_fp32)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_correlate_fp32)(struct fx8_operations *operations)
 {
     operations->fp32 = (struct fx8_correlate_fp32){
         .accumulator_size = fx8_tile_accumulator_size,

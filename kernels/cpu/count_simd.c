@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * count_simd.c -- the number of valid products, by table look-up of half bytes,
- * because the levels do not require vpopcntq.  Rows of 32 words with gaps are
+ * because the variants do not require vpopcntq.  Rows of 32 words with gaps are
  * counted 1.5 times as fast as with popcnt in 256 bits, 2.2 times in 512.
  *
  * Most rows of most blocks have no gaps.  If an input is valid wherever any
@@ -99,7 +99,7 @@ static void count(size_t n_inputs, size_t n_words, const uint64_t *valid,
     }
 }
 
-void FX8_LEVEL(fx8_fill_count)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_count)(struct fx8_operations *operations)
 {
     operations->count = count;
 }

@@ -4,8 +4,8 @@
  * CPU's approximate reciprocal: |b s0 - 1| <= 1.5 2^-12 with AVX2, just enough
  * for the refinement of kernels/numeric/divide.h; 2^-14 with AVX-512.
  *
- * The levels differ in how they split a number into sign, mantissa and exponent
- * and in what takes the slow path.  AVX2 uses the bits of the number;
+ * The variants differ in how they split a number into sign, mantissa and
+ * exponent and in what takes the slow path.  AVX2 uses the bits of the number;
  * everything but normal numbers and quotients takes the slow path.  AVX-512 has
  * instructions for splitting and scaling that handle zeros, infinities, NaN and
  * subnormal numbers: mantissas of zero and infinity are 1, their exponents
@@ -140,7 +140,7 @@ static void divide_markstein(size_t n, const float *a, const float *b, float *y)
     }
 }
 
-void FX8_LEVEL(fx8_fill_divide)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_divide)(struct fx8_operations *operations)
 {
     fx8_add_form(operations, "divide", "markstein", NULL, divide_markstein);
 }

@@ -240,7 +240,7 @@ static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
         fold(true, false, n_spectra, pass);
 }
 
-void FX8_LEVEL(fx8_fill_fir)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_fir)(struct fx8_operations *operations)
 {
     operations->fir = fir;
     operations->fir_int16 = fir_int16;

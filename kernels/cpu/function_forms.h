@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * function_forms.h -- add a form of a function to the list of a level.
+ * function_forms.h -- add a form of a function to the list of a variant.
  *
  *     fx8_add_form(operations, "divide", "markstein", NULL, divide_markstein);
  */
@@ -14,7 +14,7 @@
 
 /**
  * fx8_add_form -- add a form, or override the form with the same two names from
- * the level below.
+ * the variant below.
  *
  * Given:    function, form  names as in kernels/numeric/bounds.h, static
  *           unary, binary   one of them NULL

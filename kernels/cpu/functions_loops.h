@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * functions_loops.h -- the functions of kernels/numeric/ over arrays, included
- * by the file of each level: one definition, vectorised with the flags of that
- * file.  It contains only explicit fma and single roundings, so the bits are
- * the same at every level.
+ * by the file of each variant: one definition, vectorised with the flags of
+ * that file.  It contains only explicit fma and single roundings, so the bits
+ * are the same in every variant.
  */
 #ifndef FX8_KERNELS_CPU_FUNCTIONS_LOOPS_H
 #define FX8_KERNELS_CPU_FUNCTIONS_LOOPS_H

@@ -3,7 +3,7 @@
 #include "kernels/cpu/variants.h"
 #include "kernels/cpu/vector.h"
 
-void FX8_LEVEL(fx8_fill_functions)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_functions)(struct fx8_operations *operations)
 {
     fill_functions(operations);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gather_simd.c -- the gather, over fx8_turn16().
+ * gather_simd.c -- the gather, over fx8_transpose16().
  *
  * Inputs whose samples of one time lie within 64 bytes form a group; a group
- * is turned in tiles of 32 times.  The order of the inputs within the 64
+ * is transposed in tiles of 32 times.  The order of the inputs within the 64
  * bytes is free: a recording with its polarisations swapped is as fast.
  */
 #include <string.h>
 
-#include "kernels/cpu/turn16.h"
+#include "kernels/cpu/transpose16.h"
 #include "kernels/cpu/variants.h"
 
 /* Samples per input that are gathered before the next group: source lines used
@@ -77,18 +77,19 @@ static inline void gather_tile(const struct gather_source *source,
 {
     int8_t rest[FX8_TILE * FX8_TILE_BYTES];
     if (n_times == FX8_TILE) {
-        fx8_turn16(from, source->time_stride, n_bytes, tile, FX8_TILE_BYTES);
+        fx8_transpose16(from, source->time_stride, n_bytes, tile,
+                        FX8_TILE_BYTES);
         return;
     }
     memset(rest, 0, sizeof rest);
     for (size_t row = 0; row < n_times; row++)
         memcpy(rest + row * FX8_TILE_BYTES,
                from + (ptrdiff_t)row * source->time_stride, n_bytes);
-    fx8_turn16(rest, FX8_TILE_BYTES, n_bytes, tile, FX8_TILE_BYTES);
+    fx8_transpose16(rest, FX8_TILE_BYTES, n_bytes, tile, FX8_TILE_BYTES);
 }
 
-/** Copy part of a line of one input out of its turned tiles.  A row of a tile
- *  is one complex input, or two real ones whose bytes alternate. */
+/** Copy part of a line of one input out of its transposed tiles.  A row of a
+ * tile is one complex input, or two real ones whose bytes alternate. */
 static inline void gather_part(const int8_t *tiles, size_t sample_size,
                                size_t column_byte, size_t n_times, int8_t *out)
 {
@@ -227,7 +228,7 @@ static void gather(size_t n_inputs, size_t n_samples, size_t sample_size,
         fx8_stream_end();
 }
 
-void FX8_LEVEL(fx8_fill_gather)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_gather)(struct fx8_operations *operations)
 {
     operations->gather = gather;
 }

@@ -30,7 +30,7 @@ static void to_float(size_t n, const uint16_t *half, float *x)
         vec_store_first(n - k, x + k, vec_load_half(n - k, half + k));
 }
 
-void FX8_LEVEL(fx8_fill_half)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_half)(struct fx8_operations *operations)
 {
     operations->half = (struct fx8_half_functions){from_float, to_float};
 }

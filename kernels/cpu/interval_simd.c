@@ -110,7 +110,7 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
     fesetround(mode);
 }
 
-void FX8_LEVEL(fx8_fill_interval)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_interval)(struct fx8_operations *operations)
 {
     operations->interval = (struct fx8_correlate_interval){
         .accumulator_size = fx8_interval_tile_size,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operations.c -- the levels: their families, CPU detection, and their
+ * operations.c -- the variants: their families, CPU detection, and their
  * self-test.
  */
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "kernels/cpu/selftest.h"
 #include "kernels/cpu/variants.h"
 
-/** Overrides entries of a table with one family of a level. */
+/** Overrides entries of a table with one family of a variant. */
 typedef void fill_family(struct fx8_operations *operations);
 
 #define COUNT(name)     +1
@@ -19,8 +19,8 @@ typedef void fill_family(struct fx8_operations *operations);
 
 enum { N_FAMILIES = FX8_FAMILIES(COUNT) };
 
-/** A level: where it runs and what it overrides of the level below. */
-struct level {
+/** A variant: where it runs and what it overrides of the variant below. */
+struct variant {
     const char *name;
     bool (*is_runnable)(void);
     fill_family *families[N_FAMILIES];
@@ -54,7 +54,7 @@ static bool runs_avx512(void)
 
 #endif
 
-static const struct level levels[] = {
+static const struct variant variants[] = {
     {
         .name = "reference",
         .is_runnable = runs_everywhere,
@@ -74,9 +74,9 @@ static const struct level levels[] = {
 #endif
 };
 
-#define N_LEVELS (sizeof levels / sizeof levels[0])
+#define N_VARIANTS (sizeof variants / sizeof variants[0])
 
-/** State of a level on this machine. */
+/** State of a variant on this machine. */
 struct verdict {
     bool is_runnable;
     bool is_tried;
@@ -85,29 +85,29 @@ struct verdict {
 
 /* Filled once by build_tables(); `trial_lock` guards is_tried and
  * disagreement, which are filled on first use. */
-static struct fx8_operations tables[N_LEVELS];
-static struct verdict verdicts[N_LEVELS];
+static struct fx8_operations tables[N_VARIANTS];
+static struct verdict verdicts[N_VARIANTS];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t trial_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** Only levels that run here are filled, because a fill function is itself
- *  compiled for its level.  A level that runs implies those below it. */
+/** Only variants that run here are filled, because a fill function is itself
+ *  compiled for its variant.  A variant that runs implies those below it. */
 static void build_tables(void)
 {
-    for (size_t index = 0; index < N_LEVELS; index++) {
-        verdicts[index].is_runnable = levels[index].is_runnable();
+    for (size_t index = 0; index < N_VARIANTS; index++) {
+        verdicts[index].is_runnable = variants[index].is_runnable();
         if (!verdicts[index].is_runnable)
             return;
         if (index > 0)
             tables[index] = tables[index - 1];
         for (size_t family = 0; family < N_FAMILIES; family++)
-            levels[index].families[family](&tables[index]);
-        tables[index].name = levels[index].name;
+            variants[index].families[family](&tables[index]);
+        tables[index].name = variants[index].name;
     }
 }
 
-/** Test a level once per process; NULL if it agrees with the reference. */
-static const char *try_level(size_t index)
+/** Test a variant once per process; NULL if it agrees with the reference. */
+static const char *try_variant(size_t index)
 {
     if (index == 0)
         return NULL;
@@ -123,35 +123,36 @@ static const char *try_level(size_t index)
     return disagreement;
 }
 
-size_t fx8_operations_levels(void)
+size_t fx8_operations_variants(void)
 {
-    return N_LEVELS;
+    return N_VARIANTS;
 }
 
-const struct fx8_operations *fx8_operations_level(size_t index)
+const struct fx8_operations *fx8_operations_variant(size_t index)
 {
     pthread_once(&tables_once, build_tables);
-    return index < N_LEVELS && verdicts[index].is_runnable ? &tables[index]
-                                                           : NULL;
+    return index < N_VARIANTS && verdicts[index].is_runnable ? &tables[index]
+                                                             : NULL;
 }
 
-/** Select the named level, or return an error with the reason. */
+/** Select the named variant, or return an error with the reason. */
 static enum fx8_status select_named(size_t index,
                                     const struct fx8_operations **operations,
                                     struct fx8_error *error)
 {
-    const struct fx8_operations *table = fx8_operations_level(index);
+    const struct fx8_operations *table = fx8_operations_variant(index);
     if (table == NULL)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "plan: kernel: %s: expected a level that this CPU runs",
-                        levels[index].name);
-    const char *disagreement = try_level(index);
+        return fx8_fail(
+            error, FX8_ERR_UNSUPPORTED,
+            "plan: kernel: %s: expected a variant that this CPU runs",
+            variants[index].name);
+    const char *disagreement = try_variant(index);
     if (disagreement != NULL)
         return fx8_fail(
             error, FX8_ERR_UNSUPPORTED,
             "plan: kernel: %s: its %s differs from the reference on this "
             "machine",
-            levels[index].name, disagreement);
+            variants[index].name, disagreement);
     *operations = table;
     return FX8_OK;
 }
@@ -162,11 +163,11 @@ enum fx8_status fx8_operations_select(const char *name,
 {
     *operations = NULL;
     const bool is_auto = strcmp(name, "auto") == 0;
-    for (size_t index = N_LEVELS; index-- > 0;) {
+    for (size_t index = N_VARIANTS; index-- > 0;) {
         if (is_auto) {
             if (select_named(index, operations, NULL) == FX8_OK)
                 return FX8_OK;
-        } else if (strcmp(name, levels[index].name) == 0) {
+        } else if (strcmp(name, variants[index].name) == 0) {
             return select_named(index, operations, error);
         }
     }

@@ -38,10 +38,10 @@ static void quantise(size_t n_spectra, size_t n_channels,
     }
 }
 
-void fx8_turn_reference(size_t n_spectra, size_t n_channels,
-                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                        uint32_t valid, struct fx8_cf32 *out,
-                        size_t channel_stride)
+void fx8_corner_turn_reference(size_t n_spectra, size_t n_channels,
+                               const struct fx8_cf32 *spectra,
+                               size_t spectrum_stride, uint32_t valid,
+                               struct fx8_cf32 *out, size_t channel_stride)
 {
     for (size_t channel = 0; channel < n_channels; channel++)
         for (size_t t = 0; t < n_spectra; t++)
@@ -53,5 +53,5 @@ void fx8_turn_reference(size_t n_spectra, size_t n_channels,
 void fx8_fill_quantise_reference(struct fx8_operations *operations)
 {
     operations->quantise = quantise;
-    operations->turn = fx8_turn_reference;
+    operations->corner_turn = fx8_corner_turn_reference;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quantise_simd.c -- quantise and turn.
+ * quantise_simd.c -- quantise and corner turn.
  *
  * Spectra are quantised row by row into a tile of 32 spectra x 32 channels
- * that stays in the first-level cache, and turned from there: the group of 32
- * spectra of one channel is written as one whole cache line.
+ * that stays in the first-level cache, and transposed from there: the group of
+ * 32 spectra of one channel is written as one whole cache line.
  */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/turn16.h"
+#include "kernels/cpu/transpose16.h"
 #include "kernels/cpu/variants.h"
 
 /* Real numbers in one spectrum of a tile. */
@@ -91,7 +91,7 @@ FX8_INLINE void quantise_tile(size_t n_spectra, size_t n_channels,
 {
     FX8_ALIGNED float gains[TILE_FLOATS] = {0.0f};
     FX8_ALIGNED int8_t tile[FX8_TILE * FX8_TILE_BYTES];
-    FX8_ALIGNED int8_t turned[FX8_TILE * FX8_TILE_BYTES];
+    FX8_ALIGNED int8_t transposed[FX8_TILE * FX8_TILE_BYTES];
     for (size_t channel = 0; channel < n_channels; channel++)
         gains[2 * channel] = gains[2 * channel + 1] = gain[channel];
     for (size_t t = 0; t < FX8_TILE; t++) {
@@ -105,14 +105,15 @@ FX8_INLINE void quantise_tile(size_t n_spectra, size_t n_channels,
             count_clips(spectrum, n_channels, gain, clips);
     }
     if (n_spectra == FX8_TILE && n_channels == FX8_TILE) {
-        fx8_turn16(tile, FX8_TILE_BYTES, FX8_TILE_BYTES, (int8_t *)out,
-                   channel_stride * sizeof *out);
+        fx8_transpose16(tile, FX8_TILE_BYTES, FX8_TILE_BYTES, (int8_t *)out,
+                        channel_stride * sizeof *out);
         return;
     }
-    fx8_turn16(tile, FX8_TILE_BYTES, FX8_TILE_BYTES, turned, FX8_TILE_BYTES);
+    fx8_transpose16(tile, FX8_TILE_BYTES, FX8_TILE_BYTES, transposed,
+                    FX8_TILE_BYTES);
     for (size_t channel = 0; channel < n_channels; channel++)
         memcpy(out + channel * channel_stride,
-               turned + channel * FX8_TILE_BYTES, n_spectra * sizeof *out);
+               transposed + channel * FX8_TILE_BYTES, n_spectra * sizeof *out);
 }
 
 static void quantise(size_t n_spectra, size_t n_channels,
@@ -168,9 +169,10 @@ FX8_INLINE void turn_side(const struct fx8_cf32 *spectra,
 }
 
 /* The reference does the edges. */
-static void turn(size_t n_spectra, size_t n_channels,
-                 const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                 uint32_t valid, struct fx8_cf32 *out, size_t channel_stride)
+static void corner_turn(size_t n_spectra, size_t n_channels,
+                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                        uint32_t valid, struct fx8_cf32 *out,
+                        size_t channel_stride)
 {
     const size_t whole_spectra = n_spectra / SIDE * SIDE;
     const size_t whole_channels = n_channels / SIDE * SIDE;
@@ -183,18 +185,19 @@ static void turn(size_t n_spectra, size_t n_channels,
             turn_side(spectra + t * spectrum_stride + channel, spectrum_stride,
                       valid >> t, square, channel_stride);
         }
-    fx8_turn_reference(n_spectra, n_channels - whole_channels,
-                       spectra + whole_channels, spectrum_stride, valid,
-                       out + whole_channels * channel_stride, channel_stride);
+    fx8_corner_turn_reference(n_spectra, n_channels - whole_channels,
+                              spectra + whole_channels, spectrum_stride, valid,
+                              out + whole_channels * channel_stride,
+                              channel_stride);
     if (whole_spectra < n_spectra)
-        fx8_turn_reference(n_spectra - whole_spectra, whole_channels,
-                           spectra + whole_spectra * spectrum_stride,
-                           spectrum_stride, valid >> whole_spectra,
-                           out + whole_spectra, channel_stride);
+        fx8_corner_turn_reference(n_spectra - whole_spectra, whole_channels,
+                                  spectra + whole_spectra * spectrum_stride,
+                                  spectrum_stride, valid >> whole_spectra,
+                                  out + whole_spectra, channel_stride);
 }
 
-void FX8_LEVEL(fx8_fill_quantise)(struct fx8_operations *operations)
+void FX8_VARIANT(fx8_fill_quantise)(struct fx8_operations *operations)
 {
     operations->quantise = quantise;
-    operations->turn = turn;
+    operations->corner_turn = corner_turn;
 }

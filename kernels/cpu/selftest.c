@@ -98,8 +98,8 @@ static void run_quantise(const struct fx8_operations *operations,
 static void run_turn(const struct fx8_operations *operations,
                      const struct trial *trial, uint8_t *result)
 {
-    operations->turn(N_SPECTRA, N_CHANNELS, (const void *)trial->floats,
-                     N_CHANNELS, 0x000ffffeu, (void *)result, N_SPECTRA);
+    operations->corner_turn(N_SPECTRA, N_CHANNELS, (const void *)trial->floats,
+                            N_CHANNELS, 0x000ffffeu, (void *)result, N_SPECTRA);
 }
 
 static void run_count(const struct fx8_operations *operations,
@@ -109,7 +109,7 @@ static void run_count(const struct fx8_operations *operations,
                       (void *)result);
 }
 
-/* Accumulators come from the heap, because their size depends on the level.
+/* Accumulators come from the heap, because their size depends on the variant.
  * Without memory the result stays empty and differs from the reference. */
 static void run_int8(const struct fx8_operations *operations,
                      const struct trial *trial, uint8_t *result)
@@ -187,7 +187,7 @@ static const struct {
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,
-                                        const struct fx8_operations *level)
+                                        const struct fx8_operations *variant)
 {
     void *memory;
     if (fx8_allocate(1, sizeof(struct trial), "a trial", &memory, NULL) !=
@@ -204,7 +204,7 @@ const char *fx8_operations_disagreement(const struct fx8_operations *reference,
         memset(trial->result, 0, RESULT_BYTES);
         memset(trial->other, 0, RESULT_BYTES);
         trials[i].run(reference, trial, trial->result);
-        trials[i].run(level, trial, trial->other);
+        trials[i].run(variant, trial, trial->other);
         if (memcmp(trial->result, trial->other, RESULT_BYTES) != 0) {
             disagreement = trials[i].name;
             break;

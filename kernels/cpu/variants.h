@@ -2,16 +2,16 @@
 /*
  * variants.h -- the families of operations and their fill functions.
  *
- * A file holds one family at one level.  NAME_ref.c is the reference that all
+ * A file holds one family in one variant.  NAME_ref.c is the reference that all
  * others are compared with.  NAME_simd.c is written once for vectors of any
  * width (vector.h) and compiled for avx2 and for avx512; separate NAME_avx2.c
  * and NAME_avx512.c are for algorithms that differ.  A fill function overrides
  * only the family's entries of a table; operations.c applies reference, avx2
- * and avx512 in that order, so that a level inherits what it does not do
+ * and avx512 in that order, so that a variant inherits what it does not do
  * faster.
  *
- * Notes: 1) a fill function is compiled with the flags of its level:
- *           operations.c calls it only if CPU detection allows the level
+ * Notes: 1) a fill function is compiled with the flags of its variant:
+ *           operations.c calls it only if CPU detection allows the variant
  *        2) on CPUs other than x86-64 there is only the reference
  */
 #ifndef FX8_KERNELS_CPU_VARIANTS_H
@@ -27,7 +27,7 @@ extern "C" {
 #define FX8_FAMILIES(ROW)                                                      \
     ROW(gather)                                                                \
     ROW(fir)      /* entries fir and fir_int16 */                              \
-    ROW(quantise) /* entries quantise and turn */                              \
+    ROW(quantise) /* entries quantise and corner turn */                       \
     ROW(correlate_int8)                                                        \
     ROW(correlate_fp32)                                                        \
     ROW(count)                                                                 \
@@ -48,10 +48,10 @@ void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
                           const int8_t *base, const ptrdiff_t *input_offset,
                           ptrdiff_t time_stride, int8_t *out,
                           size_t row_stride);
-void fx8_turn_reference(size_t n_spectra, size_t n_channels,
-                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                        uint32_t valid, struct fx8_cf32 *out,
-                        size_t channel_stride);
+void fx8_corner_turn_reference(size_t n_spectra, size_t n_channels,
+                               const struct fx8_cf32 *spectra,
+                               size_t spectrum_stride, uint32_t valid,
+                               struct fx8_cf32 *out, size_t channel_stride);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * vector.h -- registers of the level that a file is compiled for, under names
- * common to all levels: vec_float, vec_int, their sizes, and operations whose
+ * vector.h -- registers of the variant that a file is compiled for, under names
+ * common to all variants: vec_float, vec_int, their sizes, and operations whose
  * instructions differ by more than the width.  For all others VEC(mul_ps)(a, b)
  * is the intrinsic of this width.
  *

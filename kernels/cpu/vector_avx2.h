@@ -12,8 +12,8 @@
 
 #include "kernels/cpu/simd.h"
 
-/** The name of a function that each level has: fx8_fill_fir_avx2. */
-#define FX8_LEVEL(name) name##_avx2
+/** The name of a function that each variant has: fx8_fill_fir_avx2. */
+#define FX8_VARIANT(name) name##_avx2
 
 /** The intrinsic of this width. */
 #define VEC(intrinsic) _mm256_##intrinsic

@@ -12,8 +12,8 @@
 
 #include "kernels/cpu/simd.h"
 
-/** The name of a function that each level has: fx8_fill_fir_avx512. */
-#define FX8_LEVEL(name) name##_avx512
+/** The name of a function that each variant has: fx8_fill_fir_avx512. */
+#define FX8_VARIANT(name) name##_avx512
 
 /** The intrinsic of this width. */
 #define VEC(intrinsic) _mm512_##intrinsic

@@ -319,17 +319,18 @@ static enum fx8_status channelize_chunk(
         status = fx8_cuda_settle(device, "FFT", error);
     if (status != FX8_OK)
         return status;
-    struct fx8_cuda_turn_job turn = {};
-    turn.bank = *bank;
-    turn.part = *part;
-    turn.bins = bins;
-    turn.bins_stride = shape->folded_stride / 2;
-    turn.rotation = rotation;
-    turn.rotation_stride = rotation_stride;
-    turn.gain = device->gain;
-    turn.clips = device->clips;
-    status = fx8_cuda_check(fx8_cuda_turn(&turn, spectra, device->compute),
-                            device, error, "corner turn");
+    struct fx8_cuda_corner_turn_job job = {};
+    job.bank = *bank;
+    job.part = *part;
+    job.bins = bins;
+    job.bins_stride = shape->folded_stride / 2;
+    job.rotation = rotation;
+    job.rotation_stride = rotation_stride;
+    job.gain = device->gain;
+    job.clips = device->clips;
+    status =
+        fx8_cuda_check(fx8_cuda_corner_turn(&job, spectra, device->compute),
+                       device, error, "corner turn");
     return status == FX8_OK ? fx8_cuda_settle(device, "corner turn", error)
                             : status;
 }

@@ -5,7 +5,7 @@
  *
  *     fx8_cuda_fir or fx8_cuda_fir_int16    samples -> folded
  *     cuFFT, batched                        folded -> bins
- *     fx8_cuda_turn                         bins -> spectra
+ *     fx8_cuda_corner_turn                         bins -> spectra
  *
  * fx8_cuda_gather replaces all three if the recorded integers are the spectra
  * (method none).
@@ -111,7 +111,7 @@ struct fx8_cuda_part {
  *           spectra with a component beyond +-127 is added; only int8 uses
  *           gain and clips
  */
-struct fx8_cuda_turn_job {
+struct fx8_cuda_corner_turn_job {
     struct fx8_filterbank bank;
     struct fx8_cuda_part part;
     const struct fx8_cf32 *bins;
@@ -123,7 +123,8 @@ struct fx8_cuda_turn_job {
 };
 
 /**
- * fx8_cuda_turn -- choose channels, rotate, gain, round half to even, clamp to
+ * fx8_cuda_corner_turn -- choose channels, rotate, gain, round half to even,
+ * clamp to
  * +-127, mask, corner turn.
  *
  * Returned: spectra  the times [first_time, end_time) of the part's inputs,
@@ -131,9 +132,9 @@ struct fx8_cuda_turn_job {
  * Numerics: without rotation equal to the operations quantise and turn bit for
  *           bit; sine and cosine are within FX8_CUDA_ROTATION_ERROR
  */
-cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
-                          const struct fx8_cuda_spectra *spectra,
-                          cudaStream_t stream);
+cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
+                                 const struct fx8_cuda_spectra *spectra,
+                                 cudaStream_t stream);
 
 /** Error bound of sine and cosine of a rotation with exact phases and slopes:
  *  2^-26 turn for the phase as a float, plus the rounding of the functions;
@@ -145,7 +146,7 @@ cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
  *
  * Given:    samples  int8 pairs, input i of the part at samples +
  *                    i * row_stride (bytes), n_spectra of them; any alignment
- * Returned: spectra  as fx8_cuda_turn; n_channels is 1
+ * Returned: spectra  as fx8_cuda_corner_turn; n_channels is 1
  */
 cudaError_t fx8_cuda_gather(const struct fx8_cuda_part *part,
                             const int8_t *samples, size_t row_stride,

@@ -59,7 +59,7 @@ struct wgmma_shared {
 };
 
 /** A place in the ring of stages, and how often it came round, modulo 2. */
-struct wgmma_turn {
+struct wgmma_place {
     unsigned stage, parity;
 
     __device__ __forceinline__ void next()
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void wgmma_produce(const wgmma_task &task,
                                                      wgmma_shared &shared)
 {
     const bool is_diagonal = task.is_diagonal();
-    wgmma_turn filling = {0, 0}, arriving = {0, 0};
+    wgmma_place filling = {0, 0}, arriving = {0, 0};
     int sum = 0;
     for (unsigned begin = 0; begin < task.n_columns + DEPTH; begin += DEPTH) {
         if (begin < task.n_columns) {
@@ -209,16 +209,17 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
                                                      wgmma_sums &sums)
 {
     const unsigned column_side = task.is_diagonal() ? 0 : 1;
-    wgmma_turn turn = {0, 0};
+    wgmma_place place = {0, 0};
     for (unsigned begin = 0; begin < task.n_columns; begin += DEPTH) {
-        fx8_ptx_mbarrier_wait(&shared.full[turn.stage], turn.parity);
+        fx8_ptx_mbarrier_wait(&shared.full[place.stage], place.parity);
         if constexpr (COLUMNS > 0)
-            wgmma_multiply<COLUMNS>(stages[turn.stage][0],
-                                    stages[turn.stage][column_side], row, sums);
+            wgmma_multiply<COLUMNS>(stages[place.stage][0],
+                                    stages[place.stage][column_side], row,
+                                    sums);
         /* a warp's wait is for its own part of the products */
         if (threadIdx.x % FX8_LANES == 0)
-            fx8_ptx_mbarrier_arrive(&shared.empty[turn.stage]);
-        turn.next();
+            fx8_ptx_mbarrier_arrive(&shared.empty[place.stage]);
+        place.next();
     }
 }
 

@@ -5,7 +5,7 @@
  * error messages), sizes.cu (sizes from the plan), memory.cu (allocation),
  * batch.cu (from samples to sums), dump.cu and results.cu (end of a dump),
  * staging.cu (copying results to the host), exchange.cu (export and import of
- * spectra, for tests), look.cu (quick-look), watch.cu (watched spectra and
+ * spectra, for tests), consumer.cu (quick-look), watch.cu (watched spectra and
  * sums), rehearse.cu (preparation of trials).
  *
  * Blocks of a dump go to the devices in turn.  Their sums are added on the host
@@ -511,7 +511,8 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
                                       const int64_t *counts,
                                       struct fx8_error *error);
 
-/* --- look.cu: the quick-look ---------------------------------------------- */
+/* --- consumer.cu: the quick-look
+ * ---------------------------------------------- */
 
 /** Its state, on the first device of the first engine. */
 struct fx8_cuda_consumer;

@@ -15,8 +15,8 @@ const char *fx8_cuda_bytes(size_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     static thread_local char texts[8][32];
-    static thread_local unsigned turn;
-    char *text = texts[turn++ % 8];
+    static thread_local unsigned next;
+    char *text = texts[next++ % 8];
     double value = static_cast<double>(bytes);
     size_t unit = 0;
     while (value >= 1024.0 && unit + 1 < sizeof units / sizeof *units) {
@@ -86,7 +86,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const bool floats = plan->precisions >> FX8_RESULT_FP32 != 0;
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
-    const size_t turns = fx8_product(inputs, shape->block_spectra, 1, 1);
+    const size_t rotations = fx8_product(inputs, shape->block_spectra, 1, 1);
     struct fx8_cuda_call *call = &device->call;
     const size_t stride8 =
         fx8_cuda_stride(engine, call->most_spectra, FX8_CUDA_TIMES_INT8);
@@ -127,8 +127,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
                        false};
     }
     for (struct fx8_cuda_rotation &slot : device->rotations) {
-        arrays[n++] = {&slot.rotation, turns, rotation, false, false};
-        arrays[n++] = {&slot.pinned, turns, rotation, true, false};
+        arrays[n++] = {&slot.rotation, rotations, rotation, false, false};
+        arrays[n++] = {&slot.pinned, rotations, rotation, true, false};
     }
     for (struct fx8_cuda_staging &slot : device->staging)
         arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};

@@ -20,30 +20,30 @@
 #define CELLS 128
 
 /** A job with values derived from its shape. */
-struct fx8_look_launch {
-    fx8_cuda_look job;
+struct fx8_cell_launch {
+    fx8_cuda_quicklook_job job;
     unsigned n_products, tile_channels;
     unsigned of_products;         /**< 2^16 / n_products, rounded up */
     size_t first_checked, stride; /**< baselines of the job */
 };
 
 /** The cells of a tile. */
-struct fx8_look_tile {
+struct fx8_cell_tile {
     fx8_fisher_cell cells[CELLS];
     int is_averaged[CELLS];
-    fx8_look_notes notes; /**< of the block */
+    fx8_cell_notes notes; /**< of the block */
 };
 
 /** The cells of a tile evaluated in both modes. */
-struct fx8_look_pairs {
+struct fx8_cell_pairs {
     float n_products[CELLS], z_ieee[CELLS], z_fast[CELLS];
     double bounds[CELLS];
     int is_averaged[CELLS];
-    fx8_look_notes notes; /**< of the block */
+    fx8_cell_notes notes; /**< of the block */
 };
 
 /** Place of a cell. */
-struct fx8_look_place {
+struct fx8_cell_place {
     size_t baseline; /**< of the job */
     size_t channel;
     size_t cell; /**< in the arrays of the job */
@@ -52,7 +52,7 @@ struct fx8_look_place {
 };
 
 /** Input of a cell. */
-struct fx8_look_input {
+struct fx8_cell_input {
     float re, im, nsamples;
     float n_products; /**< 1 where it is not averaged */
     float share_1, share_2, steps;
@@ -60,7 +60,7 @@ struct fx8_look_input {
 };
 
 /** Output of one mode. */
-struct fx8_look_values {
+struct fx8_cell_values {
     float re, im, power, amplitude, phase, unbiased, z;
 };
 
@@ -74,10 +74,10 @@ template <bool IS_FAST> static __device__ __forceinline__ float root_of(float x)
 }
 
 template <bool IS_FAST>
-static __device__ __forceinline__ fx8_look_values
-evaluate(const fx8_look_input &in, float scale_1, float scale_2)
+static __device__ __forceinline__ fx8_cell_values
+evaluate(const fx8_cell_input &in, float scale_1, float scale_2)
 {
-    fx8_look_values v;
+    fx8_cell_values v;
     const float re = fx8_coherence_part(in.re, scale_1, scale_2);
     const float im = fx8_coherence_part(in.im, scale_1, scale_2);
     v.re = in.is_good ? re : 0.0F;
@@ -100,13 +100,13 @@ evaluate(const fx8_look_input &in, float scale_1, float scale_2)
 
 /** `item` times the rounding error of of_products stays below 2^16, so the
  *  quotient is exact. */
-static __device__ __forceinline__ fx8_look_place find_place(
-    const fx8_look_launch &launch, size_t baseline, size_t first, unsigned item)
+static __device__ __forceinline__ fx8_cell_place find_place(
+    const fx8_cell_launch &launch, size_t baseline, size_t first, unsigned item)
 {
     const fx8_quicklook_work &work = launch.job.work;
     const unsigned n_products = launch.n_products;
     const unsigned channel = item * launch.of_products >> 16;
-    fx8_look_place place;
+    fx8_cell_place place;
     place.baseline = baseline;
     place.channel = first + channel;
     place.cell = (baseline * work.n_channels + first) * n_products + item;
@@ -117,16 +117,16 @@ static __device__ __forceinline__ fx8_look_place find_place(
     return place;
 }
 
-static_assert(CELLS * FX8_CUDA_LOOK_PRODUCTS <= 1 << 16,
+static_assert(CELLS * FX8_CUDA_CELL_PRODUCTS <= 1 << 16,
               "places within a tile are exact");
 
-static __device__ __forceinline__ fx8_look_input
-read_cell(const fx8_quicklook_work &work, const fx8_look_place &place)
+static __device__ __forceinline__ fx8_cell_input
+read_cell(const fx8_quicklook_work &work, const fx8_cell_place &place)
 {
     const float *scale = work.scale[work.mode];
     const float2 v =
         reinterpret_cast<const float2 *>(work.in.visibilities)[place.cell];
-    fx8_look_input in;
+    fx8_cell_input in;
     in.re = v.x;
     in.im = v.y;
     in.nsamples = work.in.nsamples[place.cell];
@@ -146,27 +146,27 @@ read_cell(const fx8_quicklook_work &work, const fx8_look_place &place)
 }
 
 /** Why a cell has no coherence. */
-static __device__ __forceinline__ fx8_look_count
-reason_of(const fx8_quicklook_work &work, const fx8_look_place &place,
-          const fx8_look_input &in)
+static __device__ __forceinline__ fx8_cell_count
+reason_of(const fx8_quicklook_work &work, const fx8_cell_place &place,
+          const fx8_cell_input &in)
 {
     if (!(in.nsamples > 0.0F))
-        return FX8_LOOK_NO_PRODUCT;
+        return FX8_CELL_NO_PRODUCT;
     return fx8_is_finite(in.re) && fx8_is_finite(in.im) &&
                    fx8_is_finite(work.power[place.input_1]) &&
                    fx8_is_finite(work.power[place.input_2])
-               ? FX8_LOOK_NO_POWER
-               : FX8_LOOK_NOT_FINITE;
+               ? FX8_CELL_NO_POWER
+               : FX8_CELL_NOT_FINITE;
 }
 
 /** Why an unflagged cell is not averaged. */
-static __device__ __forceinline__ fx8_look_count
-why_not_averaged(const fx8_quicklook_work &work, const fx8_look_place &place,
-                 const fx8_look_input &in)
+static __device__ __forceinline__ fx8_cell_count
+why_not_averaged(const fx8_quicklook_work &work, const fx8_cell_place &place,
+                 const fx8_cell_input &in)
 {
     if (work.is_real[place.channel] != 0)
-        return FX8_LOOK_REAL;
-    return in.steps < FX8_QUICKLOOK_LOUD ? FX8_LOOK_FEW : FX8_LOOK_LOUD;
+        return FX8_CELL_REAL;
+    return in.steps < FX8_QUICKLOOK_LOUD ? FX8_CELL_FEW : FX8_CELL_LOUD;
 }
 
 /** Whether rho is infinite or NaN as a half: 65520 is the first that rounds
@@ -177,8 +177,8 @@ static __device__ __forceinline__ bool is_beyond_half(float part)
 }
 
 static __device__ __forceinline__ void count_cell(
-    const fx8_quicklook_work &work, const fx8_look_place &place,
-    const fx8_look_input &in, const fx8_look_values &v, fx8_look_tile *tile)
+    const fx8_quicklook_work &work, const fx8_cell_place &place,
+    const fx8_cell_input &in, const fx8_cell_values &v, fx8_cell_tile *tile)
 {
     unsigned long long *counts = tile->notes.counts;
     if (!in.is_good) {
@@ -186,11 +186,11 @@ static __device__ __forceinline__ void count_cell(
         return;
     }
     if (is_beyond_half(v.re) || is_beyond_half(v.im))
-        atomicAdd(&counts[FX8_LOOK_BEYOND_HALF], 1ULL);
+        atomicAdd(&counts[FX8_CELL_BEYOND_HALF], 1ULL);
     if (fx8_is_auto(&place.product))
         return;
     if (v.power > FX8_QUICKLOOK_ABOVE_ONE)
-        atomicAdd(&counts[FX8_LOOK_ABOVE_ONE], 1ULL);
+        atomicAdd(&counts[FX8_CELL_ABOVE_ONE], 1ULL);
     if (!in.is_averaged && work.in.flags[place.cell] == 0)
         atomicAdd(&counts[why_not_averaged(work, place, in)], 1ULL);
 }
@@ -200,13 +200,13 @@ static __device__ __forceinline__ void count_cell(
 
 template <bool IS_FAST>
 static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
-                                               const fx8_look_place &place,
+                                               const fx8_cell_place &place,
                                                unsigned item,
-                                               fx8_look_tile *tile)
+                                               fx8_cell_tile *tile)
 {
     const float *scale = work.scale[work.mode];
-    const fx8_look_input in = read_cell(work, place);
-    const fx8_look_values v =
+    const fx8_cell_input in = read_cell(work, place);
+    const fx8_cell_values v =
         evaluate<IS_FAST>(in, scale[place.input_1], scale[place.input_2]);
     reinterpret_cast<__half2 *>(work.out.coherence)[place.cell] =
         __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
@@ -226,7 +226,7 @@ static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
 /** The cells of one product, in the order of channels. */
 static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
                                                  size_t baseline, unsigned n,
-                                                 const fx8_look_tile *tile)
+                                                 const fx8_cell_tile *tile)
 {
     const unsigned n_products = static_cast<unsigned>(work.n_products);
     fx8_fisher_sums *stored = &work.sums[baseline * n_products + threadIdx.x];
@@ -238,21 +238,21 @@ static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
 }
 
 /** Add the notes of the block to the notes of all. */
-static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
-                                                 fx8_look_notes *notes)
+static __device__ __forceinline__ void add_notes(const fx8_cell_notes &block,
+                                                 fx8_cell_notes *notes)
 {
     const unsigned k = threadIdx.x;
-    if (k < FX8_LOOK_N_COUNTS && block.counts[k] > 0)
+    if (k < FX8_CELL_N_COUNTS && block.counts[k] > 0)
         atomicAdd(&notes->counts[k], block.counts[k]);
-    if (k < FX8_LOOK_N_DIFFERENCES && block.largest[k] > 0)
+    if (k < FX8_CELL_N_DIFFERENCES && block.largest[k] > 0)
         atomicMax(&notes->largest[k], block.largest[k]);
-    if (k < FX8_LOOK_N_DIFFERENCES && block.beyond[k] > 0)
+    if (k < FX8_CELL_N_DIFFERENCES && block.beyond[k] > 0)
         atomicAdd(&notes->beyond[k], block.beyond[k]);
 }
 
 /** Number of cells in the tile that begins with channel `first`. */
 static __device__ __forceinline__ unsigned cells_of(
-    const fx8_look_launch &launch, size_t first)
+    const fx8_cell_launch &launch, size_t first)
 {
     const size_t rest = launch.job.work.n_channels - first;
     return launch.n_products * (rest < launch.tile_channels
@@ -263,15 +263,15 @@ static __device__ __forceinline__ unsigned cells_of(
 /** Process a baseline tile by tile: CELL for each cell, one thread each, then
  *  ADD for each product; finally add the notes. */
 template <class Tile,
-          void CELL(const fx8_quicklook_work &, const fx8_look_place &,
+          void CELL(const fx8_quicklook_work &, const fx8_cell_place &,
                     unsigned, Tile *),
           void ADD(const fx8_quicklook_work &, size_t, unsigned, const Tile *)>
-static __device__ __forceinline__ void over_tiles(const fx8_look_launch &launch,
+static __device__ __forceinline__ void over_tiles(const fx8_cell_launch &launch,
                                                   size_t baseline, Tile *tile)
 {
     const fx8_quicklook_work &work = launch.job.work;
     if (threadIdx.x == 0)
-        tile->notes = fx8_look_notes();
+        tile->notes = fx8_cell_notes();
     __syncthreads();
 #pragma unroll 1
     for (size_t first = 0; first < work.n_channels;
@@ -289,18 +289,19 @@ static __device__ __forceinline__ void over_tiles(const fx8_look_launch &launch,
 }
 
 template <bool IS_FAST>
-static __device__ __forceinline__ void look(const fx8_look_launch &launch)
+static __device__ __forceinline__ void evaluate_cells(
+    const fx8_cell_launch &launch)
 {
-    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
-    over_tiles<fx8_look_tile, do_cell<IS_FAST>, add_cells>(launch, blockIdx.x,
+    FX8_DYNAMIC_SHARED(fx8_cell_tile, tile);
+    over_tiles<fx8_cell_tile, do_cell<IS_FAST>, add_cells>(launch, blockIdx.x,
                                                            tile);
 }
 
 /* --- two modes -------------------------------------------------------------
  */
 
-static __device__ __forceinline__ void note_difference(fx8_look_notes *notes,
-                                                       fx8_look_difference kind,
+static __device__ __forceinline__ void note_difference(fx8_cell_notes *notes,
+                                                       fx8_cell_difference kind,
                                                        double difference,
                                                        double bound)
 {
@@ -313,8 +314,8 @@ static __device__ __forceinline__ void note_difference(fx8_look_notes *notes,
 }
 
 static __device__ __forceinline__ void compare_cell(
-    const fx8_quicklook_bounds &bounds, const fx8_look_values &ieee,
-    const fx8_look_values &fast, fx8_look_notes *notes)
+    const fx8_quicklook_bounds &bounds, const fx8_cell_values &ieee,
+    const fx8_cell_values &fast, fx8_cell_notes *notes)
 {
     const double modulus = static_cast<double>(ieee.amplitude);
     const double re =
@@ -325,24 +326,24 @@ static __device__ __forceinline__ void compare_cell(
                                   static_cast<double>(ieee.amplitude));
     const double phase =
         fabs(static_cast<double>(fast.phase) - static_cast<double>(ieee.phase));
-    note_difference(notes, FX8_LOOK_COHERENCE, fmax(re, im) / modulus,
+    note_difference(notes, FX8_CELL_COHERENCE, fmax(re, im) / modulus,
                     bounds.rho);
-    note_difference(notes, FX8_LOOK_AMPLITUDE, amplitude / modulus,
+    note_difference(notes, FX8_CELL_AMPLITUDE, amplitude / modulus,
                     bounds.amplitude);
-    note_difference(notes, FX8_LOOK_PHASE, phase, bounds.phase);
+    note_difference(notes, FX8_CELL_PHASE, phase, bounds.phase);
 }
 
 /** Both modes of a cell. */
 static __device__ __forceinline__ void check_cell(
-    const fx8_quicklook_work &work, const fx8_look_place &place, unsigned item,
-    fx8_look_pairs *pairs)
+    const fx8_quicklook_work &work, const fx8_cell_place &place, unsigned item,
+    fx8_cell_pairs *pairs)
 {
     const float *scale = work.scale[FX8_FUNCTIONS_IEEE];
     const float *scale_fast = work.scale[FX8_FUNCTIONS_FAST];
-    const fx8_look_input in = read_cell(work, place);
-    const fx8_look_values ieee =
+    const fx8_cell_input in = read_cell(work, place);
+    const fx8_cell_values ieee =
         evaluate<false>(in, scale[place.input_1], scale[place.input_2]);
-    const fx8_look_values fast = evaluate<true>(in, scale_fast[place.input_1],
+    const fx8_cell_values fast = evaluate<true>(in, scale_fast[place.input_1],
                                                 scale_fast[place.input_2]);
     pairs->n_products[item] = in.n_products;
     pairs->z_ieee[item] = ieee.z;
@@ -358,7 +359,7 @@ static __device__ __forceinline__ void check_cell(
 /** The cells of one product, in the order of channels. */
 static __device__ __forceinline__ void add_pairs(const fx8_quicklook_work &work,
                                                  size_t baseline, unsigned n,
-                                                 const fx8_look_pairs *pairs)
+                                                 const fx8_cell_pairs *pairs)
 {
     const unsigned n_products = static_cast<unsigned>(work.n_products);
     fx8_quicklook_pair *stored =
@@ -372,30 +373,30 @@ static __device__ __forceinline__ void add_pairs(const fx8_quicklook_work &work,
     *stored = sum;
 }
 
-static __device__ __forceinline__ void check(const fx8_look_launch &launch)
+static __device__ __forceinline__ void check(const fx8_cell_launch &launch)
 {
-    FX8_DYNAMIC_SHARED(fx8_look_pairs, pairs);
-    over_tiles<fx8_look_pairs, check_cell, add_pairs>(
+    FX8_DYNAMIC_SHARED(fx8_cell_pairs, pairs);
+    over_tiles<fx8_cell_pairs, check_cell, add_pairs>(
         launch, launch.first_checked + blockIdx.x * launch.stride, pairs);
 }
 
 /** A kernel; its grid is [baselines]. */
-#define FX8_LOOK_KERNEL(name, work)                                            \
+#define FX8_CELL_KERNEL(name, work)                                            \
     extern "C" __global__ void __launch_bounds__(CELLS)                        \
-        name(const fx8_look_launch launch)                                     \
+        name(const fx8_cell_launch launch)                                     \
     {                                                                          \
         work(launch);                                                          \
     }
 
-FX8_LOOK_KERNEL(fx8_quicklook_ieee_kernel, look<false>)
-FX8_LOOK_KERNEL(fx8_quicklook_fast_kernel, look<true>)
-FX8_LOOK_KERNEL(fx8_quicklook_check_kernel, check)
+FX8_CELL_KERNEL(fx8_quicklook_ieee_kernel, evaluate_cells<false>)
+FX8_CELL_KERNEL(fx8_quicklook_fast_kernel, evaluate_cells<true>)
+FX8_CELL_KERNEL(fx8_quicklook_check_kernel, check)
 
 /* --- the host --------------------------------------------------------------
  */
 
 /* Launch for the baselines evaluated in both modes, if any. */
-static void launch_check(fx8_look_launch launch, cudaStream_t stream)
+static void launch_check(fx8_cell_launch launch, cudaStream_t stream)
 {
     const size_t first = launch.job.first_baseline;
     const size_t n = launch.job.n_baselines;
@@ -406,12 +407,12 @@ static void launch_check(fx8_look_launch launch, cudaStream_t stream)
         return;
     const size_t blocks = (n - launch.first_checked - 1) / stride + 1;
     FX8_LAUNCH(fx8_quicklook_check_kernel, dim3(static_cast<unsigned>(blocks)),
-               dim3(CELLS), sizeof(fx8_look_pairs), stream, launch);
+               dim3(CELLS), sizeof(fx8_cell_pairs), stream, launch);
 }
 
 static cudaError_t load_kernels()
 {
-    static void (*const kernels[])(fx8_look_launch) = {
+    static void (*const kernels[])(fx8_cell_launch) = {
         fx8_quicklook_ieee_kernel,
         fx8_quicklook_fast_kernel,
         fx8_quicklook_check_kernel,
@@ -423,16 +424,16 @@ static cudaError_t load_kernels()
     return error;
 }
 
-cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
-                             cudaStream_t stream)
+cudaError_t fx8_cuda_quicklook(const struct fx8_cuda_quicklook_job *job,
+                               cudaStream_t stream)
 {
     const struct fx8_quicklook_work *work = &job->work;
-    if (work->n_products == 0 || work->n_products > FX8_CUDA_LOOK_PRODUCTS ||
+    if (work->n_products == 0 || work->n_products > FX8_CUDA_CELL_PRODUCTS ||
         job->n_baselines > INT32_MAX)
         return cudaErrorInvalidValue;
     if (job->n_baselines == 0)
         return load_kernels();
-    fx8_look_launch launch = {};
+    fx8_cell_launch launch = {};
     launch.job = *job;
     launch.n_products = static_cast<unsigned>(work->n_products);
     launch.tile_channels = CELLS / launch.n_products;
@@ -441,7 +442,7 @@ cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
                             ? fx8_quicklook_ieee_kernel
                             : fx8_quicklook_fast_kernel;
     FX8_LAUNCH(kernel, dim3(static_cast<unsigned>(job->n_baselines)),
-               dim3(CELLS), sizeof(fx8_look_tile), stream, launch);
+               dim3(CELLS), sizeof(fx8_cell_tile), stream, launch);
     cudaError_t status = cudaGetLastError();
     if (status == cudaSuccess && work->check_stride > 0) {
         launch_check(launch, stream);

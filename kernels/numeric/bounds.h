@@ -14,7 +14,7 @@
  *     (|y - f| <= max_ulp ulp(f)  and  |y - f| <= max_relative |f|)
  *     or  |y - f| <= max_absolute
  *
- * device    "host" (every level the same) or "cuda" (compiled for a device)
+ * device    "host" (every variant the same) or "cuda" (compiled for a device)
  * function, form  names as in struct fx8_function_form
  * max_ulp   in units of the spacing of floats at f, 2^-149 where f is
  *           subnormal

@@ -5,7 +5,7 @@
  * CUDA C++ on the device, where it may use special instructions.
  *
  * Notes: 1) contraction is off everywhere: only fx8_fma() gives an fma, so that
- *           every level of the host gives the same bits
+ *           every variant of the host gives the same bits
  *        2) functions must not branch on their argument, or loops over them are
  *           not vectorised; use fx8_select()
  */

@@ -106,7 +106,7 @@ class Run
         plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
         plan.machine.kernel = kernel_in_place_of("dp4a-16");
         plan.machine.threads.count = 1;
-        plan.host_operations = fx8_operations_level(0);
+        plan.host_operations = fx8_operations_variant(0);
         is_open_ = table().open(&plan, &engine_, &error_) == FX8_OK;
         for (std::vector<int8_t> &buffer : buffers_)
             if (is_open_ && is_pinned)

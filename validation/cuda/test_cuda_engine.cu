@@ -125,7 +125,7 @@ class Engine
         plan.precisions = precisions_made();
         plan.machine.kernel = kernel_in_place_of(kernel);
         plan.machine.threads.count = 1;
-        plan.host_operations = fx8_operations_level(0);
+        plan.host_operations = fx8_operations_variant(0);
         status_ = engine_table().open(&plan, &engine_, &error_);
     }
     ~Engine()
@@ -294,7 +294,7 @@ static bool make(const Expected &expected, Made *made)
     plan.machine.kernel = kernel_in_place_of(job.kernel);
     plan.channelizer.fir = job.fir_int16 ? FX8_FIR_DP2A : FX8_FIR_FP32;
     plan.machine.threads.count = 2;
-    plan.host_operations = fx8_operations_level(0);
+    plan.host_operations = fx8_operations_variant(0);
     struct fx8_engine *engine = nullptr;
     fx8_error error;
     const fx8_status status = engine_table().open(&plan, &engine, &error);
@@ -524,7 +524,7 @@ TEST(an_engine_with_every_array_is_opened)
     plan.precisions = precisions_made();
     plan.machine.kernel = kernel_in_place_of("auto");
     plan.machine.threads.count = 1;
-    plan.host_operations = fx8_operations_level(0);
+    plan.host_operations = fx8_operations_variant(0);
     plan.n_result_antennas = 8;
     plan.n_result_products = plan.channel_average = plan.consumed_channels = 1;
     plan.n_watched_inputs = 2;

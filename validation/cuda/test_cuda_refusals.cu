@@ -42,7 +42,7 @@ TEST(a_kernel_left_out_is_told)
     plan.spectra_per_dump = 20;
     plan.precisions = FX8_PRECISION_INT8;
     plan.machine.threads.count = 1;
-    plan.host_operations = fx8_operations_level(0);
+    plan.host_operations = fx8_operations_variant(0);
     const int error_before = harness::settings().fail_error;
     harness::settings().fail_error = cudaErrorNoKernelImageForDevice;
     for (const char *kernel : {"dp4a", "dp4a-16"}) {
@@ -84,7 +84,7 @@ static void open_beside(const char *kernel, const char *wanted)
     plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
     plan.machine.kernel = "auto";
     plan.machine.threads.count = 1;
-    plan.host_operations = fx8_operations_level(0);
+    plan.host_operations = fx8_operations_variant(0);
     plan.deadline_s = 0.01;
     harness::settings().hanging_kernel = kernel;
     struct fx8_engine *engine = nullptr;
@@ -118,7 +118,8 @@ TEST(a_device_that_hangs_is_given_up)
         int n_devices;
     } all[] = {
         {"fx8_fir_4_kernel", "waiting for FIR: not done within 0.01 s", 1},
-        {"fx8_turn_kernel", "for corner turn: not done within 0.01 s", 2},
+        {"fx8_corner_turn_kernel", "for corner turn: not done within 0.01 s",
+         2},
         {"fx8_export_fp32_kernel", "for spectra: not done within 0.01 s", 1},
     };
     for (const auto &each : all) {
@@ -147,7 +148,7 @@ TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
         plan.precisions = FX8_PRECISION_INT8;
         plan.machine.kernel = "dp4a";
         plan.machine.threads.count = 1;
-        plan.host_operations = fx8_operations_level(0);
+        plan.host_operations = fx8_operations_variant(0);
         plan.deadline_s = 0.01;
         harness::settings().hanging_kernel = "fx8_correlate_dp4a_32_kernel";
         struct fx8_engine *engine = nullptr;

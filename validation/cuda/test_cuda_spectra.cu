@@ -69,7 +69,8 @@ struct TurnData {
     }
 };
 
-/** What the operations quantise and turn make of it, channel by channel. */
+/** What the operations quantise and corner turn make of it, channel by channel.
+ */
 static void expect_turned(const TurnData &data, HostSpectra *spectra,
                           std::vector<unsigned long long> *clips)
 {
@@ -87,7 +88,7 @@ static void expect_turned(const TurnData &data, HostSpectra *spectra,
                     operations.quantise(1, 1, bin, 1,
                                         &data.gain[i * spectra->n_channels + c],
                                         1, &x8, 1, &n_clips);
-                    operations.turn(1, 1, bin, 1, 1, &x32, 1);
+                    operations.corner_turn(1, 1, bin, 1, 1, &x32, 1);
                 }
                 spectra->set_int8(c, t, i, x8);
                 spectra->set_fp32(c, t, i, x32);
@@ -96,7 +97,7 @@ static void expect_turned(const TurnData &data, HostSpectra *spectra,
 }
 
 /** A job as parts: inputs cut before `input`, times before `time`. */
-static void turn_in_parts(const TurnData &data, fx8_cuda_turn_job job,
+static void turn_in_parts(const TurnData &data, fx8_cuda_corner_turn_job job,
                           size_t input, size_t time,
                           const fx8_cuda_spectra &spectra)
 {
@@ -127,7 +128,7 @@ static void turn_in_parts(const TurnData &data, fx8_cuda_turn_job job,
             bins.resize(bins.size() + 1); /* none is no array */
             DeviceArray<fx8_cf32> device_bins(bins);
             job.bins = device_bins.data();
-            MUST(fx8_cuda_turn(&job, &spectra, nullptr));
+            MUST(fx8_cuda_corner_turn(&job, &spectra, nullptr));
             MUST(cudaDeviceSynchronize());
         }
 }
@@ -143,7 +144,7 @@ static void check_turn(const TurnCase &c)
     DeviceArray<fx8_cf32> bins(data.bins);
     DeviceArray<float> gain(data.gain);
     DeviceArray<uint64_t> mask(data.mask);
-    fx8_cuda_turn_job job = {};
+    fx8_cuda_corner_turn_job job = {};
     job.bank = data.bank;
     job.part = whole(c.n_inputs, c.n_spectra, &mask);
     job.bins = bins.data();
@@ -153,7 +154,7 @@ static void check_turn(const TurnCase &c)
     const HostSpectra untouched = expected;
     expect_turned(data, &expected, &clips);
 
-    MUST(fx8_cuda_turn(&job, &at_once.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&job, &at_once.view, nullptr));
     CHECK(same(at_once.int8.read(), expected.int8));
     CHECK(same(at_once.fp32.read(), expected.fp32));
     CHECK(same(device_clips.read(), clips));
@@ -166,13 +167,13 @@ static void check_turn(const TurnCase &c)
     CHECK(same(clips_of_parts.read(), clips));
 
     only8.view.fp32 = nullptr;
-    MUST(fx8_cuda_turn(&job, &only8.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&job, &only8.view, nullptr));
     CHECK(same(only8.int8.read(), expected.int8));
     CHECK(same(only8.fp32.read(), untouched.fp32));
     only32.view.int8 = nullptr;
     job.gain = nullptr;
     job.clips = nullptr;
-    MUST(fx8_cuda_turn(&job, &only32.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&job, &only32.view, nullptr));
     CHECK(same(only32.int8.read(), untouched.int8));
     CHECK(same(only32.fp32.read(), expected.fp32));
 }
@@ -198,13 +199,13 @@ TEST(turned_spectra_depend_on_no_order)
 }
 
 /* Ways to spoil a job of two inputs and sixteen spectra. */
-static void (*const spoil[])(fx8_cuda_turn_job *) = {
-    [](fx8_cuda_turn_job *job) { job->part.n_inputs = 3; },
-    [](fx8_cuda_turn_job *job) { job->part.first_time = 8; },
-    [](fx8_cuda_turn_job *job) { job->part.end_time = 144; },
-    [](fx8_cuda_turn_job *job) { job->part.n_spectra = 129; },
-    [](fx8_cuda_turn_job *job) { job->part.valid_words = 0; },
-    [](fx8_cuda_turn_job *job) { job->bins_stride = 3; },
+static void (*const spoil[])(fx8_cuda_corner_turn_job *) = {
+    [](fx8_cuda_corner_turn_job *job) { job->part.n_inputs = 3; },
+    [](fx8_cuda_corner_turn_job *job) { job->part.first_time = 8; },
+    [](fx8_cuda_corner_turn_job *job) { job->part.end_time = 144; },
+    [](fx8_cuda_corner_turn_job *job) { job->part.n_spectra = 129; },
+    [](fx8_cuda_corner_turn_job *job) { job->part.valid_words = 0; },
+    [](fx8_cuda_corner_turn_job *job) { job->bins_stride = 3; },
 };
 
 TEST(illegal_turns_are_refused)
@@ -214,18 +215,18 @@ TEST(illegal_turns_are_refused)
     HostSpectra host(2, 4, 16);
     DeviceSpectra spectra(host);
     DeviceArray<uint64_t> mask(data.mask);
-    fx8_cuda_turn_job legal = {};
+    fx8_cuda_corner_turn_job legal = {};
     legal.bank = data.bank;
     legal.bins_stride = data.stride;
     legal.part = whole(2, 16, &mask);
     for (const auto &each : spoil) {
-        fx8_cuda_turn_job job = legal;
+        fx8_cuda_corner_turn_job job = legal;
         each(&job);
-        CHECK(fx8_cuda_turn(&job, &spectra.view, nullptr) ==
+        CHECK(fx8_cuda_corner_turn(&job, &spectra.view, nullptr) ==
               cudaErrorInvalidValue);
     }
     legal.part.n_inputs = 0;
-    MUST(fx8_cuda_turn(&legal, &spectra.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&legal, &spectra.view, nullptr));
 }
 
 /* --- rotation ----------------------------------------------------------------
@@ -274,7 +275,7 @@ TEST(rotations_are_within_their_bound)
     DeviceArray<fx8_cf32> bins(data.bins);
     DeviceArray<float> gain(data.gain);
     DeviceArray<uint64_t> mask(data.mask);
-    fx8_cuda_turn_job job = {};
+    fx8_cuda_corner_turn_job job = {};
     job.bank = data.bank;
     job.part = whole(c.n_inputs, c.n_spectra, &mask);
     job.bins = bins.data();
@@ -283,7 +284,7 @@ TEST(rotations_are_within_their_bound)
     job.rotation_stride = stride;
     job.gain = gain.data();
     job.clips = device_clips.data();
-    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&job, &spectra.view, nullptr));
     HostSpectra got = host;
     got.int8 = spectra.int8.read();
     got.fp32 = spectra.fp32.read();
@@ -319,7 +320,8 @@ TEST(rotations_are_within_their_bound)
     CHECK(same(got.int8, expected.int8));
 }
 
-/* exp(2 pi i / 4) by phase and by slope; numbers are turned, not their sign. */
+/* exp(2 pi i / 4) by phase and by slope; numbers are transposed, not their
+ * sign. */
 TEST(quarter_turns_are_exact)
 {
     const TurnCase c = {true, 1, 16, 8, 5, 0, 0};
@@ -332,7 +334,7 @@ TEST(quarter_turns_are_exact)
     const std::vector<fx8_rotation> rotation(16, {3.0, 0.25});
     DeviceArray<fx8_rotation> device_rotation(rotation);
     DeviceArray<fx8_cf32> bins(data.bins);
-    fx8_cuda_turn_job job = {};
+    fx8_cuda_corner_turn_job job = {};
     job.bank = data.bank;
     job.part.n_inputs = 1;
     job.part.n_spectra = 16;
@@ -341,13 +343,14 @@ TEST(quarter_turns_are_exact)
     job.bins_stride = data.stride;
     job.rotation = device_rotation.data();
     job.rotation_stride = 16;
-    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+    MUST(fx8_cuda_corner_turn(&job, &spectra.view, nullptr));
     expected.fp32 = spectra.fp32.read();
-    const fx8_cf32 turned[] = {{3, 5}, {-5, 3}, {-3, -5}, {5, -3}, {3, 5}};
+    const fx8_cf32 transposed[] = {{3, 5}, {-5, 3}, {-3, -5}, {5, -3}, {3, 5}};
     for (size_t channel = 0; channel < 5; ++channel)
         for (size_t t = 0; t < 128; ++t) {
             const fx8_cf32 x = expected.get_fp32(channel, t, 0);
-            const fx8_cf32 wanted = t < 16 ? turned[channel] : fx8_cf32{0, 0};
+            const fx8_cf32 wanted =
+                t < 16 ? transposed[channel] : fx8_cf32{0, 0};
             CHECK(x.re == wanted.re && x.im == wanted.im);
         }
 }

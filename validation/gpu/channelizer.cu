@@ -90,14 +90,14 @@ void measure_bank(Bench &bench, const fx8_filterbank &bank)
                  {"turn to int8, rotated", true, true},
                  {"turn to fp32", false, false}};
     for (const auto &turn : turns) {
-        const fx8_cuda_turn_job job = chain.turn(turn.is_rotated);
+        const fx8_cuda_corner_turn_job job = chain.turn(turn.is_rotated);
         const fx8_cuda_spectra out = chain.spectra(turn.is_int8, !turn.is_int8);
         tell_stage(
             bench, chain, turn.name,
             chain.bytes(2 * bank.n_channels,
                         sizeof(float) + (turn.is_int8 ? 1 : sizeof(float))),
             [&](size_t) {
-                must(fx8_cuda_turn(&job, &out, bench.stream), "turn");
+                must(fx8_cuda_corner_turn(&job, &out, bench.stream), "turn");
             });
     }
     if (bank.is_complex && measure_half_fft != nullptr)

@@ -83,9 +83,9 @@ struct Chain {
                 n_spectra,      bank.n_taps,    row,
                 folded.data(),  stride};
     }
-    fx8_cuda_turn_job turn(bool is_rotated) const
+    fx8_cuda_corner_turn_job turn(bool is_rotated) const
     {
-        fx8_cuda_turn_job job = {};
+        fx8_cuda_corner_turn_job job = {};
         job.bank = bank;
         job.part.n_inputs = INPUTS;
         job.part.n_spectra = n_spectra;

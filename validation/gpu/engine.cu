@@ -293,7 +293,7 @@ class Engine
                                   : "auto";
         plan.devices = &device;
         plan.n_devices = 1;
-        plan.host_operations = fx8_operations_level(0);
+        plan.host_operations = fx8_operations_variant(0);
         plan.machine.threads.count = std::max(
             1U, std::min(MOST_THREADS, std::thread::hardware_concurrency()));
         plan.n_result_antennas = n_inputs_;

@@ -79,7 +79,7 @@ class Dump
         clear(flags_.data(), n_cells());
         clear(sums_.data(),
               n_baselines_ * n_products_ * sizeof(fx8_fisher_sums));
-        clear(notes_.data(), sizeof(fx8_look_notes));
+        clear(notes_.data(), sizeof(fx8_cell_notes));
         must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
         FX8_LAUNCH(bench_noise_kernel, dim3(bench.is_tiny() ? 1 : BLOCKS),
                    dim3(THREADS), 0, bench.stream, visibilities_.data(),
@@ -92,7 +92,7 @@ class Dump
     }
     void run(const Bench &bench, fx8_functions_mode mode) const
     {
-        fx8_cuda_look job = {};
+        fx8_cuda_quicklook_job job = {};
         fx8_quicklook_work &work = job.work;
         work.n_products = n_products_;
         work.n_inputs = n_inputs_;
@@ -113,7 +113,7 @@ class Dump
         work.sums = sums_.data();
         job.n_baselines = n_baselines_;
         job.notes = notes_.data();
-        must(fx8_cuda_look_at(&job, bench.stream), "quick-look");
+        must(fx8_cuda_quicklook(&job, bench.stream), "quick-look");
     }
     /** Whether coherences are the visibilities of inputs of power 1: times
      *  2^14, within half a step of a half. */
@@ -155,7 +155,7 @@ class Dump
     Memory<uint8_t> flags_;
     Memory<uint16_t> coherence_, amplitude_, phase_;
     Memory<fx8_fisher_sums> sums_;
-    Memory<fx8_look_notes> notes_;
+    Memory<fx8_cell_notes> notes_;
 };
 
 void measure_size(Bench &bench, const Size &size)
@@ -182,7 +182,7 @@ void measure_size(Bench &bench, const Size &size)
                        .number("feeds", static_cast<double>(size.n_feeds))
                        .number("channels", static_cast<double>(size.n_channels))
                        .text("mode", each.name),
-                   cells, cells * FX8_CUDA_LOOK_BYTES);
+                   cells, cells * FX8_CUDA_CELL_BYTES);
     }
 }
 

@@ -20,12 +20,13 @@
 static const char usage[] =
     "usage: numerics [--samples N] [--output FILE] [--worst FILE]\n"
     "\n"
-    "Measure every form of every function at every level of this CPU, and the\n"
+    "Measure every form of every function in every variant of this CPU, and "
+    "the\n"
     "C library's functions, over all 2^32 floats (functions of two: 2^30\n"
     "pairs), write a table, and exit with 1 when a bound of\n"
     "kernels/numeric/bounds.h is exceeded, or is looser than what was "
     "measured,\n"
-    "or levels differ.\n"
+    "or variants differ.\n"
     "\n"
     "  --samples N    N floats and N pairs instead; looseness is not judged\n"
     "  --output FILE  default validation/results/numerics-cpu-MODEL.md\n"
@@ -126,16 +127,17 @@ static struct table_row row_of(const struct results *results, size_t i)
 /* --- what is written ---------------------------------------------------------
  */
 
-static void print_levels(FILE *file, const struct results *results)
+static void print_variants(FILE *file, const struct results *results)
 {
     uint64_t differing = 0;
     for (size_t i = 0; i < results->n; i++)
-        for (size_t level = 1; level < results->subjects[i].n_levels; level++)
-            differing += results->findings[i].n_differing[level];
-    fputs("Levels of this CPU:", file);
-    for (size_t at = 0; at < fx8_operations_levels(); at++)
-        if (fx8_operations_level(at) != NULL)
-            fprintf(file, " %s", fx8_operations_level(at)->name);
+        for (size_t variant = 1; variant < results->subjects[i].n_variants;
+             variant++)
+            differing += results->findings[i].n_differing[variant];
+    fputs("Variants of this CPU:", file);
+    for (size_t at = 0; at < fx8_operations_variants(); at++)
+        if (fx8_operations_variant(at) != NULL)
+            fprintf(file, " %s", fx8_operations_variant(at)->name);
     fprintf(file,
             ".  The last was measured; results of the others unlike\nits own, "
             "any NaN being equal to any NaN: %" PRIu64 ".\n\n",
@@ -198,7 +200,7 @@ static void print_results(FILE *file, const struct request *request,
     print_rows(file, results, false, request->is_exhaustive);
     fputs("## The C library's functions\n\n", file);
     print_rows(file, results, true, request->is_exhaustive);
-    print_levels(file, results);
+    print_variants(file, results);
     print_checks(file, results);
 }
 
@@ -250,14 +252,14 @@ static size_t count_faults(const struct request *request,
             fprintf(stderr, "%s %s: no bound\n", row.function, row.form);
             faults++;
         }
-        for (size_t level = 1; level < subject->n_levels; level++) {
-            if (finding->n_differing[level] == 0)
+        for (size_t variant = 1; variant < subject->n_variants; variant++) {
+            if (finding->n_differing[variant] == 0)
                 continue;
             fprintf(stderr,
                     "%s %s: %s and %s differ %" PRIu64 " times, first at %s\n",
-                    row.function, row.form, subject->level[0],
-                    subject->level[level], finding->n_differing[level],
-                    argument_text(&finding->differing[level], is_pair, text));
+                    row.function, row.form, subject->variant[0],
+                    subject->variant[variant], finding->n_differing[variant],
+                    argument_text(&finding->differing[variant], is_pair, text));
             faults++;
         }
         if (results->checks[i].deviation.error > REFERENCE_LIMIT) {

@@ -38,22 +38,22 @@ static struct subject *subject_of(struct subject *subjects, size_t *n,
     return subject;
 }
 
-static void add_level(struct subject *subject, const char *level,
-                      fx8_unary *unary, fx8_binary *binary)
+static void add_variant(struct subject *subject, const char *variant,
+                        fx8_unary *unary, fx8_binary *binary)
 {
-    /* a level inherits what it does not do itself: once is enough */
-    for (size_t i = 0; i < subject->n_levels; i++)
+    /* a variant inherits what it does not do itself: once is enough */
+    for (size_t i = 0; i < subject->n_variants; i++)
         if (subject->unary[i] == unary && subject->binary[i] == binary)
             return;
-    subject->unary[subject->n_levels] = unary;
-    subject->binary[subject->n_levels] = binary;
-    subject->level[subject->n_levels++] = level;
+    subject->unary[subject->n_variants] = unary;
+    subject->binary[subject->n_variants] = binary;
+    subject->variant[subject->n_variants++] = variant;
 }
 
-static bool has_unknown_name(const struct fx8_operations *level)
+static bool has_unknown_name(const struct fx8_operations *variant)
 {
-    for (size_t i = 0; i < level->n_forms; i++)
-        if (function_named(level->forms[i].function) == NULL)
+    for (size_t i = 0; i < variant->n_forms; i++)
+        if (function_named(variant->forms[i].function) == NULL)
             return true;
     return false;
 }
@@ -63,24 +63,24 @@ size_t list_subjects(struct subject *subjects)
     size_t n = 0;
     for (size_t f = 0; f < function_count(); f++) {
         const struct function *function = function_at(f);
-        for (size_t at = fx8_operations_levels(); at-- > 0;) {
-            const struct fx8_operations *level = fx8_operations_level(at);
-            if (level == NULL)
+        for (size_t at = fx8_operations_variants(); at-- > 0;) {
+            const struct fx8_operations *variant = fx8_operations_variant(at);
+            if (variant == NULL)
                 continue;
-            if (has_unknown_name(level))
+            if (has_unknown_name(variant))
                 return 0;
-            for (size_t i = 0; i < level->n_forms; i++) {
-                const struct fx8_function_form *form = &level->forms[i];
+            for (size_t i = 0; i < variant->n_forms; i++) {
+                const struct fx8_function_form *form = &variant->forms[i];
                 if (strcmp(form->function, function->name) == 0)
-                    add_level(subject_of(subjects, &n, function, form->form),
-                              level->name, form->unary, form->binary);
+                    add_variant(subject_of(subjects, &n, function, form->form),
+                                variant->name, form->unary, form->binary);
             }
         }
         struct subject *library =
             subject_of(subjects, &n, function, function->library_name);
         library->is_library = true;
-        add_level(library, "library", function->library_unary,
-                  function->library_binary);
+        add_variant(library, "library", function->library_unary,
+                    function->library_binary);
     }
     return n;
 }
@@ -125,27 +125,27 @@ static void set_references(struct chunk *chunk, const struct function *function)
     }
 }
 
-static void evaluate(const struct subject *subject, size_t level,
+static void evaluate(const struct subject *subject, size_t variant,
                      const struct chunk *chunk, float *y)
 {
-    if (subject->unary[level] != NULL)
-        subject->unary[level](chunk->n, chunk->a, y);
+    if (subject->unary[variant] != NULL)
+        subject->unary[variant](chunk->n, chunk->a, y);
     else
-        subject->binary[level](chunk->n, chunk->a, chunk->b, y);
+        subject->binary[variant](chunk->n, chunk->a, chunk->b, y);
 }
 
-static void compare_levels(const struct subject *subject, struct chunk *chunk,
-                           struct finding *finding)
+static void compare_variants(const struct subject *subject, struct chunk *chunk,
+                             struct finding *finding)
 {
-    for (size_t level = 1; level < subject->n_levels; level++) {
-        evaluate(subject, level, chunk, chunk->other);
+    for (size_t variant = 1; variant < subject->n_variants; variant++) {
+        evaluate(subject, variant, chunk, chunk->other);
         if (memcmp(chunk->y, chunk->other, chunk->n * sizeof *chunk->y) == 0)
             continue;
         for (size_t k = 0; k < chunk->n; k++) {
             if (same_float(chunk->y[k], chunk->other[k]))
                 continue;
-            finding->n_differing[level]++;
-            keep_worst(&finding->differing[level], 1.0, chunk->a_bits[k],
+            finding->n_differing[variant]++;
+            keep_worst(&finding->differing[variant], 1.0, chunk->a_bits[k],
                        chunk->b_bits[k]);
         }
     }
@@ -218,7 +218,7 @@ static void measure_chunk(const struct subject *subject, struct chunk *chunk,
         for (size_t k = first; k < end; k++)
             measure_one(subject, chunk, k, measured);
     }
-    compare_levels(subject, chunk, finding);
+    compare_variants(subject, chunk, finding);
 }
 
 static void check_reference(const struct function *function, uint32_t a,
@@ -294,10 +294,10 @@ static void survey_item(void *context, size_t item, size_t thread)
 static void merge_finding(struct finding *into, const struct finding *from)
 {
     merge_measured(&into->measured, &from->measured);
-    for (size_t level = 0; level < MAX_LEVELS; level++) {
-        const struct error_at *at = &from->differing[level];
-        into->n_differing[level] += from->n_differing[level];
-        keep_worst(&into->differing[level], at->error, at->a, at->b);
+    for (size_t variant = 0; variant < MAX_VARIANTS; variant++) {
+        const struct error_at *at = &from->differing[variant];
+        into->n_differing[variant] += from->n_differing[variant];
+        keep_worst(&into->differing[variant], at->error, at->a, at->b);
     }
 }
 

@@ -8,8 +8,8 @@
 
 #include "validation/numerics/references.h"
 
-/** Most levels that a form is compared at. */
-#define MAX_LEVELS 4
+/** Most variants that a form is compared at. */
+#define MAX_VARIANTS 4
 
 /** Most forms of all functions. */
 #define MAX_SUBJECTS (FX8_MAX_FUNCTION_FORMS + 16)
@@ -21,19 +21,20 @@ struct subject {
     bool is_library;  /**< the C library's, which has no bound here */
     bool has_bound;
     struct bound bound; /**< nothing exceeds it where has_bound is false */
-    /** The fastest level first, which is measured; others must give the same
+    /** The fastest variant first, which is measured; others must give the same
      *  bits.  One of the two is NULL. */
-    fx8_unary *unary[MAX_LEVELS];
-    fx8_binary *binary[MAX_LEVELS];
-    const char *level[MAX_LEVELS];
-    size_t n_levels;
+    fx8_unary *unary[MAX_VARIANTS];
+    fx8_binary *binary[MAX_VARIANTS];
+    const char *variant[MAX_VARIANTS];
+    size_t n_variants;
 };
 
 /** What was found of a subject. */
 struct finding {
     struct measured measured;
-    uint64_t n_differing[MAX_LEVELS]; /**< results unlike the fastest level's */
-    struct error_at differing[MAX_LEVELS]; /**< smallest argument, error 1 */
+    uint64_t
+        n_differing[MAX_VARIANTS]; /**< results unlike the fastest variant's */
+    struct error_at differing[MAX_VARIANTS]; /**< smallest argument, error 1 */
 };
 
 /** What was found of the reference of a function. */
@@ -50,7 +51,7 @@ struct extent {
     bool is_verbose; /**< progress on standard error */
 };
 
-/** Every form that the levels of this CPU list, and the C library's
+/** Every form that the variants of this CPU list, and the C library's
  *  functions.  Forms of a function stand together.  Returns the number of
  *  subjects [MAX_SUBJECTS], 0 when a form has a name that is not known. */
 size_t list_subjects(struct subject *subjects);

@@ -72,7 +72,7 @@ class Spare(refusal.Refusal):
     def test_devices_that_compute_wrongly(self):
         for kernel, told in (
                 ("fx8_fir_4_kernel", "quantised spectrum 0 of input 0"),
-                ("fx8_turn_kernel", "quantised spectrum "),
+                ("fx8_corner_turn_kernel", "quantised spectrum "),
                 ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
             with self.subTest(kernel=kernel):
                 self.check(pretend.devices(plant=f"{kernel}:idle"),
@@ -80,7 +80,7 @@ class Spare(refusal.Refusal):
 
     def test_devices_that_hang(self):
         for kernel, what in (("fx8_fir_4_kernel", "FIR"),
-                             ("fx8_turn_kernel", "corner turn"),
+                             ("fx8_corner_turn_kernel", "corner turn"),
                              ("fx8_postprocess_int8_kernel", "results")):
             with self.subTest(kernel=kernel):
                 self.check({**pretend.devices(hang=kernel), **TRIAL},

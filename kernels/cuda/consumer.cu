@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.cu -- see engine_cuda.h: the quick-look, some baselines at a time.
+/* consumer.cu -- see engine_cuda.h: the quick-look, some baselines at a time.
  * Visibilities that the device has just computed and kept are used in place;
  * others are copied to the device. */
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct fx8_cuda_consumer {
     struct fx8_quicklook_dump out;
     struct fx8_fisher_sums *sums;
     struct fx8_quicklook_pair *pairs;
-    struct fx8_look_notes *notes; /**< of the dump */
+    struct fx8_cell_notes *notes; /**< of the dump */
 };
 
 /* --- memory ----------------------------------------------------------------
@@ -51,7 +51,7 @@ enum fx8_status fx8_cuda_open_consumer(struct fx8_engine *engine,
         return status;
     engine->consumer = static_cast<struct fx8_cuda_consumer *>(memory);
     const size_t most =
-        shape->slab_bytes / FX8_CUDA_LOOK_BYTES / cells_of(engine, 1);
+        shape->slab_bytes / FX8_CUDA_CELL_BYTES / cells_of(engine, 1);
     engine->consumer->n_baselines =
         std::min(std::max(most, size_t(1)), shape->n_baselines);
     shape->may_keep = plan->n_engines <= 1 &&
@@ -68,33 +68,33 @@ size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
                               struct fx8_cuda_array *arrays)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    struct fx8_cuda_consumer *looks = engine->consumer;
+    struct fx8_cuda_consumer *consumer = engine->consumer;
     const size_t channels = plan->consumed_channels;
     const size_t levels = fx8_product(plan->n_inputs, channels, 1, 1);
     const size_t products =
         fx8_product(engine->shape.n_baselines, plan->n_result_products, 1, 1);
-    const size_t in = cells_of(engine, looks->n_baselines);
-    const size_t out = cells_of(engine, FX8_CUDA_SLOTS * looks->n_baselines);
+    const size_t in = cells_of(engine, consumer->n_baselines);
+    const size_t out = cells_of(engine, FX8_CUDA_SLOTS * consumer->n_baselines);
     const struct {
         void *pointer;
         size_t n, size;
     } list[] = {
-        {&looks->products, products, sizeof *looks->products},
-        {&looks->is_real, channels, 1},
-        {&looks->power, levels, sizeof(float)},
-        {&looks->weight, levels, sizeof(float)},
-        {&looks->steps, levels, sizeof(float)},
-        {&looks->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
-        {&looks->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float)},
-        {&looks->in.visibilities, in, 2 * sizeof(float)},
-        {&looks->in.flags, in, 1},
-        {&looks->in.nsamples, in, sizeof(float)},
-        {&looks->out.coherence, out, 2 * sizeof(uint16_t)},
-        {&looks->out.amplitude, out, sizeof(uint16_t)},
-        {&looks->out.phase, out, sizeof(uint16_t)},
-        {&looks->sums, products, sizeof *looks->sums},
-        {&looks->pairs, products, sizeof *looks->pairs},
-        {&looks->notes, 1, sizeof *looks->notes},
+        {&consumer->products, products, sizeof *consumer->products},
+        {&consumer->is_real, channels, 1},
+        {&consumer->power, levels, sizeof(float)},
+        {&consumer->weight, levels, sizeof(float)},
+        {&consumer->steps, levels, sizeof(float)},
+        {&consumer->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
+        {&consumer->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float)},
+        {&consumer->in.visibilities, in, 2 * sizeof(float)},
+        {&consumer->in.flags, in, 1},
+        {&consumer->in.nsamples, in, sizeof(float)},
+        {&consumer->out.coherence, out, 2 * sizeof(uint16_t)},
+        {&consumer->out.amplitude, out, sizeof(uint16_t)},
+        {&consumer->out.phase, out, sizeof(uint16_t)},
+        {&consumer->sums, products, sizeof *consumer->sums},
+        {&consumer->pairs, products, sizeof *consumer->pairs},
+        {&consumer->notes, 1, sizeof *consumer->notes},
     };
     size_t n = 0;
     for (const auto &each : list)
@@ -174,43 +174,42 @@ static bool is_kept(const struct fx8_cuda_device *device,
 }
 
 /* The job of slab `number`, whose baselines begin with `first`. */
-static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
-                                     const struct fx8_quicklook_work *work,
-                                     size_t number, size_t first,
-                                     size_t n_baselines)
+static struct fx8_cuda_quicklook_job plan_job(
+    const struct fx8_engine *engine, const struct fx8_quicklook_work *work,
+    size_t number, size_t first, size_t n_baselines)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    const struct fx8_cuda_consumer *looks = engine->consumer;
+    const struct fx8_cuda_consumer *consumer = engine->consumer;
     const size_t product = first * work->n_products;
     const size_t out = cells_of(engine, number % FX8_CUDA_SLOTS *
                                             engine->consumer->n_baselines);
-    struct fx8_cuda_look job = {};
+    struct fx8_cuda_quicklook_job job = {};
     job.work = *work;
-    job.work.products = looks->products + product;
-    job.work.is_real = looks->is_real;
-    job.work.power = looks->power;
-    job.work.weight = looks->weight;
-    job.work.steps = looks->steps;
-    job.work.scale[FX8_FUNCTIONS_IEEE] = looks->scale[FX8_FUNCTIONS_IEEE];
-    job.work.scale[FX8_FUNCTIONS_FAST] = looks->scale[FX8_FUNCTIONS_FAST];
+    job.work.products = consumer->products + product;
+    job.work.is_real = consumer->is_real;
+    job.work.power = consumer->power;
+    job.work.weight = consumer->weight;
+    job.work.steps = consumer->steps;
+    job.work.scale[FX8_FUNCTIONS_IEEE] = consumer->scale[FX8_FUNCTIONS_IEEE];
+    job.work.scale[FX8_FUNCTIONS_FAST] = consumer->scale[FX8_FUNCTIONS_FAST];
     job.work.in =
         is_kept(device, work)
             ? fx8_result_from(&device->results.slabs, cells_of(engine, first))
-            : looks->in;
-    job.work.out.coherence = looks->out.coherence + 2 * out;
-    job.work.out.amplitude = looks->out.amplitude + out;
-    job.work.out.phase = looks->out.phase + out;
-    job.work.sums = looks->sums + product;
-    job.work.pairs = looks->pairs + product;
+            : consumer->in;
+    job.work.out.coherence = consumer->out.coherence + 2 * out;
+    job.work.out.amplitude = consumer->out.amplitude + out;
+    job.work.out.phase = consumer->out.phase + out;
+    job.work.sums = consumer->sums + product;
+    job.work.pairs = consumer->pairs + product;
     job.first_baseline = first;
     job.n_baselines = n_baselines;
-    job.notes = looks->notes;
+    job.notes = consumer->notes;
     return job;
 }
 
 static enum fx8_status upload_slab(const struct fx8_engine *engine,
                                    const struct fx8_quicklook_work *work,
-                                   const struct fx8_cuda_look *job,
+                                   const struct fx8_cuda_quicklook_job *job,
                                    struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
@@ -228,7 +227,7 @@ static enum fx8_status upload_slab(const struct fx8_engine *engine,
 
 static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
                                  const struct fx8_quicklook_work *work,
-                                 const struct fx8_cuda_look *job,
+                                 const struct fx8_cuda_quicklook_job *job,
                                  struct fx8_error *error)
 {
     const struct fx8_quicklook_dump *from = &job->work.out;
@@ -251,7 +250,7 @@ static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
 /* Fetch the sums over all slabs. */
 static enum fx8_status fetch_sums(const struct fx8_engine *engine,
                                   const struct fx8_quicklook_work *work,
-                                  struct fx8_look_notes *notes,
+                                  struct fx8_cell_notes *notes,
                                   struct fx8_error *error)
 {
     const struct fx8_cuda_consumer *from = engine->consumer;
@@ -277,30 +276,30 @@ static enum fx8_status fetch_sums(const struct fx8_engine *engine,
 /* --- notes -----------------------------------------------------------------
  */
 
-static void add_counts(const struct fx8_look_notes *notes,
+static void add_counts(const struct fx8_cell_notes *notes,
                        struct fx8_quicklook_counts *counts)
 {
-    int64_t *const to[FX8_LOOK_N_COUNTS] = {
+    int64_t *const to[FX8_CELL_N_COUNTS] = {
         &counts->no_product,  &counts->not_finite,  &counts->no_power,
         &counts->above_one,   &counts->beyond_half, &counts->fisher_few,
         &counts->fisher_real, &counts->fisher_loud};
-    for (size_t k = 0; k < FX8_LOOK_N_COUNTS; ++k)
+    for (size_t k = 0; k < FX8_CELL_N_COUNTS; ++k)
         *to[k] += static_cast<int64_t>(notes->counts[k]);
 }
 
-static void add_differences(const struct fx8_look_notes *notes,
+static void add_differences(const struct fx8_cell_notes *notes,
                             const struct fx8_quicklook_bounds *bounds,
                             struct fx8_quicklook_differences *differences)
 {
     const struct {
         struct fx8_quicklook_difference *to;
         double bound;
-    } kinds[FX8_LOOK_N_DIFFERENCES] = {
+    } kinds[FX8_CELL_N_DIFFERENCES] = {
         {&differences->coherence, bounds->rho},
         {&differences->amplitude, bounds->amplitude},
         {&differences->phase, bounds->phase},
     };
-    for (size_t k = 0; k < FX8_LOOK_N_DIFFERENCES; ++k) {
+    for (size_t k = 0; k < FX8_CELL_N_DIFFERENCES; ++k) {
         struct fx8_quicklook_difference *to = kinds[k].to;
         to->n_beyond += static_cast<int64_t>(notes->beyond[k]);
         if (notes->largest[k] == 0)
@@ -339,13 +338,13 @@ static enum fx8_status look_at_slabs(struct fx8_engine *engine,
     for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
          first += step, ++number) {
         const size_t rest = work->n_baselines - first;
-        const struct fx8_cuda_look job =
+        const struct fx8_cuda_quicklook_job job =
             plan_job(engine, work, number, first, rest < step ? rest : step);
         status = fx8_cuda_receive(engine, device, number, error);
         if (status == FX8_OK)
             status = upload_slab(engine, work, &job, error);
         if (status == FX8_OK)
-            status = fx8_cuda_check(fx8_cuda_look_at(&job, device->compute),
+            status = fx8_cuda_check(fx8_cuda_quicklook(&job, device->compute),
                                     device, error, "quick-look");
         if (status == FX8_OK)
             status = send_slab(engine, number, work, &job, error);
@@ -355,10 +354,10 @@ static enum fx8_status look_at_slabs(struct fx8_engine *engine,
     return status;
 }
 
-static enum fx8_status look(struct fx8_engine *engine,
-                            const struct fx8_quicklook_work *work,
-                            struct fx8_look_notes *notes,
-                            struct fx8_error *error)
+static enum fx8_status consume(struct fx8_engine *engine,
+                               const struct fx8_quicklook_work *work,
+                               struct fx8_cell_notes *notes,
+                               struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
     enum fx8_status status =
@@ -378,22 +377,22 @@ static enum fx8_status look(struct fx8_engine *engine,
 
 cudaError_t fx8_cuda_load_consumer(void)
 {
-    struct fx8_cuda_look none = {};
+    struct fx8_cuda_quicklook_job none = {};
     none.work.n_products = 1;
-    return fx8_cuda_look_at(&none, nullptr);
+    return fx8_cuda_quicklook(&none, nullptr);
 }
 
 enum fx8_status fx8_cuda_consume(struct fx8_engine *engine, const void *given,
                                  struct fx8_error *error)
 {
     const auto *work = static_cast<const struct fx8_quicklook_work *>(given);
-    struct fx8_look_notes notes = {};
+    struct fx8_cell_notes notes = {};
     if (!is_planned(engine, work))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: a quick-look of a shape that was not planned");
     enum fx8_status status = fx8_cuda_enter(&engine->devices[0], error);
     if (status == FX8_OK)
-        status = look(engine, work, &notes, error);
+        status = consume(engine, work, &notes, error);
     if (status != FX8_OK)
         return status;
     add_counts(&notes, work->counts);

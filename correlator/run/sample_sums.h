@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * level_sums.h -- levels of recorded samples: exact sums per input, figures
+ * sample_sums.h -- levels of recorded samples: exact sums per input, figures
  * derived from them, and which inputs look wrong.
  */
-#ifndef FX8_CORRELATOR_RUN_LEVEL_SUMS_H
-#define FX8_CORRELATOR_RUN_LEVEL_SUMS_H
+#ifndef FX8_CORRELATOR_RUN_SAMPLE_SUMS_H
+#define FX8_CORRELATOR_RUN_SAMPLE_SUMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define FX8_CLIP_LIMIT 127
 
 /** Sums over the samples of one input; zeroed: no samples yet. */
-struct fx8_level_sums {
+struct fx8_sample_sums {
     int64_t n_samples; /**< present */
     int64_t n_missing; /**< missing from the recording, and left out */
     int64_t sum[2];    /**< of the real and the imaginary parts, LSB */
@@ -29,7 +29,7 @@ struct fx8_level_sums {
 };
 
 /**
- * fx8_level_sums_add -- add a stretch of samples.
+ * fx8_sample_sums_add -- add a stretch of samples.
  *
  * Given:    samples    int8  [n_samples][components]
  *           components 1 real, 2 complex (re, im)
@@ -37,12 +37,12 @@ struct fx8_level_sums {
  * Returned: sums  increased
  * Numerics: exact: fewer than 2^48 samples per input
  */
-void fx8_level_sums_add(struct fx8_level_sums *sums, const int8_t *samples,
-                        size_t n_samples, size_t components,
-                        const uint64_t *valid);
+void fx8_sample_sums_add(struct fx8_sample_sums *sums, const int8_t *samples,
+                         size_t n_samples, size_t components,
+                         const uint64_t *valid);
 
 /** Figures from the sums; NaN without samples.  Shares are 0 to 1. */
-struct fx8_level_figures {
+struct fx8_sample_figures {
     double rms_lsb;       /**< of a real component, about zero */
     double mean_lsb[2];   /**< real and imaginary part */
     double clipped_share; /**< of the real components */
@@ -52,8 +52,8 @@ struct fx8_level_figures {
 };
 
 /** Figures of an input with `components` 1 (real) or 2 (complex). */
-struct fx8_level_figures fx8_level_sums_figures(
-    const struct fx8_level_sums *sums, size_t components);
+struct fx8_sample_figures fx8_sample_sums_figures(
+    const struct fx8_sample_sums *sums, size_t components);
 
 /** What may be wrong with an input, worst first: bit mask. */
 enum fx8_remark {
@@ -87,7 +87,7 @@ extern const char *const fx8_remark_names[FX8_N_REMARKS];
 #define FX8_MOST_LEAST 1e-3
 
 /**
- * fx8_level_sums_judge -- remarks on every input.
+ * fx8_sample_sums_judge -- remarks on every input.
  *
  * Given:    sums  [n_inputs]
  *           gain        [n_inputs] factor applied to the recorded values, or
@@ -97,10 +97,10 @@ extern const char *const fx8_remark_names[FX8_N_REMARKS];
  * Returned: remarks     [n_inputs] sets of enum fx8_remark, 0: looks right
  * Status:   FX8_ERR_SYSTEM when memory is short
  */
-enum fx8_status fx8_level_sums_judge(const struct fx8_level_sums *sums,
-                                     const double *gain, size_t n_inputs,
-                                     size_t n_bands, size_t components,
-                                     unsigned *remarks,
-                                     struct fx8_error *error);
+enum fx8_status fx8_sample_sums_judge(const struct fx8_sample_sums *sums,
+                                      const double *gain, size_t n_inputs,
+                                      size_t n_bands, size_t components,
+                                      unsigned *remarks,
+                                      struct fx8_error *error);
 
 #endif

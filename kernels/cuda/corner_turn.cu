@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turn.cu -- the step after the FFT: select channels, rotate, multiply by the
- * gain, quantise, mask, and turn into the layout of the correlators, in one
- * pass.
+ * corner_turn.cu -- the step after the FFT: select channels, rotate, multiply
+ * by the gain, quantise, mask, and turn into the layout of the correlators, in
+ * one pass.
  *
  * A thread holds sixteen times of one channel of one input in registers, so the
  * corner turn needs no shared memory.  A warp has eight channels of four
@@ -20,25 +20,25 @@
 #define TIMES FX8_CUDA_TIMES_INT8
 
 /** A job; its grid is [sixteen times][four inputs][64 channels]. */
-struct fx8_turn_launch {
-    fx8_cuda_turn_job job;
+struct fx8_corner_turn_launch {
+    fx8_cuda_corner_turn_job job;
     fx8_spectra_view out;
 };
 
 /** Work of one thread. */
-struct fx8_turn_place {
+struct fx8_corner_turn_place {
     size_t input;   /* of the part */
     size_t channel; /* of the block of spectra */
     size_t time;    /* of the block of spectra */
     bool exists;
 };
 
-static __device__ __forceinline__ fx8_turn_place
-find_place(const fx8_turn_launch &launch)
+static __device__ __forceinline__ fx8_corner_turn_place
+find_place(const fx8_corner_turn_launch &launch)
 {
     const fx8_cuda_part &part = launch.job.part;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    fx8_turn_place place;
+    fx8_corner_turn_place place;
     place.channel = blockIdx.x * BLOCK_CHANNELS + warp * WARP_CHANNELS +
                     lane % WARP_CHANNELS;
     place.input = blockIdx.y * FX8_SPECTRA_INPUTS + lane / WARP_CHANNELS;
@@ -63,12 +63,12 @@ bin_of(const struct fx8_filterbank &bank, size_t channel)
 
 /** A rotation in units of 2^-64 turn: whole turns overflow, so channel * slope
  *  is reduced exactly. */
-struct fx8_turns {
+struct fx8_fixed_rotation {
     unsigned long long phase, slope;
 };
 
 /** Rotations of a block: [input][time]. */
-typedef fx8_turns fx8_block_turns[FX8_SPECTRA_INPUTS][TIMES];
+typedef fx8_fixed_rotation fx8_fixed_rotations[FX8_SPECTRA_INPUTS][TIMES];
 
 /** Turns in units of 2^-64, truncated below 2^-63. */
 static __device__ __forceinline__ unsigned long long fixed_turns(double turns)
@@ -80,10 +80,10 @@ static __device__ __forceinline__ unsigned long long fixed_turns(double turns)
 }
 
 /** Convert the rotations of a block, by its first threads. */
-static __device__ __forceinline__ void load_turns(const fx8_turn_launch &launch,
-                                                  fx8_block_turns &turns)
+static __device__ __forceinline__ void load_rotations(
+    const fx8_corner_turn_launch &launch, fx8_fixed_rotations &rotations)
 {
-    const fx8_cuda_turn_job &job = launch.job;
+    const fx8_cuda_corner_turn_job &job = launch.job;
     if (threadIdx.x < FX8_SPECTRA_INPUTS * TIMES) {
         const unsigned i = threadIdx.x / TIMES, t = threadIdx.x % TIMES;
         const size_t input = blockIdx.y * FX8_SPECTRA_INPUTS + i;
@@ -93,8 +93,8 @@ static __device__ __forceinline__ void load_turns(const fx8_turn_launch &launch,
                 job.rotation[(job.part.first_input + input) *
                                  job.rotation_stride +
                              job.part.first_time + spectrum];
-            turns[i][t] = {fixed_turns(rotation.phase_turns),
-                           fixed_turns(rotation.slope_turns)};
+            rotations[i][t] = {fixed_turns(rotation.phase_turns),
+                               fixed_turns(rotation.slope_turns)};
         }
     }
     __syncthreads();
@@ -102,11 +102,10 @@ static __device__ __forceinline__ void load_turns(const fx8_turn_launch &launch,
 
 /** x exp(2 pi i (phase + channel slope)); sine and cosine by the polynomials
  *  of turns.h, on every card the same. */
-static __device__ __forceinline__ float2 rotate(float2 x,
-                                                const fx8_turns &turns,
-                                                size_t channel)
+static __device__ __forceinline__ float2
+rotate(float2 x, const fx8_fixed_rotation &rotation, size_t channel)
 {
-    const unsigned long long sum = turns.phase + channel * turns.slope;
+    const unsigned long long sum = rotation.phase + channel * rotation.slope;
     const float r = __fmul_rn(
         __int2float_rn(static_cast<int>(static_cast<unsigned>(sum >> 32))),
         0x1p-32F);
@@ -157,12 +156,11 @@ static __device__ __forceinline__ unsigned quantise_times(
  */
 
 /** Load the valid spectra of a thread; the others become zero. */
-static __device__ __forceinline__ void load_times(const fx8_turn_launch &launch,
-                                                  const fx8_turn_place &place,
-                                                  unsigned bits,
-                                                  float2 (&x)[TIMES])
+static __device__ __forceinline__ void load_times(
+    const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
+    unsigned bits, float2 (&x)[TIMES])
 {
-    const fx8_cuda_turn_job &job = launch.job;
+    const fx8_cuda_corner_turn_job &job = launch.job;
     const size_t spectrum = place.time - job.part.first_time;
     const size_t row = place.input * job.part.n_spectra + spectrum;
     const fx8_cf32 *bins =
@@ -177,10 +175,10 @@ static __device__ __forceinline__ void load_times(const fx8_turn_launch &launch,
 
 /** Write the spectra of a thread. */
 static __device__ __forceinline__ void store_times(
-    const fx8_turn_launch &launch, const fx8_turn_place &place,
+    const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
     const float2 (&x)[TIMES])
 {
-    const fx8_cuda_turn_job &job = launch.job;
+    const fx8_cuda_corner_turn_job &job = launch.job;
     const size_t input = job.part.first_input + place.input;
     if (launch.out.at.fp32 != nullptr) {
 #pragma unroll
@@ -201,9 +199,9 @@ static __device__ __forceinline__ void store_times(
 }
 
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
-    fx8_turn_kernel(const fx8_turn_launch launch)
+    fx8_corner_turn_kernel(const fx8_corner_turn_launch launch)
 {
-    const fx8_turn_place place = find_place(launch);
+    const fx8_corner_turn_place place = find_place(launch);
     if (!place.exists)
         return;
     float2 x[TIMES];
@@ -216,11 +214,11 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
-    fx8_turn_rotated_kernel(const fx8_turn_launch launch)
+    fx8_corner_turn_rotated_kernel(const fx8_corner_turn_launch launch)
 {
-    __shared__ fx8_block_turns turns;
-    load_turns(launch, turns);
-    const fx8_turn_place place = find_place(launch);
+    __shared__ fx8_fixed_rotations rotations;
+    load_rotations(launch, rotations);
+    const fx8_corner_turn_place place = find_place(launch);
     if (!place.exists)
         return;
     const unsigned bits = fx8_part_bits(
@@ -230,21 +228,21 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
 #pragma unroll
     for (int t = 0; t < TIMES; ++t)
         if ((bits >> t & 1) != 0)
-            x[t] = rotate(x[t], turns[place.input % FX8_SPECTRA_INPUTS][t],
+            x[t] = rotate(x[t], rotations[place.input % FX8_SPECTRA_INPUTS][t],
                           place.channel);
     store_times(launch, place, x);
 }
 
-cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
-                          const struct fx8_cuda_spectra *spectra,
-                          cudaStream_t stream)
+cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
+                                 const struct fx8_cuda_spectra *spectra,
+                                 cudaStream_t stream)
 {
     const fx8_cuda_part *part = &job->part;
     if (!fx8_part_is_legal(part, spectra) ||
         job->bins_stride < fx8_filterbank_bins(&job->bank) ||
         job->bank.n_channels != spectra->n_channels)
         return cudaErrorInvalidValue;
-    fx8_turn_launch launch = {};
+    fx8_corner_turn_launch launch = {};
     launch.job = *job;
     launch.out = fx8_spectra_view_of(spectra);
     const size_t input_groups =
@@ -258,10 +256,10 @@ cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
     if (blocks.x == 0)
         return cudaSuccess;
     if (job->rotation == nullptr)
-        FX8_LAUNCH(fx8_turn_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0,
+        FX8_LAUNCH(fx8_corner_turn_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0,
                    stream, launch);
     else
-        FX8_LAUNCH(fx8_turn_rotated_kernel, blocks, dim3(FX8_SPECTRA_THREADS),
-                   0, stream, launch);
+        FX8_LAUNCH(fx8_corner_turn_rotated_kernel, blocks,
+                   dim3(FX8_SPECTRA_THREADS), 0, stream, launch);
     return cudaGetLastError();
 }

@@ -4,7 +4,7 @@
 
 #include "config/base/median.h"
 #include "config/base/shape.h"
-#include "correlator/run/level_sums.h"
+#include "correlator/run/sample_sums.h"
 
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */
 #define MOST_COMPONENTS ((size_t)1 << 16)
@@ -18,7 +18,7 @@ const char *const fx8_remark_names[FX8_N_REMARKS] = {
 
 /* Sums of at most MOST_COMPONENTS components, none missing; inline, so that
  * each of the two strides is vectorised separately. */
-static inline void add_part(struct fx8_level_sums *sums, const int8_t *samples,
+static inline void add_part(struct fx8_sample_sums *sums, const int8_t *samples,
                             size_t n_samples, size_t components)
 {
     int32_t sum[2] = {0, 0};
@@ -56,9 +56,9 @@ static size_t run_end(const uint64_t *valid, size_t from, size_t n, bool bit)
     return t < n ? t : n;
 }
 
-void fx8_level_sums_add(struct fx8_level_sums *sums, const int8_t *samples,
-                        size_t n_samples, size_t components,
-                        const uint64_t *valid)
+void fx8_sample_sums_add(struct fx8_sample_sums *sums, const int8_t *samples,
+                         size_t n_samples, size_t components,
+                         const uint64_t *valid)
 {
     const size_t most = MOST_COMPONENTS / components;
     for (size_t t = 0; t < n_samples;) {
@@ -76,14 +76,14 @@ void fx8_level_sums_add(struct fx8_level_sums *sums, const int8_t *samples,
     }
 }
 
-struct fx8_level_figures fx8_level_sums_figures(
-    const struct fx8_level_sums *sums, size_t components)
+struct fx8_sample_figures fx8_sample_sums_figures(
+    const struct fx8_sample_sums *sums, size_t components)
 {
     const double n = (double)sums->n_samples;
     const double n_components = n * (double)components;
     const double looked_at = n + (double)sums->n_missing;
     /* 0 / 0: NaN, no samples */
-    return (struct fx8_level_figures){
+    return (struct fx8_sample_figures){
         .rms_lsb = sqrt((double)sums->square / n_components),
         .mean_lsb = {(double)sums->sum[0] / n, (double)sums->sum[1] / n},
         .clipped_share = (double)sums->n_clipped / n_components,
@@ -94,26 +94,27 @@ struct fx8_level_figures fx8_level_sums_figures(
 }
 
 /* Whether an input has a level to compare. */
-static bool is_live(const struct fx8_level_sums *sums)
+static bool is_live(const struct fx8_sample_sums *sums)
 {
     return sums->square > 0;
 }
 
-static double recorded_rms(const struct fx8_level_sums *sums, size_t components,
-                           double gain)
+static double recorded_rms(const struct fx8_sample_sums *sums,
+                           size_t components, double gain)
 {
-    return fx8_level_sums_figures(sums, components).rms_lsb / gain;
+    return fx8_sample_sums_figures(sums, components).rms_lsb / gain;
 }
 
 /* Remarks that depend on this input alone. */
-static unsigned judge_alone(const struct fx8_level_sums *sums,
+static unsigned judge_alone(const struct fx8_sample_sums *sums,
                             size_t components)
 {
     if (sums->n_samples == 0)
         return sums->n_missing > 0 ? FX8_REMARK_ABSENT : 0;
     if (!is_live(sums))
         return FX8_REMARK_DEAD;
-    const struct fx8_level_figures f = fx8_level_sums_figures(sums, components);
+    const struct fx8_sample_figures f =
+        fx8_sample_sums_figures(sums, components);
     const double offset =
         (f.mean_lsb[0] * f.mean_lsb[0] + f.mean_lsb[1] * f.mean_lsb[1]) /
         (double)components;
@@ -130,7 +131,7 @@ static unsigned judge_alone(const struct fx8_level_sums *sums,
 
 /* Compare the live inputs of a band with their median; `levels` has room for
  * all inputs. */
-static void compare_levels(const struct fx8_level_sums *sums,
+static void compare_levels(const struct fx8_sample_sums *sums,
                            const double *gain, size_t n_inputs,
                            size_t components, double *levels, unsigned *remarks)
 {
@@ -154,10 +155,11 @@ static void compare_levels(const struct fx8_level_sums *sums,
     }
 }
 
-enum fx8_status fx8_level_sums_judge(const struct fx8_level_sums *sums,
-                                     const double *gain, size_t n_inputs,
-                                     size_t n_bands, size_t components,
-                                     unsigned *remarks, struct fx8_error *error)
+enum fx8_status fx8_sample_sums_judge(const struct fx8_sample_sums *sums,
+                                      const double *gain, size_t n_inputs,
+                                      size_t n_bands, size_t components,
+                                      unsigned *remarks,
+                                      struct fx8_error *error)
 {
     const size_t n = n_inputs / n_bands;
     void *levels;

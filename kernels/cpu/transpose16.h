@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turn16.h -- the corner turn under gather and quantise: a tile of 32 x 32
+ * transpose16.h -- the corner turn under gather and quantise: a tile of 32 x 32
  * items of 16 bits (a complex int8, or two neighbouring real ones).
  *
- * fx8_turn16(source, stride, n_bytes, out, out_stride):
+ * fx8_transpose16(source, stride, n_bytes, out, out_stride):
  *
  * Given:    source   32 rows, `stride` bytes apart; the first n_bytes (1 .. 64)
  *                    are read, the rest counts as zero
@@ -19,8 +19,8 @@
  *
  * Notes:    present in files compiled with AVX-512 or AVX2
  */
-#ifndef FX8_KERNELS_CPU_TURN16_H
-#define FX8_KERNELS_CPU_TURN16_H
+#ifndef FX8_KERNELS_CPU_TRANSPOSE16_H
+#define FX8_KERNELS_CPU_TRANSPOSE16_H
 
 #include <string.h>
 
@@ -33,9 +33,9 @@
 #if defined(__AVX2__)
 
 /** Turn the 8 x 8 items in each 128-bit part of 8 registers: part L of
- *  turned[c][group] holds column 8 L + c of these 8 rows. */
-FX8_INLINE void turn_parts(const vec_int rows[8], int group,
-                           vec_int turned[8][VEC_QUARTERS])
+ *  transposed[c][group] holds column 8 L + c of these 8 rows. */
+FX8_INLINE void transpose_parts(const vec_int rows[8], int group,
+                                vec_int transposed[8][VEC_QUARTERS])
 {
     vec_int pairs[8], quads[8];
     FX8_UNROLL
@@ -51,8 +51,9 @@ FX8_INLINE void turn_parts(const vec_int rows[8], int group,
     }
     FX8_UNROLL
     for (int i = 0; i < 4; i++) {
-        turned[2 * i][group] = VEC(unpacklo_epi64)(quads[i], quads[i + 4]);
-        turned[2 * i + 1][group] = VEC(unpackhi_epi64)(quads[i], quads[i + 4]);
+        transposed[2 * i][group] = VEC(unpacklo_epi64)(quads[i], quads[i + 4]);
+        transposed[2 * i + 1][group] =
+            VEC(unpackhi_epi64)(quads[i], quads[i + 4]);
     }
 }
 
@@ -60,7 +61,7 @@ FX8_INLINE void turn_parts(const vec_int rows[8], int group,
 FX8_INLINE void turn_square(const int8_t *source, ptrdiff_t stride,
                             size_t n_bytes, int8_t *out, size_t out_stride)
 {
-    vec_int turned[8][VEC_QUARTERS];
+    vec_int transposed[8][VEC_QUARTERS];
     FX8_UNROLL
     for (int group = 0; group < VEC_QUARTERS; group++) {
         vec_int rows[8];
@@ -68,12 +69,12 @@ FX8_INLINE void turn_square(const int8_t *source, ptrdiff_t stride,
         for (int i = 0; i < 8; i++)
             rows[i] =
                 vec_load_bytes(n_bytes, source + (8 * group + i) * stride);
-        turn_parts(rows, group, turned);
+        transpose_parts(rows, group, transposed);
     }
     FX8_UNROLL
     for (size_t c = 0; c < 8; c++) {
         vec_int columns[VEC_QUARTERS];
-        vec_turn_quarters(turned[c], columns);
+        vec_turn_quarters(transposed[c], columns);
         FX8_UNROLL
         for (size_t q = 0; q < VEC_QUARTERS; q++)
             vec_store_int(out + (8 * q + c) * out_stride, columns[q]);
@@ -100,11 +101,9 @@ FX8_INLINE void copy_narrow(int8_t *to, const int8_t *from, size_t n)
 }
 
 /* Not inlined: gcc would generate slower code for some callers. */
-static __attribute__((noinline, unused)) void fx8_turn16(const int8_t *source,
-                                                         ptrdiff_t stride,
-                                                         size_t n_bytes,
-                                                         int8_t *out,
-                                                         size_t out_stride)
+static __attribute__((noinline, unused)) void fx8_transpose16(
+    const int8_t *source, ptrdiff_t stride, size_t n_bytes, int8_t *out,
+    size_t out_stride)
 {
     FX8_ALIGNED int8_t wide[FX8_TILE * FX8_TILE_BYTES];
     if (!VEC_MASKS_BYTES && n_bytes % VEC_BYTES != 0) {

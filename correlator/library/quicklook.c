@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.c -- see session_private.h: the quick-look of finished dumps:
+/* quicklook.c -- see session_private.h: the quick-look of finished dumps:
  * kernels/quicklook.h set up from the plan. */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 /* Enough spectra to make the ends of a run negligible. */
 #define MANY_SPECTRA ((size_t)1 << 40)
 
-struct fx8_look {
+struct fx8_session_quicklook {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
     double inflation; /* factor on the variance of a mean over cells */
@@ -52,7 +52,7 @@ static void list_arrays(const struct fx8_quicklook_plan *shape,
     fx8_list_quicklook(dump, cells, levels, true, arrays);
 }
 
-size_t fx8_look_size(const struct fx8_session *s)
+size_t fx8_session_quicklook_size(const struct fx8_session *s)
 {
     const struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_quicklook_dump unused;
@@ -82,12 +82,13 @@ static void find_overlap(const struct fx8_session *s, double *products_per_cell,
     *inflation = all / cell;
 }
 
-enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
+enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
+                                           struct fx8_error *error)
 {
     if (!s->plan.quicklook)
         return FX8_OK;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof *s->look, "quick-look", &s->look, error);
+    enum fx8_status status = fx8_allocate(1, sizeof *s->quicklook, "quick-look",
+                                          &s->quicklook, error);
     if (status != FX8_OK)
         return status;
     const struct fx8_operations *operations =
@@ -97,20 +98,21 @@ enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
     shape.functions = operations->functions;
     shape.half = &operations->half;
     shape.is_on_device = s->operations->consume != NULL;
-    list_arrays(&shape, &s->look->dump, arrays);
-    find_overlap(s, &shape.products_per_cell, &s->look->inflation);
+    list_arrays(&shape, &s->quicklook->dump, arrays);
+    find_overlap(s, &shape.products_per_cell, &s->quicklook->inflation);
     status =
         fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error);
     return status == FX8_OK
-               ? fx8_quicklook_open(&shape, &s->look->quicklook, error)
+               ? fx8_quicklook_open(&shape, &s->quicklook->quicklook, error)
                : status;
 }
 
-enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
-                              struct fx8_error *error)
+enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
+                                           struct fx8_dump *dump,
+                                           struct fx8_error *error)
 {
-    struct fx8_look *look = s->look;
-    if (look == NULL)
+    struct fx8_session_quicklook *quicklook = s->quicklook;
+    if (quicklook == NULL)
         return FX8_OK;
     const double start = fx8_clock_seconds();
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
@@ -118,27 +120,28 @@ enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
         &dump->results[is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32];
     const float *gain = is_int8 ? fx8_gains(s).gain : NULL;
     enum fx8_status status = FX8_OK;
-    dump->quicklook = look->dump;
+    dump->quicklook = quicklook->dump;
     if (s->operations->consume == NULL)
-        fx8_quicklook_process(look->quicklook, result, gain, &look->dump);
+        fx8_quicklook_process(quicklook->quicklook, result, gain,
+                              &quicklook->dump);
     else
-        status = fx8_quicklook_process_on(look->quicklook,
-                                          s->operations->consume, s->engines[0],
-                                          result, gain, &look->dump, error);
+        status = fx8_quicklook_process_on(
+            quicklook->quicklook, s->operations->consume, s->engines[0], result,
+            gain, &quicklook->dump, error);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
     return status;
 }
 
-void fx8_look_close(struct fx8_session *s)
+void fx8_session_quicklook_close(struct fx8_session *s)
 {
-    if (s->look == NULL)
+    if (s->quicklook == NULL)
         return;
     const struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
-    list_arrays(&shape, &s->look->dump, arrays);
+    list_arrays(&shape, &s->quicklook->dump, arrays);
     fx8_free_arrays(arrays, FX8_QUICKLOOK_ARRAYS);
-    fx8_quicklook_close(&s->look->quicklook);
-    free(s->look);
+    fx8_quicklook_close(&s->quicklook->quicklook);
+    free(s->quicklook);
 }
 
 void fx8_get_quicklook(const struct fx8_session *session,
@@ -147,8 +150,9 @@ void fx8_get_quicklook(const struct fx8_session *session,
 {
     *counts = (struct fx8_quicklook_counts){0};
     *differences = (struct fx8_quicklook_differences){0};
-    if (session->look != NULL)
-        fx8_quicklook_report(session->look->quicklook, counts, differences);
+    if (session->quicklook != NULL)
+        fx8_quicklook_report(session->quicklook->quicklook, counts,
+                             differences);
 }
 
 void fx8_get_coherences(const struct fx8_session *session,
@@ -158,7 +162,7 @@ void fx8_get_coherences(const struct fx8_session *session,
     for (size_t i = 0; i < n; i++)
         averages[i] = (struct fx8_quicklook_average){
             FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
-    if (session->look != NULL)
-        fx8_quicklook_averages(session->look->quicklook,
-                               session->look->inflation, averages);
+    if (session->quicklook != NULL)
+        fx8_quicklook_averages(session->quicklook->quicklook,
+                               session->quicklook->inflation, averages);
 }

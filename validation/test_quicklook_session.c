@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_look.c -- the quick-look of a session: which results it covers, the
- * weight of a cell in products, and its independence of blocks and threads.
+ * test_quicklook_session.c -- the quick-look of a session: which results it
+ * covers, the weight of a cell in products, and its independence of blocks and
+ * threads.
  *
  * Shows (correlation, quick-look of a session): it covers the right results, a
  *     cell has the right weight, real samples work in either sideband, blocks
@@ -135,7 +136,7 @@ TEST(nothing_without_being_planned)
  * else of FP32.  A half is rounded by 2^-11. */
 static void check_first(const struct looked *l, size_t dump)
 {
-    const struct fx8_half_functions *half = &fx8_operations_level(0)->half;
+    const struct fx8_half_functions *half = &fx8_operations_variant(0)->half;
     for (size_t c = 0; c < N_CHANNELS; c++) {
         const float *v = l->visibilities[dump];
         const double power_0 = (double)v[2 * c];

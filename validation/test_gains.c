@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_levels.c -- level setting: the median against a sort, gains against the
+ * test_gains.c -- level setting: the median against a sort, gains against the
  * formula from direct DFTs in double precision, for any blocks.
  *
  * Shows: as test_engine.c
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "config/base/median.h"
-#include "correlator/library/levels.h"
+#include "correlator/library/gains.h"
 #include "correlator/library/plan.h"
 #include "validation/complex_value.h"
 #include "validation/session_run.h"
@@ -143,24 +143,24 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
     double complex *turn = exact((size_t)step * sizeof *turn);
     for (int64_t k = 0; k < step; k++)
         turn[k] = cexp(CMPLX(0, -2 * M_PI * (double)k / (double)step));
-    float *power = exact(FX8_LEVEL_SPECTRA * channels * sizeof *power);
+    float *power = exact(FX8_GAIN_SPECTRA * channels * sizeof *power);
     size_t seen = 0;
     for (int64_t first = plan->first_sample;
-         first + window <= v->n_samples && seen < FX8_LEVEL_SPECTRA;
+         first + window <= v->n_samples && seen < FX8_GAIN_SPECTRA;
          first += step)
         if (counts_for_levels(plan, v, input, first))
             plain_power(plan, weights, turn, v, input, first,
                         power + seen++ * channels);
     assert_true(seen > 0);
     for (size_t c = 0; c < channels; c++) {
-        float column[FX8_LEVEL_SPECTRA];
+        float column[FX8_GAIN_SPECTRA];
         for (size_t s = 0; s < seen; s++)
             column[s] = power[s * channels + c];
         gains[c] = plan->quantizer.target_rms /
                    sqrt(variance_of(sorted_median(column, seen),
                                     !plan->is_complex && c == 0));
     }
-    if (plan->quantizer.level == FX8_LEVEL_INPUT) {
+    if (plan->quantizer.gain_per == FX8_GAIN_PER_INPUT) {
         /* one for all, from all that are not real, or from the only one */
         const size_t first = !plan->is_complex && channels > 1;
         size_t n = 0;
@@ -207,14 +207,15 @@ TEST(gains_by_the_formula)
         const size_t channels = i < 8 ? 5 : i < 12 ? 1 : 2;
         struct fx8_plan plan = small_plan(3, 1, is_complex, channels, 100);
         plan.lower_sideband = i / 4 % 2;
-        plan.quantizer.level = i / 2 % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        plan.quantizer.gain_per =
+            i / 2 % 2 ? FX8_GAIN_PER_INPUT : FX8_GAIN_PER_CHANNEL;
         plan.quantizer.target_rms = i / 4 % 2 ? 33.5 : 20.0;
         plan.first_sample = i / 4 % 2 ? 37 : 0;
         struct voltages v =
             make_voltages(3, 1 + is_complex, 4000, 15, (uint64_t)(100 + i));
         struct collected c = collect(&plan, &v, &whole);
         check_gains(&plan, &v, &c);
-        assert_int_equal(c.statistics.n_level_rounds, 1);
+        assert_int_equal(c.statistics.n_gain_rounds, 1);
         free_collected(&c);
         free(v.data);
     }
@@ -228,9 +229,9 @@ TEST(gains_of_inputs_that_begin_late)
     struct voltages v = make_voltages(4, 2, 4000, 15, 200);
     memset(voltages_at(&v, 1, 0), 0, 1000 * 2); /* silent */
     memset(voltages_at(&v, 2, 400), 0, 300 * 2);
-    v.missing[v.n_missing++] = (struct fx8_run){0, 2001, 3};
-    v.missing[v.n_missing++] = (struct fx8_run){100, 77, -1};
-    v.missing[v.n_missing++] = (struct fx8_run){205, 9, 0};
+    v.missing[v.n_missing++] = (struct fx8_gap){0, 2001, 3};
+    v.missing[v.n_missing++] = (struct fx8_gap){100, 77, -1};
+    v.missing[v.n_missing++] = (struct fx8_gap){205, 9, 0};
     struct collected first = {0};
     static const int64_t sizes[] = {0, 1, 7, 64, 999};
     for (size_t i = 0; i < 5; i++) {
@@ -241,7 +242,7 @@ TEST(gains_of_inputs_that_begin_late)
         struct collected c = collect(&plan, &v, &delivery);
         check_gains(&plan, &v, &c);
         /* inputs 0 and 2, then 1, then 3 */
-        assert_int_equal(c.statistics.n_level_rounds, 3);
+        assert_int_equal(c.statistics.n_gain_rounds, 3);
         assert_int_equal(c.n_rereads > 0, i % 2);
         if (i > 0)
             check_same(&first, &c);
@@ -335,7 +336,8 @@ TEST(levels_of_rounding)
             small_plan(1, 1, cases[k].is_complex, n_channels, 50);
         plan.channelizer.method = FX8_METHOD_FFT;
         plan.channelizer.n_kept = cases[k].n_kept;
-        plan.quantizer.level = i % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        plan.quantizer.gain_per =
+            i % 2 ? FX8_GAIN_PER_INPUT : FX8_GAIN_PER_CHANNEL;
         struct voltages v =
             make_voltages(1, 1 + cases[k].is_complex, 6000, 15, 600);
         for (int64_t t = 0; t < v.n_samples; t++)
@@ -392,7 +394,7 @@ TEST(rounds_of_limited_capacity)
     struct voltages v = make_voltages(INPUTS, 2, 2 * CHANNELS, 15, 500);
     const struct delivery delivery = {.block_samples = 100000};
     struct collected c = collect(&plan, &v, &delivery);
-    assert_int_equal(c.statistics.n_level_rounds, 3);
+    assert_int_equal(c.statistics.n_gain_rounds, 3);
     /* with two spectra the gain is target / sqrt(mean power / (2 ln 2)): the
      * mean over channels of target^2 / gain^2 is the power of the input, by
      * Parseval's theorem; the float FFT is good to 1e-6 of it */

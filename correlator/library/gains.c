@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/median.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
+#include "correlator/library/gains.h"
+
+/* Largest number of powers kept in a round, in floats (256 MiB). */
+#define ROUND_FLOATS ((size_t)64 << 20)
+
+/* Spectra measured at a time; the remaining samples are moved after each. */
+#define LOOK_AHEAD_SPECTRA ((size_t)1024)
+
+/* Share of a spectrum's power that float rounding alone may put into a channel,
+ * (16 2^-24)^2: see fx8_power_measure().  For comparison: a full-scale line
+ * rounded to 8 bits puts 7e-6 / N into each. */
+#define ROUNDING_SHARE 0x1p-40
+
+/* Channels whose powers are transposed at a time: one cache line. */
+#define CHANNEL_TILE ((size_t)16)
+
+struct fx8_gain_setting {
+    struct fx8_gains_shape shape;
+    size_t n_rows, n_channels; /* of the shape; rows of all bands */
+    uint8_t *is_set;           /* [n_rows] */
+    float *gain;               /* [n_inputs][n_bands][n_channels] */
+    uint8_t *zero;             /* [n_inputs][n_bands][n_channels] */
+    float *row_gain;           /* [n_channels] of one row, for its engine */
+    uint64_t *valid;           /* [n_rows][words] in the look-ahead */
+    /* the round */
+    struct fx8_stream *stream;
+    size_t round_capacity;
+    size_t n_round;
+    size_t *round_row;     /* [round_capacity] */
+    size_t *round_spectra; /* [round_capacity] measured so far */
+    float *power;          /* [round_capacity][FX8_GAIN_SPECTRA][n_channels] */
+    float *whole;          /* [round_capacity][FX8_GAIN_SPECTRA] of all bins */
+};
+
+/* Index of a row's first gain: the bands of an input are side by side. */
+static size_t first_cell(const struct fx8_gain_setting *g, size_t row)
+{
+    const size_t input = row % g->shape.n_inputs;
+    const size_t band = row / g->shape.n_inputs;
+    return (input * g->shape.n_bands + band) * g->n_channels;
+}
+
+/* Factor in the samples of a row. */
+static float input_gain(const struct fx8_gain_setting *g, size_t row)
+{
+    return g->shape.input_gain == NULL ? 1.0f : (float)g->shape.input_gain[row];
+}
+
+#define N_ARRAYS 9
+
+/* Derive sizes from the shape, and list the arrays. */
+static void list_arrays(struct fx8_gain_setting *g,
+                        struct fx8_array arrays[N_ARRAYS])
+{
+    const size_t per_row = FX8_GAIN_SPECTRA * g->shape.n_channels;
+    g->n_channels = g->shape.n_channels;
+    g->n_rows = fx8_product(g->shape.n_bands, g->shape.n_inputs, 1, 1);
+    g->round_capacity = ROUND_FLOATS / per_row;
+    if (g->round_capacity < 1)
+        g->round_capacity = 1;
+    if (g->round_capacity > g->n_rows)
+        g->round_capacity = g->n_rows;
+    const size_t cells = fx8_product(g->n_rows, g->n_channels, 1, 1);
+    const size_t words =
+        fx8_product(g->n_rows, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1);
+    const size_t powers = fx8_product(g->round_capacity, per_row, 1, 1);
+    const struct fx8_array list[N_ARRAYS] = {
+        {&g->is_set, g->n_rows, sizeof *g->is_set},
+        {&g->gain, cells, sizeof *g->gain},
+        {&g->zero, cells, sizeof *g->zero},
+        {&g->row_gain, g->n_channels, sizeof *g->row_gain},
+        {&g->valid, words, sizeof *g->valid},
+        {&g->round_row, g->round_capacity, sizeof *g->round_row},
+        {&g->round_spectra, g->round_capacity, sizeof *g->round_spectra},
+        {&g->power, powers, sizeof *g->power},
+        {&g->whole, fx8_product(g->round_capacity, FX8_GAIN_SPECTRA, 1, 1),
+         sizeof *g->whole},
+    };
+    memcpy(arrays, list, sizeof list);
+}
+
+size_t fx8_gains_size(const struct fx8_gains_shape *shape)
+{
+    struct fx8_gain_setting unused = {.shape = *shape};
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&unused, arrays);
+    return fx8_arrays_size(arrays, N_ARRAYS);
+}
+
+enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
+                               struct fx8_gain_setting **setting,
+                               struct fx8_error *error)
+{
+    *setting = NULL;
+    struct fx8_gain_setting *g;
+    enum fx8_status status = fx8_allocate(1, sizeof *g, "gains", &g, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_array arrays[N_ARRAYS];
+    g->shape = *shape;
+    list_arrays(g, arrays);
+    status = fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error);
+    if (status != FX8_OK) {
+        fx8_gains_close(&g);
+        return status;
+    }
+    for (size_t row = 0; row < g->n_rows; row++)
+        for (size_t channel = 0; channel < g->n_channels; channel++)
+            g->gain[first_cell(g, row) + channel] = input_gain(g, row);
+    *setting = g;
+    return FX8_OK;
+}
+
+void fx8_gains_close(struct fx8_gain_setting **setting)
+{
+    struct fx8_gain_setting *g = *setting;
+    if (g == NULL)
+        return;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(g, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
+    fx8_stream_close(&g->stream);
+    free(g);
+    *setting = NULL;
+}
+
+struct fx8_input_gains fx8_gains_get(const struct fx8_gain_setting *setting)
+{
+    return (struct fx8_input_gains){setting->gain, setting->zero,
+                                    setting->is_set};
+}
+
+bool fx8_gains_active(const struct fx8_gain_setting *setting)
+{
+    return setting->stream != NULL;
+}
+
+enum fx8_status fx8_gains_begin(struct fx8_gain_setting *setting,
+                                const struct fx8_stream *stream,
+                                const uint64_t *valid, size_t n_spectra,
+                                bool *needed, struct fx8_error *error)
+{
+    struct fx8_gain_setting *g = setting;
+    const size_t n_words = fx8_bit_words(n_spectra);
+    g->n_round = 0;
+    for (size_t row = 0; row < g->n_rows && g->n_round < g->round_capacity;
+         row++) {
+        if (g->is_set[row] ||
+            fx8_stream_first_signal(stream, row, valid + row * n_words, 0,
+                                    n_spectra) == n_spectra)
+            continue;
+        g->round_row[g->n_round] = row;
+        g->round_spectra[g->n_round++] = 0;
+    }
+    *needed = g->n_round > 0;
+    return *needed ? fx8_stream_copy(stream, &g->stream, error) : FX8_OK;
+}
+
+/* Rms of a real component of noise whose median of |X|^2 in a channel is
+ * `median`, 0 if that is only rounding; `whole` is the median over all bins. */
+static double level_of(const struct fx8_gain_setting *g, size_t channel,
+                       double median, double whole)
+{
+    if (median <= ROUNDING_SHARE * whole)
+        return 0.0;
+    /* |X|^2 of complex noise is exponential: its median is ln 2 times its mean
+     * of 2 sigma^2.  For real noise it is the square of a normal variable: half
+     * of its values are within 0.6745 sigma */
+    const double quartile = 0.67448975019608174;
+    const bool is_real = fx8_filterbank_is_real(&g->shape.bank, channel);
+    return sqrt(median / (is_real ? quartile * quartile : 2.0 * M_LN2));
+}
+
+static void set_gain(struct fx8_gain_setting *g, size_t row, size_t channel,
+                     double sigma)
+{
+    const size_t at = first_cell(g, row) + channel;
+    g->zero[at] = sigma == 0.0;
+    /* exact: input_gain is a power of two, divided out again for the engine */
+    g->gain[at] =
+        (g->zero[at] ? 1.0f : (float)(g->shape.quantizer.target_rms / sigma)) *
+        input_gain(g, row);
+}
+
+/* Gains of n <= CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
+static void set_tile(struct fx8_gain_setting *g, size_t row, const float *power,
+                     double whole, size_t n_spectra, size_t first, size_t n)
+{
+    float column[CHANNEL_TILE][FX8_GAIN_SPECTRA];
+    for (size_t s = 0; s < n_spectra; s++)
+        for (size_t c = 0; c < n; c++)
+            column[c][s] = power[s * g->n_channels + first + c];
+    for (size_t c = 0; c < n; c++)
+        set_gain(g, row, first + c,
+                 level_of(g, first + c, fx8_median_float(column[c], n_spectra),
+                          whole));
+}
+
+/* One gain for all channels, from the powers of all.  A channel of real spectra
+ * has another distribution: it counts only if it is the only one. */
+static void set_row(struct fx8_gain_setting *g, size_t row, float *power,
+                    double whole, size_t n_spectra)
+{
+    const size_t n = g->n_channels;
+    const size_t first = n > 1 && fx8_filterbank_is_real(&g->shape.bank, 0);
+    const size_t n_used = n - first;
+    for (size_t s = 0; s < n_spectra && first > 0; s++)
+        memmove(power + s * n_used, power + s * n + first,
+                n_used * sizeof *power);
+    const double sigma =
+        level_of(g, first, fx8_median_float(power, n_spectra * n_used), whole);
+    for (size_t channel = 0; channel < n; channel++)
+        set_gain(g, row, channel, sigma);
+}
+
+static void set_gains_item(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    struct fx8_gain_setting *g = context;
+    const size_t row = g->round_row[item];
+    const size_t n_spectra = g->round_spectra[item];
+    float *power = g->power + item * FX8_GAIN_SPECTRA * g->n_channels;
+    const double whole =
+        fx8_median_float(g->whole + item * FX8_GAIN_SPECTRA, n_spectra);
+    if (g->shape.quantizer.gain_per == FX8_GAIN_PER_INPUT) {
+        set_row(g, row, power, whole, n_spectra);
+        return;
+    }
+    for (size_t c = 0; c < g->n_channels; c += CHANNEL_TILE) {
+        const size_t rest = g->n_channels - c;
+        set_tile(g, row, power, whole, n_spectra, c,
+                 rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
+    }
+}
+
+/* Give an engine the gains of a row. */
+static enum fx8_status hand_to_engine(
+    struct fx8_gain_setting *g, size_t row,
+    const struct fx8_engine_operations *operations,
+    struct fx8_engine *const *engines, struct fx8_error *error)
+{
+    const size_t n_inputs = g->shape.n_inputs;
+    const float *gain = g->gain + first_cell(g, row);
+    for (size_t channel = 0; channel < g->n_channels; channel++)
+        g->row_gain[channel] = gain[channel] / input_gain(g, row);
+    g->is_set[row] = 1;
+    return operations->set_gain(engines[row / n_inputs], row % n_inputs,
+                                g->row_gain, error);
+}
+
+static enum fx8_status finish_round(
+    struct fx8_gain_setting *g, const struct fx8_engine_operations *operations,
+    struct fx8_engine *const *engines, struct fx8_error *error)
+{
+    fx8_parallel_for(g->n_round, g->shape.threads.count, g->shape.threads.pin,
+                     set_gains_item, g);
+    for (size_t k = 0; k < g->n_round; k++) {
+        const enum fx8_status status =
+            hand_to_engine(g, g->round_row[k], operations, engines, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    fx8_stream_close(&g->stream);
+    return FX8_OK;
+}
+
+struct measure_context {
+    struct fx8_gain_setting *setting;
+    size_t n_spectra; /* ready */
+};
+
+/* Measure the ready spectra of one row of the round. */
+static void measure_item(void *context, size_t k, size_t thread)
+{
+    const struct measure_context *job = context;
+    struct fx8_gain_setting *g = job->setting;
+    const size_t row = g->round_row[k], n = job->n_spectra;
+    const size_t step = fx8_filterbank_row(&g->shape.bank);
+    const uint64_t *valid = g->valid + row * fx8_bit_words(n);
+    const int8_t *samples = fx8_stream_row(g->stream, row);
+    size_t *seen = &g->round_spectra[k];
+    for (size_t s = 0; *seen < FX8_GAIN_SPECTRA; s++) {
+        s = fx8_stream_first_signal(g->stream, row, valid, s, n);
+        if (s >= n)
+            break;
+        const size_t at = k * FX8_GAIN_SPECTRA + *seen;
+        g->whole[at] = fx8_power_measure(g->shape.power, samples + s * step,
+                                         thread, g->power + at * g->n_channels);
+        (*seen)++;
+    }
+}
+
+/* Measure the ready spectra, and take them from the round's stream. */
+static void measure(struct fx8_gain_setting *g, bool *done)
+{
+    size_t ready;
+    while ((ready = fx8_stream_ready(g->stream)) > 0) {
+        if (ready > LOOK_AHEAD_SPECTRA)
+            ready = LOOK_AHEAD_SPECTRA;
+        fx8_stream_validity(g->stream, ready, g->valid);
+        struct measure_context context = {g, ready};
+        fx8_parallel_for(g->n_round, g->shape.threads.count,
+                         g->shape.threads.pin, measure_item, &context);
+        *done = true;
+        for (size_t k = 0; k < g->n_round; k++)
+            *done = *done && g->round_spectra[k] == FX8_GAIN_SPECTRA;
+        if (*done)
+            return;
+        fx8_stream_take(g->stream, ready);
+    }
+}
+
+enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines,
+                               const struct fx8_block *block, bool *done,
+                               struct fx8_error *error)
+{
+    struct fx8_gain_setting *g = setting;
+    *done = false;
+    (void)fx8_stream_skip(g->stream, block->first_sample, INT64_MAX, 1);
+    /* appends nothing if the stream is full already */
+    const enum fx8_status status = fx8_stream_append(g->stream, block, error);
+    if (status != FX8_OK)
+        return status;
+    measure(g, done);
+    return *done ? finish_round(g, operations, engines, error) : FX8_OK;
+}
+
+int64_t fx8_gains_next_sample(const struct fx8_gain_setting *setting)
+{
+    return fx8_stream_next_sample(setting->stream);
+}
+
+enum fx8_status fx8_gains_end(struct fx8_gain_setting *setting,
+                              const struct fx8_engine_operations *operations,
+                              struct fx8_engine *const *engines,
+                              struct fx8_error *error)
+{
+    bool done = false;
+    fx8_stream_end(setting->stream);
+    measure(setting, &done);
+    return finish_round(setting, operations, engines, error);
+}
+
+/* FX8_ERR_USAGE naming the first gain of a row that is not positive. */
+static enum fx8_status check_row(const struct fx8_gain_setting *g, size_t row,
+                                 const struct fx8_input_gains *gains,
+                                 struct fx8_error *error)
+{
+    for (size_t channel = 0; channel < g->n_channels; channel++) {
+        const size_t cell = first_cell(g, row) + channel;
+        const float gain = gains->gain[cell] / input_gain(g, row);
+        if (!(gain >= FLT_MIN && gain <= FLT_MAX))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "gains: input %zu, band %zu, channel %zu: %g: "
+                            "expected a positive number",
+                            row % g->shape.n_inputs, row / g->shape.n_inputs,
+                            channel, (double)gains->gain[cell]);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
+                              const struct fx8_input_gains *gains,
+                              const struct fx8_engine_operations *operations,
+                              struct fx8_engine *const *engines,
+                              struct fx8_error *error)
+{
+    struct fx8_gain_setting *g = setting;
+    enum fx8_status status = FX8_OK;
+    for (size_t row = 0; row < g->n_rows && status == FX8_OK; row++)
+        if (gains->is_set[row])
+            status = check_row(g, row, gains, error);
+    for (size_t row = 0; row < g->n_rows && status == FX8_OK; row++) {
+        const size_t cell = first_cell(g, row);
+        if (!gains->is_set[row])
+            continue;
+        memcpy(g->gain + cell, gains->gain + cell,
+               g->n_channels * sizeof *g->gain);
+        for (size_t c = cell; c < cell + g->n_channels; c++)
+            g->zero[c] = gains->is_zero[c] != 0;
+        status = hand_to_engine(g, row, operations, engines, error);
+    }
+    return status;
+}
