@@ -383,7 +383,7 @@ TEST(keys_reach_the_plan)
     struct fx8_job job = good(
         &o,
         SETS("input.missing_value=-128", "input.missing_run=77",
-             "quantizer.target_rms=11", "quantizer.gain_per=input",
+             "quantizer.target_rms=11", "quantizer.level=input",
              "correlator.precision=both", "correlator.memory_limit_mib=3",
              "correlator.spot_check=no", "postprocess.quantization_bias=no",
              "channelizer.flag_dc=yes"),

@@ -173,7 +173,7 @@ def check_keys():
     if not keys:
         yield f"{BUILD}/fx8 config --dump: no keys: {text.strip()}"
         return
-    # not members of structures: plan->quantizer.gain_per
+    # not members of structures: plan->quantizer.target_rms
     pattern = re.compile(rf"(?<![\w.>])(?:{'|'.join(keys)})\b")
     for path in C_SOURCES:
         if path.startswith(("kernels/", "correlator/library/", PUBLIC_HEADER)):

@@ -187,7 +187,7 @@ def ini_of(setup, extra=None):
             for n in setup.flag_antennas)
     if setup.precision != "fp32":
         keys["quantizer.target_rms"] = setup.target_rms
-        keys["quantizer.gain_per"] = setup.level
+        keys["quantizer.level"] = setup.level
         keys["postprocess.quantization_bias"] = (
             "yes" if setup.quantization_bias else "no")
     keys.update(extra or {})

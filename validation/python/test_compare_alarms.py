@@ -95,7 +95,7 @@ class Alarms(program.Case):
                 "channelizer.flag_dc": random.choice(["yes", "no"]),
                 "quantizer.target_rms": round(
                     10 ** random.uniform(0.3, 1.6), 2),
-                "quantizer.gain_per": random.choice(["channel", "channel",
+                "quantizer.level": random.choice(["channel", "channel",
                                                   "input"]),
                 "postprocess.quantization_bias": random.choice(["yes", "no"]),
                 "output.channel_average": random.choice([1, 1, 2, 4]),
