@@ -20,9 +20,8 @@
 static const char usage[] =
     "usage: numerics [--samples N] [--output FILE] [--worst FILE]\n"
     "\n"
-    "Measure every form of every function in every variant of this CPU, and "
-    "the\n"
-    "C library's functions, over all 2^32 floats (functions of two: 2^30\n"
+    "Measure every form of every function in every variant of this CPU, and\n"
+    "the C library's functions, over all 2^32 floats (functions of two: 2^30\n"
     "pairs), write a table, and exit with 1 when a bound of\n"
     "kernels/numeric/bounds.h is exceeded, or is looser than what was "
     "measured,\n"
