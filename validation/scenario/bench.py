@@ -303,7 +303,7 @@ class Gates(Bench):
         return self.document("--case", "FFT 32", "--rounds",
                              "1")["machine"]["levels"]
 
-    def test_level_that_is_not_measured(self):
+    def test_variant_that_is_not_measured(self):
         """Refused, not left out: the machine has it."""
         best = self.levels()[-1]
         for text, kernel in (("[rsqrt]\nreference fast = 9\n", best),
@@ -314,7 +314,7 @@ class Gates(Bench):
             with self.subTest(text=text, kernel=kernel):
                 path = self.gate(text)
                 done = program.run("bench", "--gate", path, "--kernel", kernel)
-                self.assert_one_line(done, 2, f"{path}:2: ", "the one level")
+                self.assert_one_line(done, 2, f"{path}:2: ", "the one variant")
                 self.assertEqual(done.stdout, "")
         path = self.gate("[rsqrt]\nreference fast = 0\n")
         text = self.bench("--gate", path, "--rounds", "1", "--kernel",
