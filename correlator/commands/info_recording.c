@@ -361,7 +361,7 @@ static enum fx8_status survey(struct work *work, struct fx8_survey_range *range,
 static void warn_of(void *context, const char *text)
 {
     (void)context;
-    fx8_command_warning(text);
+    fx8_command_warning("%s", text);
 }
 
 static enum fx8_status tell(struct work *work, struct fx8_error *error)
