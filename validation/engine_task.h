@@ -87,7 +87,7 @@ static inline void make_samples(struct task *task, struct generator *g)
                                       : (int)random_below(g, 256) - 128);
 }
 
-/* Missing, by kind: 0 nothing, 1 single spectra, 2 stretches, 3 an input. */
+/* Missing spectra, by kind: 0 none, 1 single ones, 2 gaps, 3 a whole input. */
 static inline void make_masks(struct task *task, size_t kind,
                               struct generator *g)
 {

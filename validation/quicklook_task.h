@@ -110,8 +110,8 @@ static inline void fill(struct task *task, struct generator *g)
                                             power[p->input_2 * channels + c]);
             task->visibilities[2 * at] = (float)(scale * cos(angle));
             task->visibilities[2 * at + 1] = (float)(scale * sin(angle));
-            /* an input has a share of the spectra; a product has those of both
-             * inputs */
+            /* an input has some of the spectra; a product has those that both
+             * inputs have */
             const double have_1 = power[p->input_1 * channels + c];
             const double have_2 = power[p->input_2 * channels + c];
             const double weight =

@@ -131,7 +131,7 @@ static inline void make_good(const char *name)
     H5Fclose(file);
 }
 
-/** Open an existing file to spoil it. */
+/** Open an existing file to damage it. */
 static inline hid_t reopen(const char *name)
 {
     hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDWR, H5P_DEFAULT);

@@ -30,7 +30,7 @@ enum { ROOM = 48 };
 struct delivery {
     int64_t block_samples; /**< 0: all at once */
     enum layout layout;
-    int64_t overlap;            /**< samples that each block repeats */
+    int64_t overlap; /**< samples that each block repeats of the one before */
     int64_t gap_first, gap_end; /**< never delivered */
     int64_t reread_samples;     /**< > 0: the session may ask for samples again,
                                    this many at a time */
@@ -86,7 +86,7 @@ static inline struct voltages make_voltages(size_t n_inputs, size_t size,
     return v;
 }
 
-/** Whether an input's sample is in a stretch of v->missing. */
+/** Whether an input's sample is in a gap of v->missing. */
 static inline bool voltages_missing(const struct voltages *v, size_t input,
                                     int64_t t)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * storage_file.h -- datasets stored outside the file that is opened. Accepted
- * ones are read as they were written; if HDF5 would fill in zeros, fx8 refuses
- * with one line.
+ * ones are read as written; where HDF5 would fill in zeros, fx8 refuses in one
+ * line.
  */
 #ifndef FX8_VALIDATION_STORAGE_FILE_H
 #define FX8_VALIDATION_STORAGE_FILE_H

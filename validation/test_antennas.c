@@ -153,13 +153,13 @@ TEST(antennas_that_collide)
     refuse(HEADER "0,0,0\n5,5,5\n0,0,0.0005\n",
            ":4: position: 0, 0, 0.0005: expected at least 1 mm from the "
            "antenna of line 2");
-    /* an explicit number may meet nobody's default: numbers are one column */
+    /* with explicit numbers nothing clashes: numbers are one column */
     free(load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3));
 }
 
 TEST(a_line_of_antennas_is_checked_fast)
 {
-    /* all on one meridian, the last on the spot of the first */
+    /* all on one meridian, the last in the same place as the first */
     const size_t n = 20000;
     char *text = malloc(n * 32);
     assert_non_null(text);
@@ -203,7 +203,7 @@ TEST(json_faults)
     static const struct {
         const char *text, *expected;
     } bad[] = {
-        /* no JSON: in jansson's words */
+        /* not JSON: jansson's message */
         {"{", ":1: string or '}' expected near end of file: expected JSON"},
         {"[[1,2,3],\n[1,2,x]]", ":2: invalid token near 'x': expected JSON"},
         {"[[1,2,3],\n]", ":2: unexpected token near ']': expected JSON"},
@@ -219,7 +219,7 @@ TEST(json_faults)
         {"{\"antenna_positions\": [[0,0,0]], \"antenna_positions\": 1}",
          ":1: duplicate object key near '\"antenna_positions\"': expected "
          "JSON"},
-        /* JSON of something else */
+        /* valid JSON of the wrong shape */
         {"{}", MEMBER ": expected an array of [east, north, up] in metres"},
         {"{\"antenna_positions\": 5}",
          MEMBER ": expected an array of [east, north, up] in metres"},
@@ -291,7 +291,7 @@ TEST(files_that_are_no_tables)
              scratch_folder());
     assert_string_equal(error.message, expected);
 
-    /* a pipe that nobody writes to, as a table and as a list of JSON */
+    /* a pipe that nobody writes to, as a CSV table and as JSON */
     for (size_t i = 0; i < 2; i++) {
         path = scratch_path(i == 0 ? "pipe.csv" : "pipe.json");
         assert_int_equal(mkfifo(path, 0600), 0);
@@ -310,9 +310,8 @@ TEST(files_that_are_no_tables)
     assert_string_equal(error.message, expected);
 }
 
-/* Every table cut off anywhere, and with a byte changed anywhere, is either
- * read or refused with a message: the checkers see that nothing else happens.
- */
+/* Every table, cut off anywhere or with any byte changed, is read or refused
+ * with a message; the checkers find anything else. */
 TEST(damaged_tables_never_crash)
 {
     static const char *const texts[] = {

@@ -6,10 +6,10 @@
  *
  * Shows (correlation, bands in a session): several bands give what each gives
  *     in a session of its own: both sample types and sidebands, averages,
- *     different missing stretches and markers per band, ragged blocks, threads,
- *     quick-look. Averages across bands are correct, for bounds too.
- *     `keep_fraction` keeps the central channels. White noise has the expected
- *     power. Input gains leave no trace
+ *     different gaps and markers per band, ragged blocks, threads, quick-look.
+ *     Averages across bands are correct, for bounds too. `keep_fraction` keeps
+ *     the central channels. White noise has the expected power. Input gains
+ *     leave no trace
  * Within: to the bit; power 5 sigma
  * Because: both runs use the same samples in the same order
  */
@@ -49,7 +49,7 @@ static struct fx8_plan band_plan(const struct fx8_plan *wide, size_t band)
     return plan;
 }
 
-/* The samples and missing stretches of one band; data stays v's. */
+/* The samples and gaps of one band; data stays v's. */
 static struct voltages band_of(const struct voltages *v, size_t band)
 {
     const size_t n = v->n_inputs / N_BANDS;
@@ -78,7 +78,7 @@ static void check_rows(const void *wide, const void *one, size_t n_rows,
                             (const char *)one + row * n * size, n * size);
 }
 
-/* The part of a wide outcome that is one band's. */
+/* One band's part of the wide outcome. */
 static void check_band(const struct fx8_plan *plan,
                        const struct collected *wide,
                        const struct collected *one, size_t band)
@@ -132,8 +132,8 @@ static void check_bands(const struct fx8_plan *plan, const struct voltages *v,
     free_collected(&wide);
 }
 
-/* Missing stretches of single rows, of one band and of all; markers in one row;
- * an input that is dead in one band only. */
+/* Gaps in single rows, in one band and in all; markers in one row; an input
+ * that is dead in one band only. */
 static void spoil(struct voltages *v, struct generator *g)
 {
     const size_t n = v->n_inputs / N_BANDS;
@@ -190,9 +190,9 @@ TEST(every_band_as_if_alone)
 
 /* --- averages across bands ----------------------------------------- */
 
-/* What the bands of one product make of each other, weighted and flagged as
- * CONVENTIONS.md has it.  Bits are equal where nothing but the order of the
- * operations could differ; the exact mean lies between the bounds. */
+/* Averages across the bands of one product, weighted and flagged by
+ * CONVENTIONS.md. Bits are equal where only the order of operations could
+ * differ; the exact mean lies between the bounds. */
 static void check_average(const struct collected *bands,
                           const struct collected *mean, size_t kind, size_t row,
                           size_t products, size_t p)
@@ -302,9 +302,9 @@ TEST(kept_channels_are_the_central_ones)
     }
 }
 
-/* White noise has as much power in the channels that are kept as in all: the
- * mean of n = 2 x 1000 x 27 spectra of an unfiltered transform scatters by
- * 1/sqrt(n), 0.4 %; five of those. */
+/* The channels that are kept have the same power as all of them: the mean of n
+ * = 2 x 1000 x 27 spectra of an unfiltered transform scatters by 1/sqrt(n), 0.4
+ * %; the limit is five times that. */
 TEST(kept_channels_keep_the_power)
 {
     struct fx8_plan plan = small_plan(1, 2, true, 32, 1000);
@@ -329,8 +329,8 @@ TEST(kept_channels_keep_the_power)
 
 /* --- gains of the input ------------------------------------------- */
 
-/* Recorded values are multiples of 4; rows handed over scaled by 1, 1/2 or 1/4
- * with that gain give, bit for bit, what the recorded values give. */
+/* Recorded values are multiples of 4. Rows scaled by 1, 1/2 or 1/4 and pushed
+ * with that gain give the same bits as the recorded values. */
 TEST(gains_of_the_input_leave_no_trace)
 {
     static const double gains[] = {0.25, 1.0, 0.5};
@@ -369,8 +369,8 @@ TEST(gains_of_the_input_leave_no_trace)
     }
 }
 
-/* An input without power has no gain of the quantiser, but that of its samples
- * all the same. */
+/* An input without power has no quantiser gain, but keeps the gain of its
+ * samples. */
 TEST(gain_of_an_input_without_power)
 {
     static const double gains[] = {0.125, 0.5};
@@ -457,7 +457,7 @@ TEST(quicklook_of_every_band)
 
 /* --- memory ------------------------------------------------------- */
 
-/* MiB of spectra, levels and sums that a plan asks for. */
+/* MiB that a plan needs for spectra, levels and sums. */
 static size_t spectra_mib(struct fx8_plan plan)
 {
     plan.machine.memory_limit = 1;

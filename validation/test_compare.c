@@ -19,13 +19,13 @@ enum { ROW = CHANNELS * PRODUCTS };
 
 static const int feeds[PRODUCTS][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
 
-/* What is done to the data, and what the theory is told. */
+/* How the data are made, and what the theory assumes. */
 struct scene {
     uint64_t seed;
     size_t n_average;    /* plan channels per channel */
     double level;        /* sigma in LSB per real component */
     double common;       /* amplitude of the signal common to all inputs */
-    double claimed_gain; /* gain told, over the one used */
+    double claimed_gain; /* gain given to the theory, over the one used */
     double valid_share;  /* share of spectra that are valid on an input */
     double gain_slope;   /* gains vary over a group of averaged channels */
 };
@@ -54,7 +54,8 @@ struct data {
 
 static struct generator generator;
 
-/* Power of an input in a plan channel differs, so that nothing hangs on it. */
+/* Inputs and plan channels differ in power, so that no result depends on one
+ * power. */
 static double amplitude(size_t input, size_t channel)
 {
     return 3.0 + (double)((7 * input + 3 * channel) % 11);
@@ -200,7 +201,7 @@ static bool is_inside(const struct fx8_comparison *comparison)
     return inside;
 }
 
-/* Median ratio of a scene, in standard errors from 1. */
+/* Deviation of a scene's median ratio from 1, in standard errors. */
 static double deviation(const struct scene *scene)
 {
     struct data *data = make_data(scene);
@@ -214,7 +215,7 @@ static double deviation(const struct scene *scene)
     return sigmas;
 }
 
-/* the levels of the issue, with weak and strong coherence, gaps, averaging */
+/* every level, with weak and strong coherence, gaps, averaging */
 TEST(theory_holds)
 {
     static const double levels[] = {2, 4, 8, 16, 20, 28};
@@ -233,10 +234,9 @@ TEST(theory_holds)
     }
 }
 
-/*
- * The standard error is neither too small (false alarms) nor useless: over 40
- * seeds the deviations have an rms of 1 within what 40 draws allow (5 sigma,
- * sd 1 / sqrt(80) = 0.11), less where correlated pairs are counted carefully.
+/* The standard error is neither too small (false alarms) nor too large: over 40
+ * seeds the deviations have an rms of 1 within what 40 draws allow (5 sigma, sd
+ * 1 / sqrt(80) = 0.11), less where correlated pairs are counted conservatively.
  */
 TEST(standard_error_is_honest)
 {
@@ -254,11 +254,10 @@ TEST(standard_error_is_honest)
     assert_true(rms < 1 + 5 * 0.11);
 }
 
-/*
- * Sigmas are what they are called: over 10 cross baselines and 24 channels of
- * 10 seeds their rms is 1 within 5 sigma (sd 1 / sqrt(2 n): 0.071 of 100 and
- * 0.046 of 240), less where correlated pairs are counted carefully.
- */
+/* The sigmas are true standard deviations: over 10 cross baselines and 24
+ * channels of 10 seeds their rms is 1 within 5 sigma (sd 1 / sqrt(2 n): 0.071
+ * of 100 and 0.046 of 240), less where correlated pairs are counted
+ * conservatively. */
 TEST(sigmas_are_honest)
 {
     double sums[2] = {0, 0};
@@ -331,7 +330,7 @@ TEST(coarser_quantiser_is_outside)
     struct scene scene = plain;
     scene.claimed_gain = 2;
     assert_outside(make_data(&scene), &scene, 1.9);
-    scene.claimed_gain = 0.5; /* finer than it says is as wrong */
+    scene.claimed_gain = 0.5; /* too fine is as wrong as too coarse */
     struct data *data = make_data(&scene);
     struct fx8_comparison comparison;
     compare(data, &scene, &comparison);
@@ -349,7 +348,7 @@ TEST(swapped_baseline_is_outside)
             data->int8[d][7][at][1] *= -1;
     struct fx8_comparison comparison;
     compare(data, &plain, &comparison);
-    /* and it is the worst of the baselines */
+    /* and this baseline is the worst */
     for (size_t b = 0; b < BASELINES; b++)
         if (b != 7 && comparison.baselines[b].n_cells > 0)
             assert_true(comparison.baselines[7].ratio /
@@ -381,21 +380,21 @@ TEST(scaled_data_are_outside)
     assert_outside(data, &plain, 1.5);
 }
 
-/* every reason, planted with nonsense in the data, counted to the cell */
+/* each reason once, with nonsense in the cells left out, counted exactly */
 TEST(cells_are_left_out)
 {
     struct data *data = make_data(&plain);
     enum { FLAGGED = 1, DEAD = 2, CLIPPED = 3, LOW = 4, COHERENT = 5 };
     data->gain[3 * CHANNELS + DEAD] = 0;
     data->clips[4 * CHANNELS + CLIPPED] = 2e-4;
-    data->clips[5 * CHANNELS + CLIPPED + 8] = 0.5e-4; /* stays */
+    data->clips[5 * CHANNELS + CLIPPED + 8] = 0.5e-4; /* is kept */
     data->gain[6 * CHANNELS + LOW] /= 40;
     for (size_t d = 0; d < DUMPS; d++)
         for (size_t b = 0; b < BASELINES; b++) {
             data->flags[d][b][FLAGGED * PRODUCTS] = 1;
             data->int8[d][b][FLAGGED * PRODUCTS][0] = 1e30;
         }
-    /* baseline (0, 1), XX: as coherent as can be, in both */
+    /* baseline (0, 1), XX: fully coherent in both */
     const size_t cell = COHERENT * PRODUCTS;
     data->fp32[0][1][cell][0] =
         sqrt(data->fp32[0][0][cell][0] * data->fp32[0][5][cell][0]);
@@ -419,7 +418,7 @@ TEST(cells_are_left_out)
         comparison.channels_left_out + FX8_COMPARE_LOW_LEVEL * CHANNELS;
     for (size_t c = 0; c < CHANNELS; c++)
         assert_int_equal(channels[c], c == LOW ? of_an_input : 0);
-    /* nothing is lost or counted twice: pairs of inputs, channels, dumps */
+    /* every cell is counted once: pairs of inputs, channels, dumps */
     int64_t total = comparison.overall.n_cells;
     for (size_t r = 0; r < FX8_COMPARE_N_REASONS; r++)
         total += comparison.left_out[r];
@@ -428,7 +427,7 @@ TEST(cells_are_left_out)
     free(data);
 }
 
-/* No verdict, and no success either: there was something to judge. */
+/* No cell is judged: neither a verdict nor a success. */
 TEST(nothing_left_has_no_verdict)
 {
     struct data *data = make_data(&plain);
@@ -466,7 +465,7 @@ TEST(identical_and_unpredicted)
     assert_true(fx8_compare_verdict(&comparison, reason));
     assert_string_equal(reason, "identical to the last bit");
     fx8_compare_clear(&comparison);
-    /* where there should be rounding, none is no good sign */
+    /* identical files are suspect where rounding is expected */
     compare(data, &plain, &comparison);
     assert_true(comparison.is_identical);
     assert_false(is_inside(&comparison));
@@ -485,7 +484,7 @@ TEST(wrong_number_of_levels_is_refused)
     };
     const double levels[2 * 6] = {0};
     const struct fx8_compare_theory theory = {
-        .n_plan_channels = 6, /* no multiple of 4 */
+        .n_plan_channels = 6, /* not a multiple of 4 */
         .gain = levels,
         .clip_fraction = levels,
         .spectra_per_dump = 1,
@@ -500,7 +499,7 @@ TEST(wrong_number_of_levels_is_refused)
     fx8_compare_clear(&comparison);
 }
 
-/* the table says what was measured, in the columns it promises */
+/* the table has what was measured, in the documented columns */
 TEST(table_is_readable)
 {
     struct data *data = make_data(&plain);

@@ -45,14 +45,14 @@ struct array {
     double level;  /* rms of a component, in steps */
     double common; /* amplitude of the signal common to all inputs */
     bool has_level_per_input, has_bias;
-    /* a tone in one plan channel, none: SIZE_MAX; on one input, or all, by
-     * 14 dB less from one to the next */
+    /* a tone in one plan channel (SIZE_MAX: none), on one input or on all, 14
+     * dB weaker from each input to the next */
     size_t tone_channel, tone_input;
     double tone, turn, tone_phase;
-    /* one plan channel, likewise, of multiples of a step */
+    /* one plan channel (SIZE_MAX: none) of multiples of a step */
     size_t lattice_channel;
     double lattice; /* in steps of the quantiser */
-    /* pulses in some spectra of a channel, likewise */
+    /* pulses in some spectra of a channel, on one input or on all */
     size_t pulse_channel, pulse_input;
     double pulse, pulse_share;
     double valid_share;
@@ -113,7 +113,7 @@ static void draw_nature(struct array *array)
     array->has_level_per_input = happens(0.2);
     array->has_bias = happens(0.5);
     array->tone_channel = array->pulse_channel = SIZE_MAX;
-    /* in a few of the channels: theory has a median to hold on to */
+    /* only if there are several channels: the median must stay clean */
     const bool is_wide = array->shape.n_channels >= 4;
     if (is_wide && happens(0.4)) {
         array->tone_channel = one_of(n_plan);
@@ -130,9 +130,9 @@ static void draw_nature(struct array *array)
     array->lattice_channel =
         is_wide && happens(0.3) ? one_of(n_plan) : SIZE_MAX;
     array->lattice = pow(10, uniform(-1, 0.5));
-    if (happens(0.5)) /* where it is worst: close to 1 / k */
+    if (happens(0.5)) /* the worst case: close to 1 / k */
         array->lattice = 1 / (double)(1 + one_of(4));
-    /* as of 16 samples of one bit, or more */
+    /* at most as coarse as 16 samples of one bit */
     array->lattice = fmin(array->lattice, array->level / 2);
     array->valid_share = happens(0.6) ? 1 : uniform(0.1, 1);
     array->gap_input = happens(0.3) ? one_of(array->n_inputs) : SIZE_MAX;
@@ -140,7 +140,7 @@ static void draw_nature(struct array *array)
     array->gap_length = 1 + one_of(array->n_spectra);
 }
 
-/* Levels as of a quantiser that knows the rms of what is there most. */
+/* Gains of a quantiser set by the usual rms, without tones and pulses. */
 static void draw_levels(struct array *array)
 {
     const size_t n_plan = array->shape.n_channels * array->n_average;
@@ -255,7 +255,7 @@ static void draw_spectra(struct array *array, size_t dump, size_t plan_channel)
                             array->pulse_input))
                     value *= pulse;
                 value *= array->amplitude[level];
-                /* inputs differ: by up to a tenth, and somehow */
+                /* the step differs between inputs by up to a tenth */
                 const double step = array->lattice *
                                     (1 + 0.1 * sin(37 * (double)i)) /
                                     array->gain[level];
@@ -272,7 +272,7 @@ static void draw_spectra(struct array *array, size_t dump, size_t plan_channel)
     }
 }
 
-/* Valid spectra are the same in all channels. */
+/* A spectrum is valid in all channels or in none. */
 static void draw_valid(struct array *array, size_t dump)
 {
     for (size_t i = 0; i < array->n_inputs; i++)
@@ -385,12 +385,12 @@ static bool spoil(struct array *array)
     const size_t at = b * n_row + k;
     if (array->flags[at] || array->antennas[b][0] == array->antennas[b][1])
         return false;
-    /* every power is below 1e10 */
+    /* far above any power, which is below 1e10 */
     array->int8[2 * at] = 1e15;
     return true;
 }
 
-/* Two passes over the same numbers, as clips are counted over all dumps. */
+/* Two passes over the same numbers: clips must be known for all dumps first. */
 static void compare(struct array *array, bool *is_spoiled,
                     struct fx8_comparison *comparison)
 {
@@ -448,7 +448,7 @@ static void tell(const struct array *array, uint64_t seed, const char *reason)
         (ssize_t)array->lattice_channel, array->valid_share, reason);
 }
 
-/* Verdict of array number `seed`: 'g'ood, 'o'utside, 'n'one. */
+/* Verdict on array number `seed`: 'g'ood, 'o'utside, 'n'one. */
 static char verdict_of(uint64_t seed, bool *is_spoiled)
 {
     struct array array;
@@ -466,8 +466,8 @@ static char verdict_of(uint64_t seed, bool *is_spoiled)
     return verdict;
 }
 
-/* Of 10,000 arrays at most 4 false alarms: were the rate 1 in 1,000, so few
- * would come with a probability of 3 % (Poisson, mean 10). */
+/* At most 4 false alarms in 10,000 arrays: at a rate of 1 in 1,000 so few would
+ * have a probability of 3 % (Poisson, mean 10). */
 TEST(good_data_are_good)
 {
     const size_t n = is_long() ? 10000 : FX8_CHECKED ? 40 : 250;
@@ -477,13 +477,13 @@ TEST(good_data_are_good)
         const char verdict = verdict_of(seed, &is_spoiled);
         n_alarms += verdict == 'o';
         n_judged += verdict != 'n';
-        assert_true(seed < 2 * n); /* there is mostly something to judge */
+        assert_true(seed < 2 * n); /* most arrays can be judged */
     }
     print_message("# %zu false alarms in %zu\n", n_alarms, n_judged);
     assert_true(n_alarms <= (is_long() ? 4 : 0));
 }
 
-/* Whatever is left out, of whatever nature: a wild cell is seen. */
+/* A wild cell is found whatever else is left out. */
 TEST(nothing_wild_is_good)
 {
     const size_t n = is_long() ? 2000 : FX8_CHECKED ? 20 : 60;

@@ -89,8 +89,8 @@ TEST(a_median_between_two_values_is_their_mean)
     fx8_compare_spread_clear(&spread);
 }
 
-/* Bins of the spread that an edge cuts are shared out: what that gets wrong is
- * less than the scatter of a count, of which 5 sigma are allowed. */
+/* Bins cut by an edge are shared out proportionally; the error is less than the
+ * scatter of a count, of which 5 sigma are allowed. */
 TEST(even_steps_hold_what_they_span)
 {
     enum { BINS = 23 };
@@ -106,7 +106,7 @@ TEST(even_steps_hold_what_they_span)
     }
     for (size_t k = 0; k < BINS; k++)
         assert_true(fabs(counts[k] - direct[k]) < 5 * sqrt(direct[k] * 0.1));
-    /* a step that spans everything has everything */
+    /* one step over everything holds everything */
     fx8_compare_spread_fill(&spread, -100, 200, 1, counts);
     assert_true(fabs(counts[0] / VALUES - 1) < 1e-9);
     fx8_compare_spread_clear(&spread);
@@ -119,7 +119,7 @@ enum { ANTENNAS = 3, BASELINES = 6, CHANNELS = 40 };
 static const size_t antennas[BASELINES][2] = {{0, 0}, {0, 1}, {0, 2},
                                               {1, 1}, {1, 2}, {2, 2}};
 
-/* One dump: coherences drawn, A is B turned and scaled. */
+/* One dump: random coherences; A is B rotated and scaled. */
 static void compare_turned(double factor, double turn,
                            struct fx8_comparison *comparison)
 {
@@ -217,7 +217,7 @@ TEST(a_median_phase_between_two_is_their_mean)
 
 /* --- the worst, names, the page ---------------------------------- */
 
-/* Sums as of an array of so many antennas, fair but for two baselines. */
+/* Sums of so many antennas, good except for two baselines. */
 static void make_array(size_t n_antennas, size_t n_channels,
                        struct fx8_comparison *comparison)
 {
@@ -302,8 +302,8 @@ static char *page_of(const struct fx8_comparison *comparison, size_t *size)
     return text;
 }
 
-/* 512 inputs, 1024 channels, every other one left out; a quarter of what a
- * page may have at most leaves room for long names. */
+/* 512 inputs, 1024 channels, every other one left out. The limit here, a
+ * quarter of a page's, leaves room for long names. */
 TEST(a_page_of_any_array_is_small)
 {
     struct fx8_comparison comparison;
@@ -311,7 +311,7 @@ TEST(a_page_of_any_array_is_small)
     size_t size;
     char *text = page_of(&comparison, &size);
     assert_true(size < 300000);
-    /* and says what it does not show */
+    /* and the page states what it leaves out */
     assert_non_null(strstr(text, "One of 66 baselines is drawn"));
     assert_non_null(strstr(text, "Each mark covers 4 channels."));
     assert_non_null(strstr(text, "2 inputs share a mark"));

@@ -17,12 +17,12 @@ enum { CELLS = N_BL * CHANNELS * PRODUCTS };
 /* A file: values of a pattern plus an offset, and one that is changed. */
 struct variant {
     const char *name, *precision;
-    double offset;       /* on every number, in units of its own width */
-    size_t dump, number; /* the one that is changed … */
+    double offset;       /* added to every number, in units of its own width */
+    size_t dump, number; /* the number to change … */
     double change;       /* … by this much, or to infinity */
-    float weight;        /* of the cell of number 5 of dump 0 */
+    float weight;        /* for the cell of number 5 of dump 0 */
     size_t n_channels;
-    float all_weights; /* of the other cells; 0: no data */
+    float all_weights; /* for the other cells; 0: no data */
 };
 
 /* Autos of antennas are 64; the widths are 1/4 to 1, exact in float. */
@@ -91,7 +91,7 @@ static struct fx8_enclosure test(const struct variant *of_x,
     return enclosure;
 }
 
-/* What is printed holds some words. */
+/* The printed text contains these words. */
 static void prints(const struct fx8_enclosure *e, const char *words)
 {
     char *text = NULL;
@@ -105,8 +105,7 @@ static void prints(const struct fx8_enclosure *e, const char *words)
     free(text);
 }
 
-/* --- what is told ----------------------------------------------------------
- */
+/* what is reported */
 
 TEST(all_inside)
 {
@@ -118,7 +117,7 @@ TEST(all_inside)
     assert_int_equal(e.n_without_data, 0);
     assert_int_equal(e.n_outside, 0);
     assert_int_equal(e.n_dumps, DUMPS);
-    /* a quarter of the numbers is 1 wide, the rest 1/4 */
+    /* a quarter of the numbers is 1 wide, the others 1/4 */
     assert_int_equal(e.absolute.n, 2 * DUMPS * CELLS);
     assert_true(e.absolute.largest == 1.0);
     assert_true(fabs(fx8_compare_spread_quantile(&e.absolute, 0.5) / 0.25 - 1) <
@@ -132,7 +131,7 @@ TEST(all_inside)
     assert_null(e.absolute.bins);
 }
 
-/* On a bound is inside. */
+/* A value on a bound is inside. */
 TEST(equal_to_a_bound)
 {
     struct variant low = x, high = x;
@@ -146,7 +145,7 @@ TEST(equal_to_a_bound)
     fx8_enclosure_clear(&e);
 }
 
-/* The worst of two, in a flagged cell. */
+/* Two values are outside; the worse one is in a flagged cell. */
 TEST(one_number_outside)
 {
     struct variant changed = x;
@@ -195,7 +194,7 @@ TEST(every_number_outside)
     fx8_enclosure_clear(&e);
 }
 
-/* A cell without data is not tested, whatever it holds. */
+/* A cell without data is not tested, whatever its values. */
 TEST(cells_without_data)
 {
     struct variant sides[3] = {x, down, up};

@@ -17,7 +17,7 @@
 #include "validation/settings_checks.h"
 #include "validation/testing.h"
 
-/* Everything a dump says, in memory to be freed. */
+/* A whole dump as text; the caller frees it. */
 static char *dump(const struct fx8_settings *settings)
 {
     char *text = NULL;
@@ -52,7 +52,7 @@ TEST(every_key_is_complete)
     }
 }
 
-/* Every default reads, and the dump writes it as the table has it. */
+/* Every default is valid, and the dump writes it as in the table. */
 TEST(every_default_reads_and_writes)
 {
     struct fx8_settings settings;
@@ -98,7 +98,7 @@ TEST(only_two_keys_are_required)
                         "expected an integer from 1 to 1048576");
 }
 
-/* Both forms of the reference: how each writes a section and a key. */
+/* Both forms of the reference: how each writes sections and keys. */
 TEST(reference_names_every_key)
 {
     static const struct {
@@ -230,7 +230,7 @@ TEST(relative_paths_are_relative_to_the_file)
     assert_int_equal(settings.input.files.count, 3);
     assert_string_equal(settings.input.files.items[0], expected);
     assert_string_equal(settings.input.files.items[1], "/abs/c.h5");
-    /* the folder's own brackets are no pattern */
+    /* brackets in the folder's name are no pattern */
     snprintf(expected, sizeof expected, "%s/odd \\[1]\\*/d*.h5",
              scratch_folder());
     assert_string_equal(settings.input.files.items[2], expected);
@@ -341,7 +341,7 @@ TEST(dump_loads_to_itself)
     fx8_settings_clear(&fragment);
 }
 
-/* A dump loads from any folder: its paths are absolute, long ones too. */
+/* A dump loads from any folder, as its paths are absolute; long ones too. */
 TEST(dumped_paths_are_absolute)
 {
     char value[3000] = "output.file=";

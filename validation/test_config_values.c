@@ -392,7 +392,7 @@ TEST(selections_that_are_none)
                      "2147483647, each once");
 }
 
-/* --- what is not built, and what contradicts ------------------------------ */
+/* --- what is not built, contradictions ------------------------------------ */
 
 TEST(stages_that_are_not_built)
 {
@@ -412,9 +412,9 @@ TEST(stages_that_are_not_built)
                  bad[i][2]);
         refuse_value(bad[i][0], bad[i][1], expected);
     }
-    /* a value that is none at all is told apart */
+    /* an unknown value has its own message */
     refuse_value("delay.mode", "tracking", "expected none");
-    /* what this build leaves to the machine it runs on */
+    /* valid in every build: the machine decides */
     struct fx8_settings s = set("correlator.backend=cuda");
     assert_int_equal(s.machine.backend, FX8_BACKEND_CUDA);
     fx8_settings_clear(&s);

@@ -100,7 +100,8 @@ TEST(antennas_and_baselines)
             assert_true(header->uvw_m[3 * b + k] ==
                         table[j].enu_m[k] - table[i].enu_m[k]);
     }
-    /* ECEF: as far from the reference as in ENU, and the same after a turn */
+    /* ECEF: the same distance from the reference as in ENU, and
+     * fx8_site_rotate() gives the same vector */
     for (size_t a = 0; a < 3; a++) {
         double ecef[3];
         fx8_site_rotate(&fixture.job.observation.site, table[a].enu_m, ecef);
@@ -131,7 +132,8 @@ TEST(axes)
     assert_near(header->integration_time_s, 0.2, 1e-15);
     assert_int_equal(header->n_times, fixture.job.n_dumps);
     for (size_t t = 0; t < header->n_times; t++) {
-        /* centre: the middle of the windows' middles, eight taps long */
+        /* the dump's centre: mean of the centres of its windows, each eight
+         * taps long */
         const double centre_s =
             (((double)t + 0.5) * spectra - 0.5) * 64e-6 + 8 * 64e-6 / 2;
         const double got_s = (double)(header->times[t].unix_s - 1577836800) +
@@ -197,7 +199,7 @@ static void assert_keyword(const struct fx8_uvh5_header *header,
     const struct fx8_keyword *keyword = NULL;
     for (size_t k = 0; k < header->n_keywords; k++)
         if (strcmp(header->keywords[k].name, name) == 0) {
-            assert_null(keyword); /* each once */
+            assert_null(keyword); /* each keyword once */
             keyword = &header->keywords[k];
         }
     if (text == NULL) {
@@ -235,7 +237,7 @@ TEST(provenance)
              fx8_uvh5_keyword(header, "CONFSHA")->text);
     assert_int_equal(strspn(digest, "0123456789abcdef"), 16);
     clear(&fixture);
-    /* the same configuration has the same name, another has another */
+    /* equal configurations have equal names, different ones different names */
     describe(&fixture, NULL, "FP32");
     assert_keyword(&fixture.header, "CONFSHA", digest);
     assert_keyword(&fixture.header, "AUTOCORR", NULL);

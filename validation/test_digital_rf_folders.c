@@ -13,7 +13,7 @@
 
 #define FILE_ROWS 500
 
-/* More channels than files that may be open: they take turns. */
+/* More channels than files may be open: files are closed and reopened. */
 TEST(test_many_channels)
 {
     enum { MANY = 260, MOST_OPEN = 100 };
@@ -51,7 +51,7 @@ TEST(test_many_channels)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* A recording of half a second, two frequencies noted for it. */
+/* Write half a second of samples, with two frequencies in the metadata. */
 static void note(double first, double second, uint64_t second_entry)
 {
     const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
@@ -91,7 +91,7 @@ static void note(double first, double second, uint64_t second_entry)
     H5Fclose(file);
 }
 
-/* What the reader makes of it, for a part of the recording. */
+/* The frequency that the reader gives for a part of that recording. */
 static double noted(double first, double second, uint64_t second_entry,
                     double start_s, double duration_s)
 {
@@ -112,11 +112,11 @@ TEST(test_center_frequency)
     assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS, 0, INFINITY) == 4.5e8);
     assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
     assert_true(isnan(noted(-1.0, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
-    /* the entry in force at the start does not say, a later one does */
+    /* no frequency in the entry in force at the start, only in a later one */
     assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 100, 0, INFINITY)));
 }
 
-/* The receiver is tuned anew after 100 samples, 0.1 s. */
+/* The receiver is retuned after 100 samples, 0.1 s. */
 TEST(test_tuned_anew)
 {
     const uint64_t at = DRF_FIRST_MS + 100;
@@ -141,12 +141,12 @@ TEST(test_tuned_anew)
              "observation.dc_frequency_hz",
              path);
     assert_string_equal(error.message, expected);
-    /* a rate that wins over the recorded one moves the part */
+    /* a sample rate from the settings shifts the part in time */
     settings.observation.sample_rate = (struct fx8_rate){500, 1};
     reader = drf_open_tree("noted", &settings);
     assert_true(reader->observation.dc_frequency_hz == 4.4e8);
     fx8_reader_close(&reader);
-    /* what the user gives settles it, 0 Hz too */
+    /* a frequency from the settings wins, even 0 Hz */
     settings.observation.sample_rate = (struct fx8_rate){0, 0};
     settings.observation.dc_frequency_hz = 0.0;
     reader = drf_open_tree("noted", &settings);

@@ -35,7 +35,7 @@ TEST(test_first_index)
     }
 }
 
-/* Every number of 16 bits and every gain against the rounding of libm. */
+/* Every 16-bit number with every gain, against the rounding of libm. */
 TEST(test_convert)
 {
     int16_t *rows = exact(65536 * sizeof *rows);
@@ -114,8 +114,8 @@ TEST(test_fill)
                              (i > 0 && is_fill[i - 1] ? 7 : 2);
             int8_t *rows = exact(n_rows * n_numbers * kinds[k].part_bytes);
             for (size_t i = 0; i < n_rows * n_numbers; i++) {
-                /* a row of data has at least one number that is not the
-                 * fill value */
+                /* a row with data has at least one number that is not the fill
+                 * value */
                 const bool least =
                     is_fill[i / n_numbers] || (i % n_numbers > 0 && i % 3 == 0);
                 if (kinds[k].part_bytes == 1)

@@ -27,11 +27,11 @@
 /* Neighbouring divisors of one item where all divisors are tried. */
 #define PER_ITEM (BLOCK / 4)
 
-/* Under a checker one part in so many is tried: it looks at the code, not at
- * its results. */
+/* Under a checker one part in this many is tried: the checker tests the code,
+ * not its results. */
 #define THINNING (FX8_CHECKED ? 64 : 1)
 
-/* --- who divides --------------------------------------------------------- */
+/* --- the division routines ----------------------------------------------- */
 
 enum { MOST_CONTENDERS = 8 };
 
@@ -41,7 +41,7 @@ struct contenders {
     fx8_binary *divide[MOST_CONTENDERS];
 };
 
-/* Everything the slow way. */
+/* The slow path for every pair. */
 static void divide_slowly(size_t n, const float *a, const float *b, float *y)
 {
     for (size_t k = 0; k < n; k++)
@@ -98,7 +98,7 @@ struct campaign;
 typedef void fill_block(const struct campaign *campaign, size_t item, float *a,
                         float *b);
 
-/* What one thread works with, and the first wrong quotient it saw. */
+/* A thread's buffers, and the first wrong quotient it found. */
 struct scratch {
     float a[BLOCK], b[BLOCK], want[BLOCK], got[BLOCK];
     size_t n_wrong;
@@ -180,8 +180,8 @@ static void fill_with_any_bits(const struct campaign *campaign, size_t item,
     }
 }
 
-/* 2^28 pairs; long: 2^34, of which the reference and the slow path, which are
- * a hundred times as slow as the others, divide 2^28. */
+/* 2^28 pairs; long: 2^34, of which the reference and the slow path, a hundred
+ * times slower than the others, divide 2^28. */
 TEST(any_bits)
 {
     const struct contenders all = levels_from(0), vectors = levels_from(1);
@@ -197,12 +197,13 @@ TEST(any_bits)
 
 /* --- every pair of exponents --------------------------------------------- */
 
-/* The ends of the field, its middle, and two of no meaning.  With the
+/* The ends of the field, its middle, and two arbitrary values. With the
  * exponents 0 and 255 they are zero, subnormal numbers, infinity and NaN. */
 static const uint32_t mantissas[8] = {0,        1,        0x3fffff, 0x400000,
                                       0x5a827a, 0x6d2b91, 0x7ffffe, 0x7fffff};
 
-/* item: sign and exponent of a, its mantissa; in the block those of b. */
+/* `item` gives sign, exponent and mantissa of a; the place in the block gives
+ * those of b. */
 static void fill_with_exponents(const struct campaign *campaign, size_t item,
                                 float *a, float *b)
 {
@@ -235,8 +236,8 @@ static uint64_t inverse_of_power(uint64_t odd, unsigned power)
 }
 
 /* A dividend A in [2^23, 2^24) with 2^shift A = +-2^k (mod b), 2^k the largest
- * power of two in b: the quotient is as near to a multiple of 2^(23 - shift),
- * half a unit in its last place, as that divisor allows without meeting it. */
+ * power of two in b: for this divisor no other inexact quotient is nearer to a
+ * multiple of 2^(23 - shift), half a unit in its last place. */
 static uint32_t hard_dividend(uint32_t b, unsigned shift, bool is_below)
 {
     const unsigned k = (unsigned)__builtin_ctz(b);
@@ -255,8 +256,8 @@ static uint32_t first_divisor(size_t item)
     return (uint32_t)(2 * N_MANTISSAS - (item + 1) * PER_ITEM);
 }
 
-/* Four dividends of each divisor: half a unit of both binades of the
- * quotient, either side of it. */
+/* Four dividends per divisor: half a unit in both binades of the quotient, on
+ * either side. */
 static void fill_with_hard_pairs(const struct campaign *campaign, size_t item,
                                  float *a, float *b)
 {
@@ -284,14 +285,14 @@ TEST(hardest_dividends_of_every_divisor)
 static double quotient_at_an_end(struct generator *g)
 {
     switch (random_below(g, 4)) {
-    case 0: /* any, with few bits: exact quotients */
+    case 0: /* arbitrary, with few bits: exact quotients */
         return ((double)(random_bits(g) >> (41 + random_below(g, 23))) + 0.5) *
                0x1p-149;
     case 1: /* the smallest */
         return ((double)random_below(g, 4) + 0.5) * 0x1p-149;
     case 2: /* the first normal number, from below */
         return 0x1p-126 - (double)random_below(g, 8) * 0x1p-151;
-    default: /* the last one, and where infinity begins */
+    default: /* the largest one, and where infinity begins */
         return 0x1p128 - (double)random_below(g, 8) * 0x1p102;
     }
 }
@@ -340,7 +341,8 @@ static void fill_with_dividends(const struct campaign *campaign, size_t item,
     }
 }
 
-/* A quarter of them the first ones, a quarter the last, the others random. */
+/* A quarter of them the first divisors, a quarter the last, the others random.
+ */
 static void every_dividend_of(size_t n_divisors,
                               const struct contenders *contenders)
 {
@@ -373,17 +375,18 @@ TEST(every_dividend)
  * of 1.5 2^-12, and by the rounding of two operations. */
 #define SLACK (0x1p-24 * 0x1p-11)
 
-/* Whether r meets |B r - 1| < 1 / (b + 1) and |r - 1/B| <= u/2 (1 + 2^-17). */
+/* Whether r satisfies |B r - 1| < 1 / (b + 1) and |r - 1/B| <= u/2 (1 + 2^-17).
+ */
 static bool is_good(uint32_t b, float r)
 {
     const int64_t one = INT64_C(1) << 47; /* B r in units of 2^-47 */
     const int64_t product = (int64_t)(r * 0x1p24f) * (int64_t)b;
     const uint64_t off = (uint64_t)llabs(product - one);
-    /* off < 2^25 where the second holds: no overflow of the first */
+    /* where the second holds, off < 2^25: the first does not overflow */
     return off * 2 <= b + (b >> 17) && off * (b + 1) < (uint64_t)one;
 }
 
-/* The divisors of an item: every s that the first steps may end with. */
+/* The divisors of an item, with every s in which the first steps may end. */
 static void try_reciprocals(void *context, size_t item, size_t thread)
 {
     size_t *n_bad = context;
@@ -410,9 +413,8 @@ static void try_reciprocals(void *context, size_t item, size_t thread)
     }
 }
 
-/* All 2^23 divisors: the seed of the reference is as near as is asked for, and
- * whatever the first steps make of any such seed, r is as near as the proof
- * in divide.h needs. */
+/* All 2^23 divisors: the reference's seed is near enough, and from any such
+ * seed the first steps lead to an r as near as the proof in divide.h needs. */
 TEST(reciprocals_are_near_enough)
 {
     const size_t n_threads = fx8_parallel_cpus();
@@ -429,7 +431,7 @@ TEST(reciprocals_are_near_enough)
 
 enum { MOST = 70, SHIFTS = 16, GUARD = 16 };
 
-/* One call: ragged n, any alignment, y apart or one of the operands. */
+/* One call: ragged n, any alignment, y separate or equal to an operand. */
 static void divide_once(fx8_binary *divide, size_t n, size_t shift,
                         size_t place, struct generator *g)
 {

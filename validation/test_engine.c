@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine.c -- the CPU engine at every level of this machine, on several
+ * test_engine.c -- the CPU engine in every variant of this machine, on several
  * threads, against plain sums: a direct DFT in double precision, products added
  * one by one.
  *
- * Shows (correlation, engine and library): engine, library, stream and levels
- *     agree with plain sums in double precision; gaps are handled as missing
- *     stretches, up to 2⁶¹ samples, within a minute; memory limits of random
+ * Shows (correlation, engine and library): engine, library, stream and gains
+ *     agree with plain sums in double precision; samples that never come count
+ *     as gaps, up to 2⁶¹ samples, within a minute; memory limits of random
  *     plans are kept
  * Within: integers equal; spectra 16·2⁻²⁴ of their norm, sums 520·2⁻²⁴ of the
  *     magnitudes; visibilities FP32 4·10⁻⁶, INT8 10 % of the power; gains 10⁻⁶
@@ -24,16 +24,17 @@
 #include "validation/complex_value.h"
 #include "validation/engine_task.h"
 
-/* A float spectrum is off by at most 16 roundings of its norm: one per
- * tap in the FIR, two per halving of the length in the FFT, most of them on a
- * part of the norm only. */
+/* A float spectrum is off by at most 16 roundings of its norm: one per tap in
+ * the FIR, two per halving of the length in the FFT, most of them of only a
+ * part of the norm. */
 #define SPECTRUM_ERROR (16 * 0x1p-24)
 
 /* --- the plain computation -------------------------------------------------
  */
 
-/* X of one spectrum, double [n_channels]; returns the norm of what is folded,
- * every term with its absolute value: errors are relative to it. */
+/* X of one spectrum, double [n_channels]; returns the norm of the folded
+ * samples, the sum of the absolute values of all terms, to which errors are
+ * relative. */
 static double plain_spectrum(const struct task *task, size_t input, size_t t,
                              double complex *x)
 {
@@ -80,8 +81,8 @@ static bool quantise(float value, float gain, int8_t *out)
     return fabsf(rounded) > 127.0f;
 }
 
-/* Exported spectra against the direct DFT; the INT8 ones also against the
- * FP32 ones, bit for bit, and so the clips.  Masked spectra are zero. */
+/* Exported spectra against the direct DFT; INT8 spectra and their clips also
+ * against the FP32 ones, bit for bit. Masked spectra are zero. */
 static void check_spectra(const struct task *task, const struct outcome *o)
 {
     const size_t inputs = task->plan.n_inputs;
@@ -133,7 +134,8 @@ static void check_pair(const struct task *task, const struct outcome *o,
     const size_t at = 2 * (c * fx8_pair_count(inputs) + fx8_pair_index(i, j));
     assert_int_equal(o->sums8[at], re);
     assert_int_equal(o->sums8[at + 1], im);
-    const double error = 520 * 0x1p-24 * size; /* stated in operations.h */
+    const double error =
+        520 * 0x1p-24 * size; /* the bound is stated in operations.h */
     assert_true(fabs(o->sums32[at] - sum_re) <= error);
     assert_true(fabs(o->sums32[at + 1] - sum_im) <= error);
 }
@@ -166,8 +168,9 @@ static void check_equal(const struct task *task, const struct outcome *a,
     assert_memory_equal(a->sums32, b->sums32, n_sums(task) * sizeof *a->sums32);
 }
 
-/* Every level, on one thread and several: spectra and integers equal bit for
- * bit, FP32 sums equal for one level and within the bound between levels. */
+/* Every variant, on one thread and several: spectra and integers equal bit for
+ * bit, FP32 sums equal within a variant and within the bound between variants.
+ */
 static void check_levels(struct task *task, size_t n_threads,
                          void (*check)(const struct task *,
                                        const struct outcome *))
@@ -228,8 +231,8 @@ TEST(spectra_and_sums_of_many_shapes)
                 }
 }
 
-/* Blocks of 2048 spectra, the last one ragged: sums go on over borders, FFT
- * batches begin anew with them. */
+/* Blocks of 2048 spectra, the last one ragged: sums continue across blocks, FFT
+ * batches begin anew with each. */
 TEST(several_blocks_per_dump)
 {
     struct generator g = {12};
@@ -246,8 +249,8 @@ TEST(several_blocks_per_dump)
     }
 }
 
-/* Long transforms come in batches of less than a group of 32 spectra: masks
- * must find their spectra all the same.  A few bins are computed plainly. */
+/* Long transforms have batches of less than a group of 32 spectra: masks must
+ * still match their spectra. Only a few bins are computed plainly. */
 TEST(batches_shorter_than_a_group)
 {
     enum { CHANNELS = 32768, N = 45 };
@@ -272,7 +275,8 @@ TEST(batches_shorter_than_a_group)
             double complex x = 0.0;
             double norm = 0.0;
             for (size_t i = 0; i < CHANNELS; i++) {
-                const size_t k = c + CHANNELS / 2; /* N = C: modulo C */
+                const size_t k =
+                    c + CHANNELS / 2; /* N = C: channels modulo C */
                 const int8_t *s = task.samples + 2 * (t * CHANNELS + i);
                 const double complex y =
                     CMPLX((double)task.coefficients[2 * i] * s[0],
@@ -350,7 +354,8 @@ TEST(long_dumps_are_folded)
     static const size_t lengths[] = {63487, 63488, 65535, 65536, 200001};
     for (size_t i = 0; i < 5; i++) {
         struct task task = make_task(4, true, 1, 1, lengths[i], 0, true, &g);
-        for (size_t k = 0; k < 4 * task.row_stride; k++) /* the fourth: -i */
+        for (size_t k = 0; k < 4 * task.row_stride;
+             k++) /* the fourth one: -i */
             task.samples[k] =
                 (int8_t)(k >= 3 * task.row_stride && k % 2 == 0 ? 127 : -128);
         for (size_t index = 0; index < fx8_operations_variants(); index++) {
@@ -377,7 +382,7 @@ TEST(long_dumps_are_folded)
     }
 }
 
-/* Phase and slope as written, in turns, also where they are huge. */
+/* Phase and slope, in turns, also huge ones. */
 TEST(rotation_by_phase_and_slope)
 {
     struct generator g = {16};
@@ -403,7 +408,7 @@ TEST(rotation_by_phase_and_slope)
                 (long double)r->phase_turns + (long double)c * r->slope_turns;
             const double angle = (double)(2 * M_PIl * (turns - rintl(turns)));
             const double complex x = CMPLX(plain.x32[at].re, plain.x32[at].im);
-            /* three roundings of floats, and one of the turns to double */
+            /* three float roundings, and one of the turns to double */
             const double error = 4 * 0x1p-24 + 8 * scale * 0x1p-53 * 2 * M_PI;
             assert_true(cabs(CMPLX(turned.x32[at].re, turned.x32[at].im) -
                              x * cexp(CMPLX(0, angle))) <= error * cabs(x));
@@ -424,7 +429,7 @@ TEST(blocks_without_a_valid_spectrum)
     for (size_t kind = 0; kind < 4; kind++) {
         struct task task = make_task(3, true, 1, 1, 2048 + 64, 0, kind % 2, &g);
         const size_t words = fx8_bit_words(task.n_spectra);
-        /* the first block, or the second, which comes after a full one */
+        /* the first block, or the second one, after a full one */
         const size_t begin = kind < 2 ? 0 : 2048, n = kind < 2 ? 2048 : 64;
         for (size_t input = 0; input < 3; input++)
             memset(task.valid + input * words + begin / 64, 0, n / 8);
@@ -515,8 +520,7 @@ TEST(what_an_engine_refuses)
     clear_task(&task);
 }
 
-/* What was asked for last, and how often: the first time nothing is admitted.
- */
+/* The latest request, and the number of requests; the first is refused. */
 static size_t asked_bytes, asked_spectra, n_asked;
 
 static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
@@ -528,7 +532,8 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
     return n_asked++ > 0 ? FX8_OK : fx8_fail(error, FX8_ERR_USAGE, "too much");
 }
 
-/* An engine asks once, for what it then has; threads change no block. */
+/* An engine asks once, for what it then allocates; threads do not change the
+ * blocks. */
 TEST(an_engine_asks_for_its_memory)
 {
     struct generator g = {20};
@@ -549,8 +554,8 @@ TEST(an_engine_asks_for_its_memory)
     clear_task(&task);
 }
 
-/* The same samples by coefficients of 16 bits: what those give, in double, is
- * further from the floats' spectra than the error allowed here. */
+/* The same samples with 16-bit coefficients: their spectra in double differ
+ * from the floats' spectra by more than the error allowed here. */
 TEST(filter_in_integers)
 {
     struct generator g = {17};

@@ -21,12 +21,12 @@
 #include "validation/cuda_task.h"
 #include "validation/exact_sum.h"
 
-/* Of a float sum and of a float spectrum, as test_engine.c has them. */
+/* Bounds of a float sum and of a float spectrum, from test_engine.c. */
 #define SUM_ERROR      (520 * 0x1p-24)
 #define SPECTRUM_ERROR (16 * 0x1p-24)
 
 /* Integers are equal; float sums are each within their bound of the exact sum,
- * so within two of each other. */
+ * so within two bounds of each other. */
 static void check_sums(const struct task *task, const struct outcome *wanted,
                        const struct outcome *got)
 {
@@ -49,7 +49,7 @@ static void check_sums(const struct task *task, const struct outcome *wanted,
             }
 }
 
-/* Import what the CPU made of the task, and correlate it on CUDA. */
+/* Import the CPU's spectra of the task, and correlate them on CUDA. */
 static void check_import(const struct task *task, const char *kernel,
                          size_t n_devices)
 {
@@ -78,7 +78,7 @@ TEST(same_integers_from_the_same_spectra)
 }
 
 /* Method none: dumps longer than a block, the last one ragged; every device has
- * blocks, one of them fewer. */
+ * blocks, one device fewer. */
 TEST(long_dumps_on_several_devices)
 {
     struct generator g = {92};
@@ -91,7 +91,7 @@ TEST(long_dumps_on_several_devices)
         const struct task other = on_cuda(&task, "dp4a-16", n_devices);
         struct outcome got = run_task(&other, NULL);
         check_bytes(wanted.x8, got.x8, n_cells(&task) * sizeof *wanted.x8);
-        /* integers up to 128, folded before they are inexact */
+        /* integers up to 128, folded while floats hold them exactly */
         check_bytes(wanted.sums8, got.sums8, n_sums(&task) * sizeof(int64_t));
         check_bytes(wanted.sums32, got.sums32, n_sums(&task) * sizeof(double));
         check_bytes(wanted.counts, got.counts,
@@ -102,8 +102,8 @@ TEST(long_dumps_on_several_devices)
     }
 }
 
-/* Float spectra within their bound; quantised ones may differ by one step,
- * where these are near a tie. */
+/* Float spectra within their bound; quantised ones may differ by one step near
+ * a tie. */
 static void check_spectra(const struct task *task, const struct outcome *wanted,
                           const struct outcome *got)
 {
@@ -129,7 +129,7 @@ static void check_spectra(const struct task *task, const struct outcome *wanted,
         check_bytes(wanted->clips, got->clips, n_clips * sizeof *got->clips);
 }
 
-/* From samples to sums, which are those of the spectra. */
+/* From samples to sums, which must be the sums of the exported spectra. */
 static void check_push(const struct task *task, size_t n_devices)
 {
     struct outcome wanted = run_task(task, NULL);
@@ -167,7 +167,7 @@ TEST(one_channel_with_a_filter)
     clear_task(&task);
 }
 
-/* Exact integers on both, one scale: float spectra differ by the FFT alone. */
+/* Exact integers on both, one scale: float spectra differ only by the FFT. */
 TEST(filter_in_integers)
 {
     struct generator g = {98};
@@ -179,8 +179,8 @@ TEST(filter_in_integers)
     }
 }
 
-/* Phases of whole sixteenths of a turn, for which both engines' sine and cosine
- * are near each other. */
+/* Phases of whole sixteenths of a turn, at which the sines and cosines of both
+ * engines are close. */
 TEST(rotated_spectra)
 {
     struct generator g = {95};
@@ -193,10 +193,10 @@ TEST(rotated_spectra)
     clear_task(&task);
 }
 
-/* The sums are to the bit those of the spectra, by an engine without batches.
- * So are the spectra where no FFT is a card's: cuFFT may compute otherwise in
- * another place of another batch, on pretend devices every transform is done by
- * itself. */
+/* The sums equal, to the bit, those that an engine without batches makes of the
+ * spectra. The spectra are equal too, unless cuFFT on a card computed them: it
+ * may round differently at another place of another batch; pretend devices do
+ * every transform by itself. */
 static void check_batch(const struct task *large, const struct outcome *wanted,
                         const struct outcome *got)
 {
@@ -217,7 +217,7 @@ static void check_batch(const struct task *large, const struct outcome *wanted,
     check_bytes(wanted->clips, got->clips, n_clips * sizeof *got->clips);
 }
 
-/* Whether an engine opens in so much of a device's memory. */
+/* Whether an engine opens with this much device memory. */
 static bool opens_within(const struct task *task, size_t kib)
 {
     char text[32];
@@ -231,20 +231,21 @@ static bool opens_within(const struct task *task, size_t kib)
     return status == FX8_OK;
 }
 
-/* How many inputs go to the device at a time, and how much of them through FIR
- * and FFT, changes nothing: from what is wanted down to what will just do.
- * test_cuda_calls.cu looks at these sizes. */
+/* The number of inputs that go to the device at a time, and the size of the FIR
+ * and FFT batches, change nothing: from the preferred sizes to the smallest
+ * that work. test_cuda_calls.cu tests the sizes themselves. */
 TEST(batches_of_any_size)
 {
     struct generator g = {96};
-    /* that of floats is named: any of integers would be tried */
+    /* name the kernel for floats; "auto" would try every integer kernel */
     if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
         skip();
     for (size_t is_none = FX8_THREAD_CHECKER; is_none < 2; is_none++) {
         struct task task = is_none
                                ? make_task(13, true, 1, 1, 140, 1, true, &g)
                                : make_task(13, true, 5, 3, 140, 1, false, &g);
-        /* a kernel by name: cards choose by time, and FP32 has no one order */
+        /* a named kernel: cards choose by time, and FP32 kernels differ in
+         * their order of summation */
         const struct task large = on_cuda(&task, "fp32-16", 1);
         struct outcome wanted = run_task(&large, NULL);
         setenv("FX8_CUDA_CHUNK_KIB", "5", 1); /* one input, 80 spectra */
@@ -270,8 +271,8 @@ TEST(batches_of_any_size)
     }
 }
 
-/* The sum without any rounding, and FP32's where there is one, lie between the
- * bounds, which are as near as theirs allow: a bound loses at most twice what
+/* The unrounded sum, and the FP32 sum if there is one, lie between the bounds,
+ * which are as near as their error allows: a bound loses at most twice what
  * FP32 does. */
 static void check_bounds(const struct task *task, const struct outcome *o)
 {
@@ -304,7 +305,7 @@ static void check_bounds(const struct task *task, const struct outcome *o)
             }
 }
 
-/* Both engines' bounds hold the same exact sums. */
+/* Both engines' bounds enclose the same exact sums. */
 TEST(bounds_of_the_same_spectra)
 {
     struct generator g = {101};
@@ -325,8 +326,8 @@ TEST(bounds_of_the_same_spectra)
     }
 }
 
-/* Bounds alone, of floats: the partial sums of devices are added in their
- * direction; and of integers, which are exact. */
+/* Bounds alone, of floats: the partial sums of devices are added with directed
+ * rounding; and of integers, which are exact. */
 TEST(bounds_on_several_devices)
 {
     struct generator g = {102};
@@ -358,7 +359,7 @@ TEST(bounds_on_several_devices)
     }
 }
 
-/* One device has 2^60, the other 9 and 15, exactly; their sums are between two
+/* One device has exactly 2^60, the others 9 and 15; the total is between two
  * doubles. */
 TEST(bounds_of_devices_are_added_in_their_direction)
 {
@@ -389,7 +390,8 @@ TEST(bounds_of_devices_are_added_in_their_direction)
     clear_task(&task);
 }
 
-/* A name is of a rounding, or of all; the first of a kernel is no other's. */
+/* A kernel's name stands for one rounding, or for all; no other kernel has the
+ * name of the first rounding. */
 TEST(kernels_of_bounds)
 {
     struct generator g = {103};

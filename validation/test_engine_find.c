@@ -62,7 +62,8 @@ TEST(lists_of_devices)
     assert_int_equal(n, 64);
 }
 
-/* Auto takes the CPU, and says in `wanted` why; cuda fails with the same. */
+/* Auto takes the CPU, and gives the reason in `wanted`; cuda fails with the
+ * same reason. */
 static void check_missing(const char *wanted)
 {
     struct fx8_engine_plan plan = small_plan("auto");
@@ -95,7 +96,7 @@ TEST(plugins_that_are_none)
              path);
     check_missing(wanted);
 
-    /* a library, of somebody else */
+    /* a library, but not fx8's */
     setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/proc/self/exe", 1);
     struct fx8_engine_plan plan = small_plan("auto");
     struct fx8_engine_found found;

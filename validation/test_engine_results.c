@@ -9,7 +9,7 @@
 #include "validation/cuda_task.h"
 #include "validation/session_run.h"
 
-/* How sums of a task become results, in rows twice as long as they need. */
+/* How the sums of a task become results, in rows twice as long as needed. */
 struct wanted {
     struct fx8_postprocess plan;
     struct fx8_product *products;
@@ -72,7 +72,7 @@ static void clear_wanted(struct wanted *w)
     free(w->input_gain);
 }
 
-/* Arrays of results that nobody has written yet. */
+/* Arrays of results, not yet written. */
 static struct fx8_result make_results(size_t n_cells)
 {
     const struct fx8_result results = {exact(2 * n_cells * sizeof(float)),
@@ -84,7 +84,7 @@ static struct fx8_result make_results(size_t n_cells)
     return results;
 }
 
-/* To the bit, what lies between the rows too. */
+/* Equal to the bit, including what lies between the rows. */
 static void check_results(const struct fx8_result *wanted,
                           const struct fx8_result *got, size_t n_cells)
 {
@@ -101,7 +101,7 @@ static void clear_results(struct fx8_result *results)
     free(results->nsamples);
 }
 
-/* A dump by blocks, whose spectra are not asked for. */
+/* Push a dump by blocks, without asking for spectra. */
 static void push_dump(const struct task *task, struct fx8_engine *engine)
 {
     const size_t most = cuda->block_spectra(engine);
@@ -118,7 +118,7 @@ struct place {
     char *memory; /* of both; NULL: each array has its own */
 };
 
-/* Memory that is worth pinning. */
+/* The least memory that is worth pinning. */
 #define PINNED_BYTES ((size_t)2 << 20)
 
 static struct place make_place(struct fx8_engine *engine, size_t n_cells,
@@ -154,7 +154,7 @@ static void clear_place(struct place *p)
     }
 }
 
-/* What the host makes of the sums of a dump, and how results are asked for. */
+/* The host's results from the sums of a dump, and the plan of the results. */
 struct process {
     struct task task;
     const struct wanted *w;
@@ -162,8 +162,8 @@ struct process {
     struct fx8_result wanted[FX8_N_RESULTS];
 };
 
-/* The same dump again and again: none is added to another.  The next one is
- * pushed before this one is taken, where bounds allow it. */
+/* The same dump repeatedly: none is added to another. Without bounds, the next
+ * one is pushed before this one is taken. */
 static void check_dumps(const struct process *p, bool is_pinned)
 {
     enum { MOST_DUMPS = 3 };
@@ -192,7 +192,7 @@ static void check_dumps(const struct process *p, bool is_pinned)
         places[k] = make_place(engine, w->n_cells, is_pinned);
         const struct fx8_result *got = places[k].results;
         must(cuda->end_dump(engine, &w->plan, got, &error), error);
-        /* waits for what is computed, and for no copy */
+        /* waits for computation, not for copies */
         must(cuda->set_gain(engine, 0, task->gains, &error), error);
         if (!has_bounds)
             push_dump(task, engine);
@@ -216,8 +216,8 @@ static void check_dumps(const struct process *p, bool is_pinned)
     free(counts);
 }
 
-/* The sums of the other way, finish_dump(), are what the host makes results of.
- * To pageable memory, and, unless that is enough, to pinned memory. */
+/* The host makes its results from the sums of finish_dump(). The device's
+ * results go to pageable memory and, unless is_enough, to pinned memory too. */
 static void check_process(const struct task *task, const struct wanted *w,
                           size_t n_devices, bool is_enough)
 {
@@ -234,7 +234,7 @@ static void check_process(const struct task *task, const struct wanted *w,
     check_dumps(&p, false);
     if (!is_enough)
         check_dumps(&p, true);
-    /* for a look, for which all of them stay on the device */
+    /* for a quick-look, for which all results stay on the device */
     p.task.plan.consumed_channels =
         w->plan.n_channels / w->plan.channel_average;
     if (!is_enough)
@@ -245,7 +245,7 @@ static void check_process(const struct task *task, const struct wanted *w,
 }
 
 /* Both precisions, averages, whole and in slabs of one antenna; recordings of
- * more than 8 bits, levelled or with the gains of their inputs alone. */
+ * more than 8 bits, levelled or only with the gains of their inputs. */
 TEST(results_of_the_device_equal_the_hosts)
 {
     struct generator g = {105};
@@ -266,7 +266,7 @@ TEST(results_of_the_device_equal_the_hosts)
     }
 }
 
-/* Blocks on every device; one that had none brings nothing. */
+/* Blocks on every device; a device without blocks adds nothing. */
 TEST(results_of_several_devices_equal_the_hosts)
 {
     struct generator g = {106};
@@ -280,8 +280,9 @@ TEST(results_of_several_devices_equal_the_hosts)
     }
 }
 
-/* Sums that are more than goes from device to device, or to the host, at a
- * time: 272 numbers a channel, of which 3 KiB hold one, in three turns. */
+/* More sums than fit in one transfer between devices or to the host: 272
+ * numbers per channel; 3 KiB hold one channel, so that there are three
+ * transfers. */
 TEST(sums_in_pieces_equal_the_hosts)
 {
     struct generator g = {110};
@@ -294,8 +295,9 @@ TEST(sums_in_pieces_equal_the_hosts)
     clear_task(&task);
 }
 
-/* Bands whose inputs have gains of their own, each with its share of them:
- * whole numbers whose sums floats hold, so that both engines have all bits. */
+/* Bands whose inputs have gains of their own, each with its part of them: whole
+ * numbers whose sums floats hold exactly, so that both engines have equal bits.
+ */
 TEST(gains_of_bands_equal_the_hosts)
 {
     enum { BANDS = 3, INPUTS = 4 };
@@ -332,7 +334,7 @@ static enum fx8_status count_dump(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-/* The next dump begins before the last one is back, which a flush waits for. */
+/* The next dump begins before the last one is back; a flush waits for both. */
 TEST(a_dump_comes_while_the_next_is_pushed)
 {
     struct voltages v = make_voltages(4, 2, 1000, 4, 111);
@@ -352,7 +354,7 @@ TEST(a_dump_comes_while_the_next_is_pushed)
     size_t n_dumps = 0;
     must(fx8_open(&plan, count_dump, &n_dumps, &session, &error), error);
     must(fx8_push(session, &block, &error), error);
-    if (!is_card) /* pretend devices do nothing before they must */
+    if (!is_card) /* pretend devices work only when waited for */
         assert_int_equal(n_dumps, 0);
     must(fx8_flush(session, &error), error);
     assert_int_equal(n_dumps, 1);
@@ -370,7 +372,8 @@ TEST(a_dump_comes_while_the_next_is_pushed)
     free(v.data);
 }
 
-/* Of another shape than it was opened for, or of none; sums on two devices. */
+/* Results of another shape than the engine was opened for, or of an engine
+ * opened for none; sums on two devices. */
 TEST(results_that_were_not_planned)
 {
     struct generator g = {107};
@@ -409,8 +412,8 @@ static void move_packed(struct packed *p, int8_t *to)
     p->memory = to;
 }
 
-/* Overwritten as soon as the next call has returned, be it of too few samples
- * for a spectrum of the engine, blocks give the results of the CPU. */
+/* Blocks that are overwritten as soon as the next call has returned, even one
+ * of too few samples for a spectrum, give the results of the CPU. */
 TEST(blocks_are_used_in_place)
 {
     enum { ANTENNAS = 8, DUMP = 20000, N_BLOCKS = 5 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_engine_trial.c -- the trial of an engine against the CPU engine: a
- * correct engine passes with every plan, one that is wrong anywhere is
- * reported. The engine under trial is a CPU engine too, with a planted fault.
+ * correct engine passes with every plan, an engine with any fault is reported.
+ * The engine under trial is a CPU engine too, with a planted fault.
  *
  * Shows (devices, trial of an engine): before it is trusted, an engine is
  *     compared with the CPU engine: a correct one passes ten plans in every
@@ -17,19 +17,19 @@
 #include "kernels/engine_trial.h"
 #include "validation/engine_task.h"
 
-/* What is wrong; what the message then says. */
+/* The planted fault, and the message that must report it. */
 struct fault {
     const char *told;
-    size_t coefficient;  /* changed by a tenth, + 1 */
+    size_t coefficient;  /* index + 1 of one changed by a tenth */
     float gain;          /* all gains times this; 0: 1 */
-    size_t input;        /* whose samples are another's, + 1 */
+    size_t input;        /* index + 1 of one that gets the samples of another */
     struct fx8_ci8 int8; /* added to a quantised number */
-    float fp32;          /* and to a float one */
+    float fp32;          /* added to a float one */
     int64_t sum8, count, clip;
-    double sum32, down, up; /* of a sum as large as what is added up */
+    double sum32, down, up; /* relative to the sum of the magnitudes */
     float value, weight;
     uint8_t flag;
-    bool is_late; /* the wrong number is that of the last channel, and so on */
+    bool is_late; /* the fault is in the last channel, input or number */
     enum fx8_status status;
 };
 
@@ -208,7 +208,7 @@ static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
     return fx8_engine_trial(&fake, plan, error);
 }
 
-/* A plan of so many antennas of two polarisations, every product of them. */
+/* A plan of so many antennas, two polarisations, all products. */
 static struct task plan_task(size_t n_antennas, bool is_complex,
                              size_t n_channels, size_t n_taps, bool is_none,
                              unsigned precisions)
@@ -265,7 +265,7 @@ TEST(engines_that_are_right)
     }
 }
 
-/* Every fault, in all numbers that it may be in. */
+/* Every fault, in every number in which it can occur. */
 TEST(engines_that_are_wrong)
 {
     static const struct {

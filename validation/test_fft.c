@@ -57,8 +57,8 @@ static size_t floats_out(enum fx8_fft_kind kind, size_t length)
                                   : length;
 }
 
-/** Input sample n of any kind as a complex number: bins 0 .. N/2 of an
- *  inverse real transform stand for the Hermitian whole. */
+/** Input sample n of any kind as a complex number: bins 0 .. N/2 of an inverse
+ * real transform represent the whole Hermitian spectrum. */
 static void input_at(enum fx8_fft_kind kind, size_t length, const float *in,
                      size_t n, double x[2])
 {
@@ -217,8 +217,8 @@ TEST(test_purity)
 
 TEST(test_measured)
 {
-    /* A measured plan overwrites its scratch while planning, never data: the
-     * impulse at 0 has the spectrum 1. */
+    /* A measured plan overwrites its scratch memory while planning, never the
+     * data: an impulse at 0 has the spectrum 1. */
     struct fx8_fft *fft;
     assert_int_equal(fx8_fft_open(FX8_FFT_COMPLEX, 48, 4, true, &fft, NULL),
                      FX8_OK);

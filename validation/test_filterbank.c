@@ -17,7 +17,7 @@
  *     integer filter is chosen
  * Within: coefficients half a unit of 1/32767 of the largest; spectra 6
  *     standard deviations of that many roundings, visibilities twice their rms;
- *     integers equal at every level
+ *     integers equal in every variant
  * Because: rounding a coefficient costs half a unit; the rest is exact
  * In: test_kernels_f.c, test_engine.c, scenario/fir.py
  */
@@ -73,9 +73,8 @@ TEST(test_weights)
                 /* Each of n additions rounds by at most 2^-53. */
                 assert_true(fabs(power - 1.0) <=
                             (double)(2 * n_weights + 8) * 0x1p-53);
-                /* Proportional to the definition: the scale is that of the
-                 * middle.  Phases of up to P pi cost P eps; 16 covers the
-                 * libm calls. */
+                /* Proportional to the definition, scaled to the middle weight.
+                 * Phases of up to P pi cost P eps; 16 covers the libm calls. */
                 if (n_weights > 2) {
                     const size_t middle = n_weights / 2;
                     scale = w[middle] /
@@ -101,7 +100,7 @@ TEST(test_degenerate_weights)
         double *w = new_weights((enum fx8_filter_window)window, 1, 1, false);
         assert_true(w[0] == 1.0);
         free(w);
-        /* Two samples, all windows: equal weights, Hann's zeros included. */
+        /* Two samples, all windows: equal weights, including Hann's zeros. */
         w = new_weights((enum fx8_filter_window)window, 1, 2, false);
         assert_true(w[0] == w[1]);
         assert_true(fabs(w[0] - sqrt(0.5)) <= 0x1p-52);
@@ -119,7 +118,7 @@ static double response_db(const double *weights, size_t n_weights,
     return 20.0 * log10(hypot(at[0], at[1]) / hypot(centre[0], centre[1]));
 }
 
-/** Largest offset, up to 4 channels, with a response above a level. */
+/** Largest offset, up to 4 channels, with a response above a threshold. */
 static double half_width(const double *weights, size_t n_weights, size_t length,
                          double level_db)
 {
@@ -130,10 +129,11 @@ static double half_width(const double *weights, size_t n_weights, size_t length,
     return offset;
 }
 
-/* Published shapes, N >= 64.  Tolerances: half a unit of the last digit given
- * and 0.01 dB for what still depends on N.  The width ratios were published
- * from a sweep of unstated step; computed in steps of 0.0005 channels they are
- * 2.66, 1.71, 1.80 and 1.37, up to 1 % above: 1.5 % tells the rows apart. */
+/* Published shapes, N >= 64. Tolerances: half a unit of the last published
+ * digit and 0.01 dB for the remaining dependence on N. The width ratios were
+ * published from a sweep of unstated step; computed in steps of 0.0005 channels
+ * they are 2.66, 1.71, 1.80 and 1.37, up to 1 % above: 1.5 % still separates
+ * the rows. */
 static const struct shape {
     size_t n_taps;
     enum fx8_filter_window window;
@@ -155,7 +155,7 @@ static void check_shape(const struct shape *shape)
                 0.006);
     assert_true(fabs(response_db(w, n_weights, length, -0.5) - shape->edge_db) <
                 0.006);
-    /* The rectangle has a null, computed to rounding. */
+    /* The rectangle has a null, up to rounding. */
     const double neighbour = response_db(w, n_weights, length, 1.0);
     if (shape->n_taps == 1)
         assert_true(neighbour < shape->neighbour_db);
@@ -237,9 +237,9 @@ TEST(test_coefficients)
     free(w);
 }
 
-/* Roundings to 16 bits are as good as independent and even in half a unit
- * either way: of a response they make noise whose parts have the standard
- * deviation unit sqrt(n / 12) at most; 6 of them are not met by chance. */
+/* Roundings to 16 bits act as independent uniform errors of half a unit either
+ * way: the response gets noise whose parts have a standard deviation of at most
+ * unit sqrt(n / 12); 6 of them do not occur by chance. */
 static void check_int16_response(const double *weights, const float *rounded,
                                  size_t n_weights, size_t length, double unit)
 {
@@ -299,7 +299,7 @@ TEST(test_int16)
                 for (int lower = 0; lower < 2; lower++)
                     check_int16((enum fx8_filter_window)window, n_taps, length,
                                 lower != 0);
-    /* Halves go to even; nothing at all is nothing. */
+    /* Halves go to even; zero stays zero. */
     const float ties[] = {32767.0f, 0.5f, 1.5f, -0.5f, -2.5f, -32767.0f};
     const int16_t even[] = {32767, 0, 2, 0, -2, -32767};
     int16_t rounded[6];
@@ -348,7 +348,7 @@ TEST(rectangular_spectra_are_independent)
     }
 }
 
-/* Worth of many spectra of one channel, M_eff / M, as published and measured
+/* Weight of many spectra of one channel, M_eff / M, as published and measured
  * to three digits. */
 TEST(published_worth_of_a_channel)
 {
@@ -369,7 +369,7 @@ TEST(published_worth_of_a_channel)
     }
 }
 
-/* w_n exp(-2 pi i k n / N) of spectrum t and channel k on sample `sample`. */
+/* w_n exp(-2 pi i k n / N) of spectrum t and channel k at sample `sample`. */
 static void coefficient(const double *w, size_t n_weights, size_t length,
                         size_t t, size_t k, size_t sample, double part[2])
 {

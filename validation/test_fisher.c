@@ -60,8 +60,8 @@ static double power_alone(struct generator *g, double n)
     return n < 1.0 ? 0.0 : gamma_variate(g, n);
 }
 
-/* |rho|^2 of m pairs with coherence rho, by the autos of m / share[] spectra
- * each, these m among them. */
+/* |rho|^2 of m pairs with coherence rho, divided by the autos of m / share[]
+ * spectra each, which include these m. */
 static double cell_power(struct generator *g, double rho, double m,
                          const double share[2])
 {
@@ -86,7 +86,7 @@ static double cell_power(struct generator *g, double rho, double m,
 struct trials {
     double rho, m;
     double share[2];
-    size_t n_cells; /* averaged in a trial */
+    size_t n_cells; /* cells averaged in a trial */
     size_t n_trials;
     size_t n_covered, n_limits;
 };
@@ -134,8 +134,8 @@ static size_t trial_count(void)
     return is_long() ? 200000 : FX8_CHECKED ? 3000 : 10000;
 }
 
-/* Trials of every number of products and cells; the share that is covered must
- * lie within the limits. */
+/* Trials for all numbers of products and cells; the covered fraction must lie
+ * within the limits. */
 static void check_coverage(double snr, uint64_t seed, double least, double most,
                            bool is_mostly_limit)
 {
@@ -156,8 +156,8 @@ static void check_coverage(double snr, uint64_t seed, double least, double most,
     }
 }
 
-/* Where |rho| sqrt(M) is 5, half of the results are limits: what must cover is
- * the two together. */
+/* At |rho| sqrt(M) = 5 half of the results are limits: intervals and limits
+ * together must cover. */
 TEST(intervals_cover_95_percent)
 {
     static const double snrs[] = {5.0, 7.0, 10.0, 30.0};
@@ -165,8 +165,8 @@ TEST(intervals_cover_95_percent)
         check_coverage(snrs[i], 11 + i, 0.93, 0.97, false);
 }
 
-/* Below, the power of a cell leans to the right, and limits are on the safe
- * side. */
+/* Below that the power of a cell is skewed to the right, and limits are
+ * conservative. */
 TEST(limits_cover_at_least_95_percent)
 {
     static const double snrs[] = {0.0, 0.3, 1.0, 2.0, 3.0, 4.0};
@@ -193,8 +193,8 @@ static struct fx8_quicklook_average average_of(float power, float m, size_t n,
     return average;
 }
 
-/* Inputs that miss different spectra: either the result covers, or there is no
- * interval where rho is too near to 1 for it. */
+/* Inputs that miss different spectra: the result covers the truth, or has no
+ * interval where rho is too near to 1. */
 TEST(different_masks)
 {
     static const struct {
@@ -222,7 +222,7 @@ TEST(different_masks)
         }
 }
 
-/* Rounding is not independent where inputs of INT8 differ by less than a
+/* Rounding errors are not independent where INT8 inputs differ by less than a
  * step. */
 TEST(inputs_alike_within_a_step)
 {
@@ -240,7 +240,7 @@ TEST(inputs_alike_within_a_step)
 
 /* --- single cells ------------------------------------------------ */
 
-/* The formulas once more, in double; three functions of single precision leave
+/* The formulas again, in double; three single-precision functions differ by
  * 10^-6. */
 TEST(values_by_the_formulas)
 {
@@ -268,13 +268,13 @@ TEST(nothing_at_all_and_the_ends)
     struct fx8_quicklook_average a = average_of(0.5f, 100.0f, 0, 1.0, &sums);
     assert_int_equal(a.state, FX8_QUICKLOOK_NONE);
     assert_true(isnan(a.coherence) && isnan(a.lower) && isnan(a.upper));
-    /* above 1, as different masks can make it: cut at 1, then clamped */
+    /* above 1, which different masks can cause: cut to 1, then clamped */
     a = average_of(1.5f, 100.0f, 3, 1.0, &sums);
     assert_int_equal(sums.n_clamped, 3);
     assert_int_equal(a.state, FX8_QUICKLOOK_NO_INTERVAL);
     assert_true(a.coherence < 1.0 && a.coherence > 0.99999);
     assert_true(isnan(a.lower) && isnan(a.upper));
-    /* no power at all: cut, and the limit of pure noise */
+    /* no power: cut at 0, and the limit of pure noise */
     a = average_of(0.0f, 100.0f, 3, 1.0, &sums);
     assert_int_equal(sums.n_cut, 3);
     assert_int_equal(a.state, FX8_QUICKLOOK_LIMIT);

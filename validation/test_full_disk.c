@@ -23,7 +23,7 @@ static uint8_t flags[N_VALUES];
 static float nsamples[N_VALUES];
 static const struct fx8_result result = {visibilities[0], flags, nsamples};
 
-/* A header, and one dump that cannot be packed to nothing. */
+/* A header, and one incompressible dump. */
 static void fill_noisy(struct fixture *f)
 {
     fill(f, N_TIMES, N_CHAN, N_PRODUCTS);
@@ -36,7 +36,7 @@ static void fill_noisy(struct fixture *f)
     }
 }
 
-/* Where a run with a full disk stopped. */
+/* Where a run on a full disk stopped. */
 enum stage { CREATE, DUMP, CLOSE, DONE, N_STAGES };
 
 /*
@@ -75,7 +75,7 @@ static enum stage run_uvh5(enum fx8_compression compression, rlim_t limit,
             limit_files(limit);
         status = fx8_uvh5_close(&writer, n_dumps, error);
     } else {
-        /* the same reason again, and what stays */
+        /* the same reason again, and what is kept */
         struct fx8_error again = {FX8_OK, ""};
         assert_int_equal(fx8_uvh5_close(&writer, *n_finished, &again), status);
         assert_memory_equal(again.message, error->message,
@@ -112,8 +112,8 @@ static void check_part(size_t n_dumps)
     unlink(scratch_path("full.uvh5.part"));
 }
 
-/* A failed run: one line about the .part and the reason; the finished dumps
- * stay, and the line says so. */
+/* A failed run: one line with the .part and the reason; finished dumps are
+ * kept, and the line says so. */
 static void check_failed(size_t n_finished, const struct fx8_error *error)
 {
     char kept[64] = "";
@@ -147,8 +147,8 @@ static rlim_t whole_size(enum fx8_compression compression, size_t n_dumps)
     return (rlim_t)status.st_size;
 }
 
-/* The disk holds ever more: the run fails at ever later stages, and from the
- * size of the whole file on it succeeds. */
+/* The disk holds more and more: the run fails at later and later stages, and
+ * succeeds from the size of the whole file on. */
 TEST(test_full_disk_sweep)
 {
     static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
@@ -165,7 +165,7 @@ TEST(test_full_disk_sweep)
             count[stage]++;
         }
         assert_true(count[CREATE] > 0);
-        /* what is not packed reserves its space at creation */
+        /* uncompressed data reserve their space at creation */
         if (kinds[k] == FX8_COMPRESSION_GZIP)
             assert_true(count[DUMP] > 0);
         struct fx8_error error;
@@ -225,7 +225,7 @@ TEST(test_full_disk_under_puts)
                 : fx8_uvh5_put_keyword(writer, &keyword, &error);
         if (which == 0)
             assert_int_equal(status, FX8_ERR_SYSTEM);
-        /* flushed, or not, before the disk was full: nothing is finished */
+        /* whether or not it was flushed first, no dump is finished */
         if (status == FX8_OK)
             status = fx8_uvh5_write_dump(writer, 0, &result, &error);
         assert_int_equal(fx8_uvh5_close(&writer, 0, NULL), status);

@@ -2,8 +2,8 @@
 /*
  * test_functions.c -- the functions of post-processing over arrays: every
  * variant equals the reference bit for bit, at any length and place; special
- * and exact values are those that the headers of kernels/numeric/ state; angles
- * are reduced exactly. test_numeric_errors.c measures the errors elsewhere.
+ * and exact values are as the headers of kernels/numeric/ state; angles are
+ * reduced exactly. test_numeric_errors.c measures the errors elsewhere.
  *
  * Shows (kernels, functions): every variant equals the reference at any length
  *     and place; special values, whole powers and quarter turns are correct
@@ -51,9 +51,7 @@ static const struct fx8_function_form *find_form(
     return NULL;
 }
 
-/* --- what a variant offers
- * -----------------------------------------------------
- */
+/* entries of a variant */
 
 /** Both modes of a table in the order of the names below. */
 struct entries {
@@ -76,7 +74,7 @@ static struct entries entries_of(const struct fx8_functions *f)
 }
 
 /* Every entry of both modes is there and listed under its names, nothing is
- * listed twice, and no variant lacks what the reference has. */
+ * listed twice, and no variant lacks an entry of the reference. */
 TEST(levels_list_their_forms)
 {
     for (size_t index = 0; index < fx8_operations_variants(); index++) {
@@ -112,8 +110,7 @@ TEST(levels_list_their_forms)
     }
 }
 
-/* --- variants against the reference ------------------------------------------
- */
+/* variants against the reference */
 
 /** Arguments of every exponent and sign: the ends and the middle of each, and
  *  random ones; the second operand near the first, far from it, or equal. */
@@ -185,8 +182,8 @@ static void check_variant(const struct fx8_operations *variant, size_t n,
     free(expected);
 }
 
-/* The reference against itself, one by one, is part of it: its loops are
- * vectors, too. */
+/* This includes the reference against itself, one value at a time: its loops
+ * are vectors, too. */
 TEST(levels_agree_to_the_bit)
 {
     struct generator g = {71};
@@ -282,8 +279,8 @@ static const struct value special_values[] = {
     {"atanh", NAN, NAN},
 };
 
-/** As IEEE 754 says; angles other than zero to ANGLE_LIMIT of themselves, 4
- *  spacings of floats at most, twice what bounds.h allows. */
+/** As IEEE 754 says; angles other than zero within ANGLE_LIMIT, relative: 4
+ * spacings of floats at most, twice the bound of bounds.h. */
 #define ANGLE_LIMIT 0x1p-21
 
 static const struct {
@@ -378,7 +375,7 @@ TEST(special_values_are_as_documented)
     }
 }
 
-/* Whatever a NaN carries. */
+/* Whatever the payload of a NaN. */
 TEST(nan_stays_nan)
 {
     struct generator g = {74};
@@ -396,7 +393,7 @@ TEST(nan_stays_nan)
 }
 
 /* Whole powers of two, subnormal ones included, both ways; only fast mode
- * takes subnormal arguments of a logarithm for zero. */
+ * treats subnormal arguments of a logarithm as zero. */
 TEST(powers_of_two_are_exact)
 {
     const struct fx8_operations *variant = fx8_operations_variant(0);
@@ -429,8 +426,8 @@ static void sine_and_cosine(size_t mode, float x, float *sine, float *cosine)
     f->cos_turns(1, &x, cosine);
 }
 
-/* Quarters of a turn up to 2^22 of them either way, and all floats from 2^23
- * up, which are whole. */
+/* Quarters of a turn up to 2^22 of either sign, and all floats from 2^23 up,
+ * which are whole. */
 TEST(quarters_are_exact)
 {
     static const float sines[4] = {0.0f, 1.0f, 0.0f, -1.0f};
@@ -453,8 +450,8 @@ TEST(quarters_are_exact)
         }
 }
 
-/* A phase and the same with whole turns added, where the sum is a float, have
- * the same sine and cosine, and that is the right one. */
+/* A phase plus whole turns, where the sum is exact in float, has the same sine
+ * and cosine as the phase itself. */
 TEST(whole_turns_do_not_matter)
 {
     struct generator g = {73};
