@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_gains.c -- level setting: the median against a sort, gains against the
- * formula from direct DFTs in double precision, for any blocks.
+ * test_gains.c -- gains of the quantiser: the median against a sort, gains
+ * against the formula from direct DFTs in double precision, for any blocks.
  *
  * Shows: as test_engine.c
  */
@@ -47,7 +47,7 @@ static float value_of_kind(int kind, size_t k, size_t n, struct generator *g)
         return (float)k;
     case 4:
         return (float)(n - k);
-    case 5: /* up and down again */
+    case 5: /* rising and falling again */
         return (float)(k < n / 2 ? k : n - k);
     case 6: /* mostly zero */
         return random_below(g, 4) == 0 ? 1e-30f : 0.0f;
@@ -74,7 +74,7 @@ TEST(median_against_a_sort)
             for (size_t k = 1; k < n; k++)
                 assert_true(sorted[k - 1] <= sorted[k]);
             free(sorted);
-            /* reordered, not changed */
+            /* reordered, but the same values */
             qsort(values, n, sizeof *values, compare_floats);
             qsort(given, n, sizeof *given, compare_floats);
             assert_memory_equal(values, given, n * sizeof *values);
@@ -123,8 +123,9 @@ static bool counts_for_levels(const struct fx8_plan *plan,
     return !is_zero;
 }
 
-/* sigma^2 of a median of |X|^2: of complex noise, whose |X|^2 is exponential,
- * or of real, chi-squared of one degree of freedom (tables of it: 0.454936). */
+/* sigma^2 from a median of |X|^2: of complex noise, whose |X|^2 is exponential,
+ * or of real noise, chi-squared with one degree of freedom (tabulated median:
+ * 0.454936). */
 static double variance_of(double median, bool is_real)
 {
     return median / (is_real ? 0.454936423119572 : 2 * log(2));
@@ -161,7 +162,8 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
                                     !plan->is_complex && c == 0));
     }
     if (plan->quantizer.gain_per == FX8_GAIN_PER_INPUT) {
-        /* one for all, from all that are not real, or from the only one */
+        /* one for all, from all channels that are not real, or from the only
+         * one */
         const size_t first = !plan->is_complex && channels > 1;
         size_t n = 0;
         for (size_t k = 0; k < seen * channels; k++)
@@ -177,9 +179,9 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
     free(weights);
 }
 
-/* A spectrum's power at the median is off by a few roundings of floats: with
- * 16 of 2^-24 on the amplitude the gain is good to 1e-6; twice that for a
- * median between two values that swap places. */
+/* The power at the median is off by a few float roundings: with 16 of 2^-24 in
+ * the amplitude the gain is good to 1e-6; twice that for a median between two
+ * values that swap places. */
 #define GAIN_ERROR 2e-6
 
 static void check_gains(const struct fx8_plan *plan, const struct voltages *v,
@@ -221,8 +223,8 @@ TEST(gains_by_the_formula)
     }
 }
 
-/* Inputs that begin late, or with a hole: the first 256 spectra that count,
- * wherever they are, in as many rounds as it takes. */
+/* Inputs that begin late, or with a gap: the first 256 valid spectra count,
+ * wherever they are, in as many rounds as needed. */
 TEST(gains_of_inputs_that_begin_late)
 {
     struct fx8_plan plan = small_plan(4, 1, true, 4, 50);
@@ -241,7 +243,7 @@ TEST(gains_of_inputs_that_begin_late)
         plan.machine.threads.count = 1 + i % 3;
         struct collected c = collect(&plan, &v, &delivery);
         check_gains(&plan, &v, &c);
-        /* inputs 0 and 2, then 1, then 3 */
+        /* first inputs 0 and 2, then 1, then 3 */
         assert_int_equal(c.statistics.n_gain_rounds, 3);
         assert_int_equal(c.n_rereads > 0, i % 2);
         if (i > 0)
@@ -269,8 +271,9 @@ TEST(gains_from_fewer_spectra)
     }
 }
 
-/* A constant has no power beside baseband zero: for 4 channels the sums cancel
- * exactly.  These channels have gain 1, are flagged, and keep their value. */
+/* A constant has no power except at baseband zero: for 4 channels the sums
+ * cancel exactly. These channels have gain 1, are flagged, and keep their
+ * value. */
 TEST(levels_of_zero)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
@@ -303,8 +306,8 @@ TEST(levels_of_zero)
     free(v.data);
 }
 
-/* A sample of a line that is in one channel alone, exactly: a constant, a turn
- * in four samples, or, of real ones, alternating signs. */
+/* A sample of a line in exactly one channel: a constant, a period of four
+ * samples, or, for real samples, alternating signs. */
 static void set_line(const struct voltages *v, size_t input, int64_t t,
                      int64_t period)
 {
@@ -313,9 +316,9 @@ static void set_line(const struct voltages *v, size_t input, int64_t t,
     memcpy(sample, turn[t * 4 / period % 4], v->size);
 }
 
-/* What is beside a line is rounding of floats, some 1e-7 of the line: its level
- * is zero, wherever the line is.  A spectrum of 60 is no power of two, whose
- * sums may cancel exactly. */
+/* Beside a line there is only float rounding, some 1e-7 of the line: the level
+ * there is zero, wherever the line is. Spectra of length 60, not a power of
+ * two, whose sums may not cancel exactly. */
 TEST(levels_of_rounding)
 {
     static const struct {
@@ -325,7 +328,7 @@ TEST(levels_of_rounding)
     } cases[] = {
         {true, INT64_MAX / 8, 60, 0, 30}, /* constant */
         {true, 4, 60, 0, 45},
-        {true, 4, 60, 20, SIZE_MAX}, /* not among those kept */
+        {true, 4, 60, 20, SIZE_MAX}, /* a channel that is not kept */
         {false, INT64_MAX / 8, 30, 0, 0},
         {false, 2, 30, 0, SIZE_MAX}, /* Nyquist */
     };
@@ -358,9 +361,9 @@ TEST(levels_of_rounding)
     }
 }
 
-/* As strong a line as 8 bits hold, noise of half a step, and what rounding
- * adds: in 65,536 channels a channel has 3e-10 of the power of the line, 300
- * times the limit. */
+/* The strongest line in 8 bits, noise of half a step, and rounding: with 65,536
+ * channels a channel has 3e-10 of the power of the line, 300 times the limit.
+ */
 TEST(levels_of_noise_beside_a_line)
 {
     const struct delivery whole = {0};
@@ -384,7 +387,7 @@ TEST(levels_of_noise_beside_a_line)
     }
 }
 
-/* With so many channels a round keeps the powers of two inputs only. */
+/* With so many channels a round holds the powers of only two inputs. */
 TEST(rounds_of_limited_capacity)
 {
     enum { CHANNELS = 131072, INPUTS = 5 };
@@ -395,9 +398,9 @@ TEST(rounds_of_limited_capacity)
     const struct delivery delivery = {.block_samples = 100000};
     struct collected c = collect(&plan, &v, &delivery);
     assert_int_equal(c.statistics.n_gain_rounds, 3);
-    /* with two spectra the gain is target / sqrt(mean power / (2 ln 2)): the
-     * mean over channels of target^2 / gain^2 is the power of the input, by
-     * Parseval's theorem; the float FFT is good to 1e-6 of it */
+    /* with two spectra the gain is target / sqrt(mean power / (2 ln 2)): by
+     * Parseval's theorem the mean over channels of target^2 / gain^2 is the
+     * power of the input; the float FFT is good to 1e-6 of it */
     for (size_t input = 0; input < INPUTS; input++) {
         double power = 0.0, expected = 0.0;
         for (size_t k = 0; k < CHANNELS; k++)

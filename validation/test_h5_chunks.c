@@ -28,8 +28,8 @@ static const struct fx8_workers several = {N_THREADS, fx8_parallel_for};
 
 /* --- datasets ---------------------------------------------------- */
 
-/* Shapes, and chunks of 4 KiB and more that do not divide them; time is the
- * long axis, wherever it stands. */
+/* Shapes, and chunks of 4 KiB and more that do not divide them; the long axis
+ * is time, at any place. */
 static const struct shape {
     int rank;
     int time;
@@ -46,7 +46,8 @@ static const struct shape {
 /* Filters, by letter: d deflate, s shuffle, f Fletcher's checksum, n n-bit. */
 static const struct filters {
     const char *letters;
-    const char *slow_reason; /* part of it; NULL: unpacked by several threads */
+    const char
+        *slow_reason; /* a part of it; NULL: not unpacked by several threads */
 } filter_lists[] = {
     {"", NULL},
     {"d", NULL},
@@ -129,7 +130,7 @@ static struct file create(const struct shape *shape, hid_t type, hid_t creation)
     return f;
 }
 
-/* Close and open what was written, so that HDF5 remembers nothing of it. */
+/* Close and reopen the file, so that HDF5 has nothing cached. */
 static void reopen(struct file *f, int time_axis, hid_t memory_type)
 {
     H5Dclose(f->dataset);
@@ -187,7 +188,7 @@ static void check_part(const struct file *f, const struct shape *shape,
     free(expected);
 }
 
-/* Anywhere, of any size. */
+/* Parts at any place, of any size. */
 static void check_any_part(const struct file *f, const struct shape *shape,
                            const struct fx8_workers *workers,
                            struct generator *generator, const uint8_t *written)
@@ -202,8 +203,8 @@ static void check_any_part(const struct file *f, const struct shape *shape,
     check_part(f, shape, workers, start, count, memory, written);
 }
 
-/* From end to end along time, all of the other axes, as a correlation reads:
- * chunks are gone on with. */
+/* From end to end along time, whole along all other axes, as a correlation
+ * reads: reads continue within chunks. */
 static void check_walk(const struct file *f, const struct shape *shape,
                        const struct fx8_workers *workers, hsize_t step,
                        const uint8_t *written)
@@ -285,7 +286,7 @@ TEST(test_contiguous)
     }
 }
 
-/* What HDF5 must read itself, and does. */
+/* What HDF5 must read itself, and reads. */
 TEST(test_other_chunks)
 {
     static const struct shape small = {2, 0, {101, 7}, {64, 7}};
@@ -297,7 +298,7 @@ TEST(test_other_chunks)
     uint8_t *written = exact(bytes);
     fill(written, bytes, 5);
     for (int k = 0; k < 2; k++) {
-        /* the edge without filters; members the other way round */
+        /* no filter on the edge chunks; members in reverse order */
         hid_t creation = create_list(shape, "d");
         hid_t type = pair_type(), memory = pair_type();
         if (k == 0)
@@ -320,7 +321,7 @@ TEST(test_other_chunks)
     free(written);
 }
 
-/* Bytes of one sign and size are alike in any order of bytes. */
+/* With one byte per number, the byte order does not matter. */
 TEST(test_byte_order)
 {
     const struct shape *shape = &shapes[0];
@@ -411,7 +412,7 @@ TEST(test_old_checksum)
 {
     uint8_t written[8192], stored[4100];
     memset(stored, 0, sizeof stored);
-    stored[0] = 1; /* 2048 words, the first 0x0100: the sums by hand */
+    stored[0] = 1; /* 2048 words, the first 0x0100: the sums computed by hand */
     const uint32_t low = 0x0100;
     const uint32_t high = (0x0100u * 2048u) % 65535u;
     stored[4096] = (uint8_t)(low >> 8);
@@ -424,7 +425,7 @@ TEST(test_old_checksum)
     destroy(&f);
 }
 
-/* One line that names the samples and what is wrong. */
+/* One line with the samples and the fault. */
 static void expect_damaged(const char *letters, const void *stored, size_t n,
                            uint32_t mask, const char *expected)
 {
@@ -443,7 +444,7 @@ static void expect_damaged(const char *letters, const void *stored, size_t n,
             fail_msg("'%s' lacks '%s'", error.message, expected);
         assert_null(strchr(error.message, '\n'));
     }
-    /* the chunk beside it is whole */
+    /* the neighbouring chunk is read */
     const hsize_t zero = 0, whole = 4096;
     check_part(&f, &line, &alone, &zero, &whole, &whole, written);
     destroy(&f);
@@ -461,26 +462,26 @@ TEST(test_damaged_chunks)
     packed[n / 2 + 1] ^= 0xff;
     expect_damaged("d", packed, n, 0, "deflate: ");
     expect_damaged("d", bytes, 100, 0, "deflate: 100 packed bytes, data error");
-    n = sizeof packed; /* unpacks to less, and to more, than a chunk */
+    n = sizeof packed; /* unpacks to less or more than a chunk */
     assert_int_equal(compress2(packed, &n, bytes, 4095, 1), Z_OK);
     expect_damaged("d", packed, n, 0, "too few: expected 4096 bytes from them");
     n = sizeof packed;
     assert_int_equal(compress2(packed, &n, bytes, 4097, 1), Z_OK);
     expect_damaged("d", packed, n, 0, "buffer error: expected 4096 bytes");
-    /* sizes that lie */
+    /* wrong sizes */
     expect_damaged("d", bytes, 4095, 1, "4095 bytes of a chunk: expected 4096");
     expect_damaged("d", bytes, 5000, 1, "5000 bytes of a chunk: expected 4096");
     expect_damaged("s", bytes, 10, 0, "10 bytes of a chunk: expected 4096");
     expect_damaged("f", bytes, 3, 0, "fletcher32: 3 bytes: expected at least");
     expect_damaged("f", bytes, 4100, 0, "fletcher32: checksum ");
     expect_damaged("f", bytes, 1, 1, "1 byte of a chunk: expected 4096");
-    /* one wrong bit under a right checksum of something else */
+    /* one wrong bit under the checksum of the right data */
     memset(bytes, 0, 4100);
     bytes[1234] = 1;
     expect_damaged("f", bytes, 4100, 0, "checksum 00000000: expected ");
 }
 
-/* Chunks that claim far more than is stored of them. */
+/* Chunks that claim far more than they store. */
 TEST(test_huge_chunks)
 {
     static const struct {
@@ -502,7 +503,7 @@ TEST(test_huge_chunks)
             H5Dwrite_chunk(f.dataset, H5P_DEFAULT, 0, &zero, n, packed) >= 0);
         reopen(&f, 0, H5T_NATIVE_INT8);
         check_reason(&f, cases[k].slow_reason);
-        if (k == 0) { /* HDF5 1.10 would read beyond what it unpacked */
+        if (k == 0) { /* HDF5 1.10 would read beyond the unpacked bytes */
             const struct fx8_h5_part part = {&zero, &count, &count};
             uint8_t buffer[10];
             struct fx8_error error;

@@ -11,7 +11,7 @@
 #include "io/h5/lzf.h"
 #include "validation/testing.h"
 
-/* "abc", then 5 from 3 back, a literal, then 7 + 2 + 200 of it */
+/* "abc", 5 bytes from 3 back, a literal, 7 + 2 + 200 more of it */
 static const uint8_t stream[] = {2, 'a', 'b',    'c', 3 << 5, 2,
                                  0, '!', 7 << 5, 200, 0};
 
@@ -23,12 +23,12 @@ TEST(a_stream_written_by_hand)
     assert_memory_equal(got, "abcabcab!", 9);
     for (size_t k = 9; k < n; k++)
         assert_int_equal(got[k], '!');
-    /* not one byte less */
+    /* one byte too little */
     assert_int_equal(fx8_h5_lzf_unpack(stream, sizeof stream, got, n), n);
     assert_int_equal(fx8_h5_lzf_unpack(stream, sizeof stream, got, n - 1), 0);
 }
 
-/* Ends of elements unpack to less, all others to nothing. */
+/* Cut between elements it unpacks to less, otherwise to nothing. */
 TEST(streams_cut_short)
 {
     static const size_t expected[sizeof stream] = {0, 0, 0, 0, 3, 0,
@@ -36,7 +36,8 @@ TEST(streams_cut_short)
     for (size_t n = 0; n < sizeof stream; n++) {
         uint8_t *copy = malloc(n + 1), got[300];
         assert_non_null(copy);
-        memcpy(copy + 1, stream, n); /* ends where the memory does */
+        memcpy(copy + 1, stream,
+               n); /* at the end of the memory, for the address checker */
         assert_int_equal(fx8_h5_lzf_unpack(copy + 1, n, got, sizeof got),
                          expected[n]);
         free(copy);

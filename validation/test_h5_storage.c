@@ -60,7 +60,7 @@ TEST(test_external_storage)
     }
 }
 
-/* HDF5 makes no such file: one byte less than the dataset has. */
+/* One byte less than the dataset; HDF5 makes no such file. */
 TEST(test_external_storage_that_is_short)
 {
     put_raw("raw", 5, 0, 1000);
@@ -98,7 +98,7 @@ TEST(test_raw_file_that_shrinks)
     close_all(&opened);
 }
 
-/* The file that counts is the one that the dataset is in. */
+/* Through a link, the file that holds the dataset counts. */
 TEST(test_link_to_another_file)
 {
     put_source("a.h5", H5T_STD_I8LE, 0, ROWS, false, COLUMNS);

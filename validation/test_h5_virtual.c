@@ -97,7 +97,7 @@ TEST(test_many_mappings)
     }
     put_virtual("main.h5", "v", mappings, n);
     expect_whole("main.h5");
-    /* three files, each of them once */
+    /* three files, each listed once */
     static const char *const names[] = {"main.h5", "a.h5", "b.h5"};
     int64_t bytes = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -117,7 +117,7 @@ TEST(test_many_mappings)
                    "dataset that is mapped throughout");
 }
 
-/* Mappings that are no regular pattern, an L and what it leaves. */
+/* Mappings that are no regular pattern: an L and its complement. */
 TEST(test_irregular_mappings)
 {
     const hsize_t extent[2] = {ROWS, COLUMNS};
@@ -164,13 +164,13 @@ TEST(test_names_of_sources)
     expect_refused("main.h5", FX8_ERR_INPUT,
                    "v: source b.h5: missing: expected the file beside the "
                    "virtual dataset, or in HDF5_VDS_PREFIX");
-    /* beside the file that a link means */
+    /* beside the file that the link leads to */
     rename(scratch_path("main.h5"), scratch_path("away/main.h5"));
     rename(scratch_path("a.h5"), scratch_path("away/a.h5"));
     assert_int_equal(
         symlink(scratch_path("away/main.h5"), scratch_path("link.h5")), 0);
     expect_whole("link.h5");
-    /* first beside the link itself */
+    /* beside the link itself comes first */
     put_sources(false);
     scratch_text("away/a.h5", "no HDF5 file");
     expect_whole("link.h5");
@@ -196,7 +196,7 @@ TEST(test_percent_in_a_name)
     expect_whole("main.h5");
 }
 
-/* A virtual dataset of a virtual one, and of its own file. */
+/* A virtual dataset made from a virtual one, and from its own file. */
 TEST(test_sources_that_are_virtual)
 {
     static const struct mapping all = {"c.h5", "w", 0, ROWS, 0, COLUMNS, true};
@@ -210,7 +210,7 @@ TEST(test_sources_that_are_virtual)
     unlink(scratch_path("b.h5"));
     expect_refused("main.h5", FX8_ERR_INPUT,
                    "v: c.h5: w: source b.h5: missing");
-    /* sources of a source in another folder lie beside that one */
+    /* sources of a file in another folder are in that folder */
     struct mapping away = all;
     away.file = "away/c.h5";
     remove_files(NULL);
@@ -229,7 +229,7 @@ TEST(test_sources_without_an_end)
     expect_refused("main.h5", FX8_ERR_INPUT, "more than 8 virtual datasets");
 }
 
-/* HDF5 does not open a file a second time with other properties. */
+/* HDF5 refuses to open a file twice with different properties. */
 TEST(test_source_that_is_open_otherwise)
 {
     put_sources(false);
@@ -297,8 +297,8 @@ TEST(test_bad_sources)
     expect_refused("main.h5", FX8_ERR_INPUT, "v: b.h5: w: missing");
 }
 
-/* Members of a compound go by their names: one that lacks would become zeros, a
- * wider one be cut. */
+/* Members of a compound are matched by name: a missing one would read as zeros,
+ * a wider one would be cut. */
 TEST(test_members_of_sources)
 {
     const struct {
@@ -306,7 +306,7 @@ TEST(test_members_of_sources)
         hid_t second;
         const char *expected;
     } cases[] = {
-        /* which only comes to be asked of a source of the right type */
+        /* this comes only after the type was accepted */
         {{"r", "i"}, H5T_STD_I8LE, "v: b.h5: v: never written"},
         {{"i", "r"}, H5T_STD_I8BE, "v: b.h5: v: never written"},
         {{"r", "j"}, H5T_STD_I8LE, "{r: int8, j: int8}: expected compound {r"},
@@ -329,7 +329,7 @@ TEST(test_members_of_sources)
     H5Tclose(pair);
 }
 
-/* Every other column: so many gaps that the search for them is given up. */
+/* Every other column: so many gaps that fx8 stops looking for them. */
 TEST(test_too_many_gaps)
 {
     enum { N = 5000 };
@@ -344,7 +344,7 @@ TEST(test_too_many_gaps)
                    "v: more than 4096 gaps between mappings");
 }
 
-/* Only the rows that are asked for must be mapped. */
+/* Only the requested rows must be mapped. */
 TEST(test_rows)
 {
     put_sources(false);
@@ -367,8 +367,8 @@ TEST(test_source_that_shrinks)
     close_all(&opened);
 }
 
-/* Run with no more than so many files open besides those that are; what
- * becomes of the storage, and of a read. */
+/* Open and read with only `room` more files allowed; the status of whichever
+ * fails. */
 static enum fx8_status open_with_room(rlim_t room, struct fx8_error *error)
 {
     struct opened opened = {.file = FX8_H5_NONE, .dataset = FX8_H5_NONE};
@@ -391,18 +391,18 @@ static enum fx8_status open_with_room(rlim_t room, struct fx8_error *error)
     return status;
 }
 
-/* Where no more files may be open, HDF5 would read zeros for a source. */
+/* Where no more files may be opened, HDF5 would read zeros for a source. */
 TEST(test_no_room_for_sources)
 {
     put_sources(false);
     put_virtual("main.h5", "v", halves, 2);
     struct fx8_error error;
-    /* main.h5 and its sources, and one that comes and goes */
+    /* main.h5, its sources, and one that is open for a moment */
     must(open_with_room(4, &error), error);
     for (rlim_t room = 1; room < 4; room++)
         must_fail_with(open_with_room(room, &error), error, FX8_ERR_SYSTEM,
                        "need more open files");
-    /* none is left when it comes to reading */
+    /* no more files may be opened when the data are read */
     struct opened opened;
     must(open_storage("main.h5", UINT64_MAX, &opened, &error), error);
     struct rlimit limit, none;

@@ -21,8 +21,7 @@
 #include "kernels/operations.h"
 #include "validation/half_definition.h"
 
-/* --- what is tested ---------------------------------------------------------
- */
+/* what is tested */
 
 /** The entry from_float of a table, or something like it. */
 typedef void from_float(size_t n, float scale, const float *x, uint16_t *half);
@@ -72,8 +71,8 @@ static bool is_listed(void)
     return found;
 }
 
-/** The hardware's conversion; the case is skipped on a CPU without it, and on
- *  no other: that is asked of the kernel too. */
+/** The hardware's conversion; the case is skipped only on a CPU that lacks it,
+ * also according to the kernel. */
 static from_float *hardware_or_skip(void)
 {
     if (hardware() == NULL) {
@@ -102,8 +101,10 @@ static const struct {
     {0x00000000, 0x0000},
     {0x00000001, 0x0000},
     {0x00800000, 0x0000},
-    {0x32ffffff, 0x0000}, /* published as the largest that rounds to zero */
-    {0x33000000, 0x0000}, /* 2^-25, which is the largest: a tie to even */
+    {0x32ffffff, 0x0000}, /* published as the largest float that rounds to zero
+                           */
+    {0x33000000, 0x0000}, /* 2^-25, which really is the largest: a tie to even
+                           */
     {0x33000001, 0x0001},
     {0x33800000, 0x0001},
     {0x33bfffff, 0x0001},
@@ -285,8 +286,8 @@ TEST(every_float_in_hardware)
     check_floats(&pass);
 }
 
-/** Every float at which the half changes and its neighbours: where the pass
- *  above takes a sample only, this is what can go wrong. */
+/** Every float at which the half changes and its neighbours: the critical ones,
+ * in case the pass above takes only a sample. */
 static void thresholds_of_variant(const struct fx8_operations *variant)
 {
     enum { N = 6 };
@@ -309,7 +310,7 @@ TEST(every_threshold)
 /* --- scale, ragged ends -----------------------------------------------------
  */
 
-/** x scale is a float before it is a half: two roundings, in this order. */
+/** x scale is rounded to float first, then to half: two roundings. */
 static void scale_of_variant(const struct fx8_operations *variant)
 {
     static const float scales[] = {0.0f,     1.0f,     -1.0f,    16384.0f,
@@ -322,7 +323,7 @@ static void scale_of_variant(const struct fx8_operations *variant)
     for (size_t s = 0; s < sizeof scales / sizeof scales[0]; s++) {
         for (size_t k = 0; k < N; k++) {
             const uint32_t bits = (uint32_t)random_bits(&g);
-            /* any float, and floats about 1 */
+            /* any float, and floats near 1 */
             x[k] = fx8_bits_float(k % 2 == 0 ? bits : 0x3f000000 + (bits >> 7));
         }
         variant->half.from_float(N, scales[s], x, half);
@@ -336,7 +337,7 @@ TEST(scales)
     at_every_variant(scale_of_variant);
 }
 
-/** Nothing is read beyond n (the address checker sees it) or written. */
+/** Nothing is read or written beyond n (the address checker watches reads). */
 static void ends_of_variant(const struct fx8_operations *variant)
 {
     enum { GUARD = 64, MOST = 100 };

@@ -91,7 +91,8 @@ TEST(scale_add_of_every_exponent)
 }
 
 /** Half a step of b of exponent e is 2^(e - 26), the product of exponents that
- *  add up to `sum` 2^(sum - 30) to 2^(sum - 28): below, at and above it. */
+ * add up to `sum` is in 2^(sum - 30) to 2^(sum - 28): below, at and above it.
+ */
 static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
 {
     static const uint16_t fractions[] = {0, 1, 0x3fe, 0x3ff};
@@ -107,9 +108,9 @@ static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
         }
 }
 
-/** Products within 2^-10 of a power of two, beside numbers of which that is
- *  about half a step: sums a hair from a tie, which a float in between would
- *  take for the tie itself. */
+/** Products within 2^-10 of a power of two, plus numbers whose half step is
+ * about as large: sums very near a tie, which a rounding to float would make a
+ * tie. */
 TEST(scale_add_near_ties)
 {
     size_t n_products = 0;
@@ -126,8 +127,8 @@ TEST(scale_add_near_ties)
     assert_true(n_products > 1000);
 }
 
-/** Infinities and NaN by IEEE 754, and where the product alone is beyond the
- *  range of a half. */
+/** Infinities and NaN as in IEEE 754, also where the product alone exceeds the
+ * range of a half. */
 TEST(scale_add_of_special_values)
 {
     enum { ONE = 0x3c00, MOST = 0x7bff, INF = INFINITE, NAN_ = NOT_A_NUMBER };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notation of the configuration file: what is read, and what is refused with
- * which message, including files that are no configuration at all.
+ * Notation of the configuration file: what is read, and which message refuses
+ * the rest, including files that are no configuration at all.
  *
  * Shows: as test_config.c
  */
@@ -87,7 +87,7 @@ TEST(bytes_that_are_no_text)
     refuse_bytes(binary, sizeof binary - 1,
                  ":2: byte 0x1a: expected a text file");
     refuse_bytes("[input]\rstart_s", 15, ":1: byte 0x0d: expected a text file");
-    /* bytes above 0x7f are fine in a path, not in a name */
+    /* bytes above 0x7f are allowed in a path, not in a name */
     refuse("[observation]\nobject = caf\xe9\n",
            ":2: observation.object: caf\xe9: expected at most 255 ASCII "
            "characters");
@@ -113,7 +113,7 @@ TEST(lines_of_any_length)
         assert_true(settings.input.start_s == 3);
         fx8_settings_clear(&settings);
     }
-    /* a name that fills the buffer has no '=' where inih looks for it */
+    /* where a name fills inih's buffer, inih finds no '=' */
     memset(text, 'k', 400);
     memcpy(text, "[input]\n", 8);
     strcpy(text + 400, " = 1\n");
@@ -167,12 +167,12 @@ TEST(files_that_cannot_be_read)
     assert_int_equal(fx8_settings_load("/", NULL, 0, true, &settings, &error),
                      FX8_ERR_USAGE);
     assert_string_equal(error.message, "/: expected a regular file");
-    /* an empty file lacks only what is required */
+    /* only the required keys are missing from an empty file */
     refuse("", ": channelizer.channels: (not given): expected an integer from "
                "1 to 1048576");
 }
 
-/* A good file cut off or changed anywhere: read, or refused in one line. */
+/* A good file, cut off or changed anywhere, is read or refused in one line. */
 TEST(damaged_files_never_crash)
 {
     static const char good[] =

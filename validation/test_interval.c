@@ -53,12 +53,12 @@ static float random_value(enum fill fill, struct generator *g)
     }
 }
 
-/** Spectra of n_inputs rows; rows of the padding and what lies behind n_times
- *  are garbage. */
+/** Spectra of n_inputs rows; padding rows and the tail behind n_times are
+ * garbage. */
 struct spectra {
     size_t n_inputs, n_times, stride;
     struct fx8_cf32 *x;
-    double prior; /* unit of what the sums hold before anything is added */
+    double prior; /* unit of the prior content of the sums */
 };
 
 static struct spectra open_spectra(size_t n_inputs, size_t n_times)
@@ -76,8 +76,8 @@ static struct spectra open_spectra(size_t n_inputs, size_t n_times)
     return s;
 }
 
-/* CANCELLING: every other spectrum takes back the one before, but for its last
- * bits. */
+/* CANCELLING: every other spectrum cancels the one before, up to its last bits.
+ */
 static struct spectra make_spectra(size_t n_inputs, size_t n_times,
                                    enum fill fill, struct generator *g)
 {
@@ -98,7 +98,7 @@ static struct spectra make_spectra(size_t n_inputs, size_t n_times,
     return s;
 }
 
-/* What the sums hold before anything is added; exact in any rounding mode. */
+/* Prior content of the sums; exact in any rounding mode. */
 static double prior(const struct spectra *s, size_t k)
 {
     return (double)(k % 7) * s->prior;
@@ -127,11 +127,10 @@ static struct exact_sum *exact_sums(const struct spectra *s)
     return sums;
 }
 
-/* --- one variant at work -----------------------------------------------------
- */
+/* running one variant */
 
-/** How the work is cut up: calls of `step` spectra, row blocks in two calls,
- *  folded every `segment` spectra. */
+/** How the work is split: calls of `step` spectra, row blocks in two calls, a
+ * fold every `segment` spectra. */
 struct cut {
     size_t step, row_cut, segment;
 };
@@ -260,8 +259,9 @@ TEST(exact_and_fp32_sums_lie_inside)
         }
 }
 
-/* Bounds that are far apart enclose anything: against the bound of FP32,
- * 520 roundings of half a unit, a directed one may be a whole unit off. */
+/* Bounds far apart would enclose anything. The limit is FP32's bound, 520
+ * roundings of half a unit, doubled, as a directed rounding may be a whole unit
+ * off. */
 TEST(bounds_are_near)
 {
     struct generator g = {42};
@@ -321,8 +321,8 @@ static struct spectra make_integers(int64_t sums[])
     return s;
 }
 
-/* Never folded, floats lose digits, and the bounds tell: the sum of integers
- * lies inside, and they are apart.  Folded every 512 products they meet. */
+/* Without folds floats lose digits, and the bounds show it: they enclose the
+ * sum of integers and differ. Folded every 512 products they are equal. */
 TEST(integers_beyond_24_bits)
 {
     const struct cut unfolded = {N_PRODUCTS, 0, N_PRODUCTS};
@@ -352,8 +352,7 @@ TEST(integers_beyond_24_bits)
     free(s.x);
 }
 
-/* --- the mode of the thread ------------------------------------------------
- */
+/* the thread's rounding mode */
 
 TEST(mode_is_neither_used_nor_left_changed)
 {
@@ -381,8 +380,7 @@ TEST(mode_is_neither_used_nor_left_changed)
     free(s.x);
 }
 
-/* --- the oracle itself -----------------------------------------------------
- */
+/* the exact sum itself */
 
 TEST(exact_sums_are_exact)
 {

@@ -69,7 +69,7 @@ TEST(every_level_and_thread_encloses)
         }
 }
 
-/* Alone it gives what it gives beside FP32: the same blocks, the same bits. */
+/* Bounds alone equal bounds beside FP32: the same blocks, the same bits. */
 TEST(bounds_alone_equal_those_beside_fp32)
 {
     struct generator g = {52};
@@ -89,7 +89,7 @@ TEST(bounds_alone_equal_those_beside_fp32)
     clear_task(&task);
 }
 
-/* Recorded integers are exact: no width at all. */
+/* Recorded integers are exact: the width is zero. */
 TEST(method_none_has_no_width)
 {
     struct generator g = {53};
@@ -116,7 +116,7 @@ TEST(method_none_has_no_width)
 
 enum { M = 100 };
 
-/* Results of one kind, with garbage around what is to be set. */
+/* Results of one kind, with garbage around the part to be set. */
 struct results {
     struct fx8_result out;
     size_t n_cells;
@@ -136,7 +136,7 @@ static void clear_results(struct results *results)
     free(results->out.nsamples);
 }
 
-/* Random sums with bounds about them, and what becomes of all three. */
+/* Random sums with bounds around them, and the results of all three. */
 struct scene {
     struct fx8_postprocess plan;
     struct fx8_product *products;
@@ -217,8 +217,8 @@ static void process(struct scene *c)
 }
 
 /* The exact mean of a component over the channels of a group, from one of the
- * sums, against a bound: -1, 0 or 1 for below, equal, above.  The mean times
- * channels times valid products is a sum without rounding. */
+ * sums, compared with a bound: -1, 0 or 1 for below, equal, above. The mean
+ * times channels times valid products is an unrounded sum. */
 static int compare_mean(const struct scene *c, const double *sums,
                         const size_t *used, size_t n_used, double sign,
                         int64_t count, float bound)
@@ -231,7 +231,7 @@ static int compare_mean(const struct scene *c, const double *sums,
     return exact_compare(&sum, (double)bound * (double)count * (double)n_used);
 }
 
-/* The channels of group `group` that the mean of a product is taken over. */
+/* The channels of group `group` over which the mean of a product is taken. */
 static size_t find_used(const struct scene *c,
                         const struct fx8_product *product, size_t group,
                         size_t used[])
@@ -248,8 +248,8 @@ static size_t find_used(const struct scene *c,
     return n_used == 0 ? n : n_used;
 }
 
-/* One cell: the exact means of both bounds' sums lie inside, rounded to the
- * next float at most; flags and weights are those of FP32. */
+/* One cell: the exact means of both bounds' sums lie inside, at most one
+ * rounding to float away; flags and weights equal those of FP32. */
 static void check_cell(const struct scene *c, const struct fx8_product *product,
                        size_t group, size_t at)
 {
@@ -275,8 +275,8 @@ static void check_cell(const struct scene *c, const struct fx8_product *product,
             compare_mean(c, low, used, n_used, sign, count, down[part]) >= 0);
         assert_true(
             compare_mean(c, high, used, n_used, sign, count, up[part]) <= 0);
-        /* and the next floats inwards are no bounds, as the roundings of
-         * double before the last one reach no float */
+        /* the next floats inwards are not bounds, as the double roundings
+         * before the last one are too small to reach a float */
         assert_true(compare_mean(c, low, used, n_used, sign, count,
                                  nextafterf(down[part], INFINITY)) <= 0);
         assert_true(compare_mean(c, high, used, n_used, sign, count,
@@ -312,7 +312,7 @@ TEST(visibilities_are_enclosed)
     }
 }
 
-/* The mode of the caller changes no value, and is as it was. */
+/* The caller's rounding mode changes no value, and is the same afterwards. */
 TEST(mode_is_put_back)
 {
     static const int modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_job.c -- settings applied to a recording: which setting wins, how much
- * is processed in which pieces, what is refused with which message.
+ * is processed, in which pieces, and which message refuses what.
  *
  * Shows (commands, settings of a job): settings applied to a recording: which
  *     one wins, which contradict each other, which are refused; more antennas
@@ -15,7 +15,7 @@
 #include "validation/job_case.h"
 #include "validation/scratch.h"
 
-/* --- what the recording says, and what wins over it -------------------- */
+/* --- what the recording says, and what overrides it -------------------- */
 
 TEST(a_recording_that_says_everything)
 {
@@ -32,7 +32,7 @@ TEST(a_recording_that_says_everything)
     }
     assert_int_equal(job.plan.first_sample, 0);
     assert_int_equal(job.n_samples, 100000);
-    /* 0.01 s of 16 samples: 625 spectra; 7 more windows at the end */
+    /* 0.01 s of 16 samples: 625 spectra, and a window of 7 more at the end */
     assert_int_equal(job.plan.spectra_per_dump, 625);
     assert_int_equal(job.n_dumps, 9);
     assert_int_equal(job.dropped_samples, 100000 - 9 * 10000 - 7 * 16);
@@ -149,7 +149,7 @@ TEST(a_stretch_of_the_recording)
     refuse(&o, SETS("input.start_s=9e6"),
            "--set: input.start_s: 9e6: expected less than 0.1 s, the length of "
            "rec.h5");
-    /* half a sample and less is none */
+    /* half a sample or less rounds to none */
     refuse(&o, SETS("input.duration_s=4.9e-7"),
            "--set: input.duration_s: 4.9e-7: expected at least 1e-06 s, one "
            "sample");
@@ -190,7 +190,7 @@ TEST(dumps_of_a_stretch)
 }
 
 /* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
- * to 9, of which there are 8. */
+ * to 9, but there are 8. */
 TEST(half_a_spectrum_too_many)
 {
     struct fx8_observation o = recording();
@@ -251,8 +251,7 @@ TEST(an_average_divides_the_channels)
     struct fx8_job job = good(&o, SETS("output.channel_average=4"), &settings);
     assert_int_equal(job.plan.channel_average, 4);
     fx8_job_clear(&job);
-    settings.output.channel_average =
-        3; /* which settings refuse by themselves */
+    settings.output.channel_average = 3; /* refused by the settings alone */
     struct fx8_error error;
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE,
@@ -287,9 +286,9 @@ TEST(bands_of_a_job)
     assert_int_equal(job.plan.channelizer.n_kept, 54);
     assert_int_equal(flagged_edges(&job), 0);
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4 * 54);
-    assert_true(job.plan.band_offset_hz != coarse_hz); /* a copy */
+    assert_true(job.plan.band_offset_hz != coarse_hz); /* an independent copy */
     assert_memory_equal(job.plan.band_offset_hz, coarse_hz, sizeof coarse_hz);
-    /* band by band, antennas in the order asked for, Y recorded first */
+    /* band by band, antennas in the requested order, Y recorded first */
     assert_int_equal(job.n_inputs, 4 * 2 * 2);
     for (size_t i = 0; i < job.n_inputs; i++) {
         assert_int_equal(job.inputs[i].band, i / 4);
@@ -313,7 +312,7 @@ TEST(bands_of_a_job)
                 "output.channel_average=3"),
            "--set: output.channel_average: 3: expected a divisor of the 4 "
            "channels written");
-    /* what is flagged is asked for */
+    /* as many are flagged as requested */
     job = good(&o,
                SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
                     "channelizer.flag_edges=3"),
@@ -331,7 +330,7 @@ TEST(bands_that_overlap)
     refuse(&o, SETS("channelizer.keep_fraction=15/16"),
            "--set: channelizer.keep_fraction: 15/16: bands of rec.h5 781250 Hz "
            "apart overlap by 86805.5556 Hz: expected at most 27/32");
-    /* no simple fraction of the rate: whole channels, 12.5 of 16 */
+    /* not a simple fraction of the rate: whole channels, 12.5 of 16 */
     static const double uneven_hz[] = {0, 723379.6};
     o.n_bands = 2;
     o.band_offset_hz = (double *)(uintptr_t)uneven_hz;
@@ -344,7 +343,8 @@ TEST(bands_that_overlap)
     clear(&job, &settings);
 }
 
-/* No part of a band can be kept; of real samples no part may be left out. */
+/* Bands so close that no whole channel could be kept are refused; so is leaving
+ * out a part of real samples. */
 TEST(bands_that_cannot_be_helped)
 {
     static const double near_hz[] = {0, 100};
@@ -375,7 +375,8 @@ TEST(bands_that_cannot_be_helped)
            "real");
 }
 
-/* Keys go into the plan one by one, and a file is named with its line. */
+/* Keys reach the plan one by one; a value from a file is named with its line.
+ */
 TEST(keys_reach_the_plan)
 {
     const struct fx8_observation o = recording();

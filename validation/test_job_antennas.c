@@ -45,7 +45,8 @@ TEST(antennas_by_count_and_by_list)
            "antennas of rec.h5");
 }
 
-/* The limit is named by its key before anything of its size is allocated. */
+/* Too many antennas are refused by key before anything of that size is
+ * allocated. */
 TEST(more_antennas_than_can_be_paired)
 {
     struct fx8_observation o = recording();
@@ -109,9 +110,7 @@ TEST(feeds_in_either_order)
            "polarisation, which is written as X");
 }
 
-/* --- where they stand
- * ---------------------------------------------------------------
- */
+/* positions */
 
 TEST(positions_from_a_table)
 {
@@ -179,7 +178,8 @@ TEST(positions_of_a_recording)
     refuse(&o, NULL,
            "rec.h5: antennas: row 3: position: 0, 0, -5100000: expected metres "
            "east, north and up of the site, at most 1000 km (ECEF?)");
-    struct fx8_settings settings; /* not asked for, not in the way */
+    struct fx8_settings
+        settings; /* antennas that are not asked for do not matter */
     struct fx8_job job = good(&o, SETS("array.antennas=3"), &settings);
     clear(&job, &settings);
     o.n_table = 2;

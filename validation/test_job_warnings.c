@@ -39,7 +39,7 @@ TEST(contradictions_are_told)
     clear(&job, &settings);
 }
 
-/* The same value again is no contradiction, in lowest terms or not. */
+/* The same value again does not contradict, in lowest terms or not. */
 TEST(agreement_is_not_told)
 {
     struct fx8_observation o = recording();
@@ -74,8 +74,8 @@ TEST(math_without_a_quicklook_is_told)
     clear(&job, &settings);
 }
 
-/* Of real samples of the lower sideband the bin at baseband zero is dropped;
- * of all others the channel is there, whatever is kept or averaged. */
+/* Only for real samples of the lower sideband is the bin at baseband zero
+ * dropped; otherwise the channel exists, whatever is kept or averaged. */
 TEST(flag_dc_that_flags_nothing_is_told)
 {
     static const struct {
@@ -113,7 +113,7 @@ TEST(flag_dc_that_flags_nothing_is_told)
     }
 }
 
-/* Whether a recording at 1 MS/s is asked about, and of nothing else. */
+/* Whether this recording at 1 MS/s causes the warning, and no other one. */
 static bool asks_for_mhz(bool is_complex, bool is_lower, double dc_hz)
 {
     struct fx8_observation o = recording();
@@ -136,7 +136,7 @@ TEST(a_frequency_in_mhz_is_asked_about)
         double dc_hz;
         bool is_odd;
     } cases[] = {
-        /* on the bench; then below half the rate, the rate, above it */
+        /* in the laboratory; then below half the rate, at the rate, above it */
         {true, false, 0, false},
         {true, false, 150, true},
         {true, false, 5e5, true},
@@ -145,7 +145,7 @@ TEST(a_frequency_in_mhz_is_asked_about)
         {true, true, 0, false},
         {true, true, 150, true},
         {true, true, 1.0001e6, false},
-        /* direct sampling; a hundredth of the rate; any zone of Nyquist */
+        /* direct sampling; a hundredth of the rate; any Nyquist zone */
         {false, false, 0, false},
         {false, false, 150, true},
         {false, false, 1e4, true},
@@ -175,7 +175,7 @@ TEST(a_frequency_in_mhz_is_asked_about)
     clear(&job, &settings);
 }
 
-/* Coarse channels 1 and 2 of a station lie where they say, low as that is. */
+/* Coarse channels 1 and 2 of a station may really be as low as they say. */
 TEST(numbered_bands_are_not_asked_about)
 {
     double offsets[] = {0, 781250};

@@ -101,12 +101,12 @@ static ptrdiff_t layout_offset(int layout, size_t input, size_t n_inputs,
         return (ptrdiff_t)(next_random() % (n_inputs * size));
     case 5: /* two planes far apart */
         return (ptrdiff_t)(input * size + (input >= 40 ? 1001 : 0));
-    default: /* one sample for all */
+    default: /* the same sample for all */
         return 0;
     }
 }
 
-/** Check one case on a source of exactly the bytes it may touch. */
+/** Check one case on a source that holds exactly the bytes it may read. */
 static void check_gather(struct gather_case *c)
 {
     const ptrdiff_t last = ((ptrdiff_t)c->n_samples - 1) * c->time_stride;
@@ -172,8 +172,8 @@ TEST(test_gather)
                 }
 }
 
-/* Rows that are streamed past the caches: large, whole lines apart; they begin
- * within a line and end within one. */
+/* Rows large enough to be streamed past the caches, whole lines apart; they
+ * begin and end within a line. */
 TEST(test_gather_streamed)
 {
     random_state = 2;
@@ -373,7 +373,7 @@ struct quantise_case {
     uint32_t valid;
 };
 
-/** Clips of a result: behind rows of out and a guard, counted up from 7. */
+/** Clips of a result: behind its rows and a guard, counting up from 7. */
 static size_t clips_at(const struct quantise_case *c)
 {
     return fx8_round_up(
@@ -462,8 +462,8 @@ static void check_turned(const struct quantise_case *c, const uint8_t *out)
     }
 }
 
-/** One component; data 0: noise of which some is clipped, 1: ties and the
- *  clamp's neighbourhood, 2: zero, 3: far beyond, 4: subnormal. */
+/** One component; data 0: noise, some of it clipped, 1: ties and values near
+ * the limits, 2: zero, 3: far beyond, 4: subnormal. */
 static float component(int data)
 {
     static const float special[] = {
@@ -553,7 +553,7 @@ TEST(test_select)
     struct fx8_error error;
     assert_int_equal(fx8_operations_select("auto", &operations, &error),
                      FX8_OK);
-    /* The fastest that runs: on this machine none fails its trial. */
+    /* The fastest variant is used: on this machine none fails its trial. */
     const struct fx8_operations *fastest = NULL;
     for (size_t index = 0; index < fx8_operations_variants(); index++) {
         const struct fx8_operations *variant = fx8_operations_variant(index);

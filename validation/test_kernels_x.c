@@ -59,7 +59,7 @@ static void release(void *items, size_t n_items, size_t item_size)
     free(first);
 }
 
-/** What a sum holds before anything is added to it. */
+/** Prior content of a sum. */
 static int64_t prior(size_t k)
 {
     return (int64_t)(k % 1009) * 1000003 - 500000000;
@@ -86,8 +86,8 @@ static int8_t value_of(enum fill fill, size_t k)
     }
 }
 
-/** Spectra of n_inputs rows, `stride` of them per row, whose padding rows and
- *  tails beyond n_times are garbage; both precisions hold the same. */
+/** Spectra of n_inputs rows, each `stride` spectra long, with garbage in
+ * padding rows and beyond n_times; both precisions hold the same values. */
 struct spectra {
     size_t n_inputs, n_times, stride;
     struct fx8_ci8 *int8;
@@ -159,12 +159,10 @@ static int64_t *exact_sums(const struct spectra *x)
     return sums;
 }
 
-/* --- one variant at work
- * -------------------------------------------------------
- */
+/* running one variant */
 
-/** How the work is cut up: calls of `step` spectra (0: all in one), and rows
- *  cut at `row_cut` quarters of the row blocks, the second part first. */
+/** How the work is split: calls of `step` spectra (0: all in one), and rows
+ * split at `row_cut` quarters of the row blocks, the second part first. */
 struct cut {
     size_t step;
     size_t row_cut;
@@ -218,8 +216,8 @@ static void run_cut(const struct fx8_operations *variant, run_piece *run,
     }
 }
 
-/** All that fold() leaves: sums grown by `expected` and an empty
- *  accumulator. */
+/** Everything that fold() leaves: sums grown by `expected` and an empty
+ * accumulator. */
 static void check_int8(const struct fx8_operations *variant,
                        const struct spectra *x, const struct cut *cut,
                        const int64_t *expected)
@@ -283,7 +281,7 @@ static void check_fp32(const struct fx8_operations *variant,
     release(sums, n_sums, sizeof(*sums));
 }
 
-/** Both precisions in every variant, cut up in each of these ways. */
+/** Both precisions in every variant, split in each of these ways. */
 static void check_variants(const struct spectra *x, const struct cut *cuts,
                            size_t n_cuts)
 {
@@ -304,8 +302,8 @@ static void check_variants(const struct spectra *x, const struct cut *cuts,
 /* --- tests -------------------------------------------------------------------
  */
 
-/** All sizes at full-range data, under a checker a third of them; the other
- *  fills at every size with one time, and at every time with one size. */
+/** All sizes with full-range data, under a checker a third of them; the other
+ * data at every size with one time, and at every time with one size. */
 TEST(test_sizes_and_data)
 {
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
@@ -324,8 +322,8 @@ TEST(test_sizes_and_data)
     }
 }
 
-/** Several calls before a fold, and row ranges given out in pieces; 2592
- *  spectra cross the segments of every variant. */
+/** Several calls before a fold, and rows split into ranges; 2592 spectra cross
+ * the segments of every variant. */
 TEST(test_pieces)
 {
     static const struct cut cuts[] = {{512, 0}, {32, 0},   {544, 1},
@@ -341,7 +339,7 @@ TEST(test_pieces)
     }
 }
 
-/** Nothing outside the rows of a call is written: those of another thread. */
+/** A call writes nothing outside its rows, which belong to other threads. */
 TEST(test_rows_are_separate)
 {
     const struct piece rows = {2, 4, 0, 64};
@@ -374,8 +372,8 @@ TEST(test_rows_are_separate)
     spectra_close(&x);
 }
 
-/** The bound of int32: as many full-scale spectra as a multiple of FX8_GROUP
- *  allows (65,504 of 65,535) without a fold, and twice as many with one. */
+/** The bound of int32: the largest multiple of FX8_GROUP full-scale spectra
+ * (65,504 of 65,535) without a fold, and twice as many with one. */
 TEST(test_int32_bound)
 {
     const size_t most = FX8_MAX_INT32_SPECTRA / FX8_GROUP * FX8_GROUP;
@@ -432,9 +430,9 @@ TEST(test_imaginary_bound)
     spectra_close(&x);
 }
 
-/** FP32 on floats: within the bound of operations.h of a long double sum, and
- *  the float sums really are taken from the 512 spectra of a call: cut at
- *  multiples of 512 a result is the same, bit for bit. */
+/** FP32 on floats: within the bound of operations.h of a long double sum. Float
+ * sums are really taken per 512 spectra of a call: splitting at multiples of
+ * 512 changes no bit. */
 TEST(test_fp32_bound)
 {
     static const struct cut cut = {1024, 2};
@@ -486,8 +484,8 @@ TEST(test_fp32_bound)
 /* --- count -------------------------------------------------------------------
  */
 
-/** Masks of every kind: full rows, rows with holes, empty ones; `kind` 0 has
- *  them mixed, 1 all full, 2 none full, 3 all empty. */
+/** Masks of every kind: full rows, rows with holes, empty ones; `kind` 0 mixes
+ * them, 1 all full, 2 none full, 3 all empty. */
 static void fill_mask(uint64_t *row, size_t n_words, size_t i, int kind)
 {
     for (size_t k = 0; k < n_words; k++) {
@@ -499,7 +497,7 @@ static void fill_mask(uint64_t *row, size_t n_words, size_t i, int kind)
                  : kind == 0 && i % 7 == 1                ? 0
                                                           : noise;
     }
-    /* The last word is used in part: bits beyond the spectra are clear. */
+    /* The last word is only partly used: bits beyond the spectra are clear. */
     row[n_words - 1] &= UINT64_MAX >> 21;
 }
 

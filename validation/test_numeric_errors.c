@@ -26,8 +26,8 @@
 #include "validation/numerics/worst_arguments.h"
 #include "validation/testing.h"
 
-/* Floats and pairs tried: all exponents with many mantissas.  The checkers look
- * at the code, not at its errors. */
+/* Floats and pairs tried: all exponents with many mantissas. Fewer under the
+ * checkers, which test the code, not its errors. */
 #if FX8_CHECKED
 #define N_SHORT (UINT64_C(1) << 18)
 #define N_LONG  (UINT64_C(1) << 24)
@@ -36,7 +36,7 @@
 #define N_LONG  ALL_FLOATS
 #endif
 
-/* Floats on either side of a worst argument that are tried with it. */
+/* Floats tried on either side of a worst argument. */
 #define NEIGHBOURS 256
 
 /* --- forms and bounds --------------------------------------------------------
@@ -138,8 +138,7 @@ TEST(test_all_forms)
     assert_int_equal(survey_all(&extent), 0);
 }
 
-/* --- where errors were largest -----------------------------------------------
- */
+/* the arguments of the largest errors */
 
 struct worst_row {
     const char *function, *form;
@@ -161,8 +160,8 @@ static void add_neighbours(const struct subject *subject,
     survey_arguments(subject, 2 * NEIGHBOURS + 1, a, b, finding);
 }
 
-/* A bound that is documented is one that is reached: what the C library's
- * functions do is another library's business. */
+/* Every documented bound is nearly reached. The C library's functions have no
+ * bound here. */
 TEST(test_worst_arguments)
 {
     struct subject subjects[MAX_SUBJECTS];
@@ -190,10 +189,9 @@ TEST(test_worst_arguments)
     assert_int_equal(faults, 0);
 }
 
-/* --- the measuring itself ----------------------------------------------------
- */
+/* the measurement itself */
 
-/* What measure() makes of a result y where x is right, without a bound. */
+/* What measure() finds for a result y where x is correct, without a bound. */
 static struct measured measured_of(double x, float y)
 {
     const struct bound bound = {HUGE_VAL, HUGE_VAL, 0, -HUGE_VAL, HUGE_VAL};
@@ -246,7 +244,8 @@ TEST(test_errors_are_seen)
     }
 }
 
-/* A function that is wrong once in 2^32: the quick look must not miss it. */
+/* A function that is wrong once in 2^32: the fast path of the survey must not
+ * miss it. */
 #define WRONG_AT 0x4048f5c3u /* 3.14 */
 
 static void wrong_sqrt(size_t n, const float *x, float *y)
@@ -284,7 +283,7 @@ TEST(test_one_wrong_result_is_found)
     assert_int_equal(finding.measured.n, 2048);
     assert_int_equal(finding.measured.n_not_nearest, 1);
 
-    /* beside it the bound holds, and is reached */
+    /* at the neighbours the bound holds, and is reached */
     const struct table_row row = {"sqrt", "wrong", &subject.bound,
                                   &finding.measured};
     assert_int_equal(judge_row(&row, false, NULL), 2);

@@ -40,7 +40,7 @@ static void check_text(const char *name, const char *text)
 /* --- the driver alone ----------------------------------------------------- */
 
 /* Make an HDF5 file of one dataset through the driver; every call of HDF5 must
- * succeed, whatever happens below. */
+ * succeed, even if writing fails. */
 static void write_through(struct fx8_driver_file *file)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -71,7 +71,7 @@ TEST(test_driver_writes_hdf5)
     assert_true(file.descriptor >= 0);
     write_through(&file);
     assert_int_equal(file.failure, 0);
-    assert_int_equal(close(file.descriptor), 0); /* still the caller's */
+    assert_int_equal(close(file.descriptor), 0); /* the caller still owns it */
     hid_t id = H5Fopen(scratch_path("driver.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t dataset = H5Dopen2(id, "values", H5P_DEFAULT);
     static int32_t values[10000];
@@ -136,7 +136,7 @@ TEST(test_names)
     check_text("taken", "precious");
     expect_open(".", true, FX8_ERR_USAGE, "a directory: expected");
     expect_open("no/such", false, FX8_ERR_SYSTEM, "No such file or directory");
-    /* the .part must not be a way to write elsewhere */
+    /* the .part must not redirect writes elsewhere */
     scratch_text("elsewhere", "untouched");
     assert_int_equal(
         symlink(scratch_path("elsewhere"), scratch_path("linked.part")), 0);
@@ -160,18 +160,18 @@ TEST(test_lock)
     expect_open("locked", false, FX8_ERR_USAGE,
                 "locked.part: locked: another run is writing it");
     expect_open("locked", true, FX8_ERR_USAGE, "another run is writing it");
-    assert_true(
-        scratch_exists("locked.part")); /* the refused one leaves it alone */
+    assert_true(scratch_exists(
+        "locked.part")); /* the refused one leaves it unchanged */
     assert_int_equal(fx8_output_commit(&first, &error), FX8_OK);
     assert_true(scratch_exists("locked"));
     assert_false(scratch_exists("locked.part"));
-    /* the name is free again for whoever forces it */
+    /* with force the name is free again */
     expect_open("locked", true, FX8_OK, "");
     assert_true(scratch_exists("locked"));
 }
 
-/* What an earlier run left is replaced where nothing of worth is in it, else by
- * force alone, and never emptied: it may have another name. */
+/* What an earlier run left is replaced if it holds nothing of value, otherwise
+ * only by force, and is never emptied: it may also have another name. */
 TEST(test_left_over_part)
 {
     static const char zeros[4096];
@@ -189,7 +189,8 @@ TEST(test_left_over_part)
     check_text("other name", "precious");
 }
 
-/* --- files that are read ------------------------------------------------- */
+/* --- files that the run reads -----------------------------------------------
+ */
 
 static void read_file(const char *name)
 {
@@ -220,7 +221,7 @@ TEST(test_no_file_that_is_read)
                         "is a file that this run reads: expected another name");
     check_text("read", "precious");
     unlink(scratch_path("new.part"));
-    /* read after the result was begun: the result keeps its first name */
+    /* read after the result was begun: the result stays under its first name */
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     scratch_text("late", "precious");
@@ -249,8 +250,9 @@ TEST(test_no_file_of_a_folder)
     fx8_read_files_forget();
 }
 
-/* Another run's .part is no place for a result, even by force, nor one that
- * came after this run began; nor is a link to what is no regular file. */
+/* Another run's .part is never overwritten, even by force, nor one that
+ * appeared after this run began; nor is a link to something other than a
+ * regular file. */
 TEST(test_name_that_another_run_writes)
 {
     struct fx8_output *other = NULL, *late = NULL;
@@ -272,7 +274,7 @@ TEST(test_name_that_another_run_writes)
     expect_open("leads to a fifo", true, FX8_ERR_USAGE, "not a regular file");
 }
 
-/* --- a .part that somebody else touches ----------------------------------- */
+/* --- another process changes the .part ------------------------------------ */
 
 enum touch { MOVED, REMOVED, REPLACED, N_TOUCHES };
 
@@ -280,7 +282,7 @@ static struct fx8_output *open_touched(enum touch touch, bool force)
 {
     struct fx8_output *output = NULL;
     struct fx8_error error;
-    if (force) /* to be replaced by ours, and by nothing else */
+    if (force) /* our result may replace it, and nothing else */
         scratch_text("own", "old");
     must(fx8_output_open(scratch_path("own"), force, 0, NULL, &output, &error),
          error);
@@ -363,11 +365,10 @@ TEST(test_name_taken_during_the_run)
     assert_non_null(strstr(error.message, "appeared during the run"));
     assert_null(output);
     check_text("race", "came first");
-    assert_true(
-        scratch_exists("race.part")); /* hours of work are not thrown away */
+    assert_true(scratch_exists("race.part")); /* hours of work are kept */
 }
 
-/* A name that cannot be replaced, even by force: a directory stands for all
+/* A name that cannot be replaced, even by force: a directory represents all
  * reasons that the system may have. */
 TEST(test_name_cannot_be_replaced)
 {

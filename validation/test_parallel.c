@@ -21,7 +21,7 @@
 
 #define MOST_ITEMS 1000
 
-/** What the items of one call leave behind. */
+/** What the items of one call recorded. */
 struct tally {
     size_t n_threads;
     atomic_int runs[MOST_ITEMS];
@@ -33,7 +33,7 @@ struct tally {
     bool is_ascending, is_pinned, is_nesting;
 };
 
-/* A call within an item, with a tally of its own. */
+/* A call within an item, with its own tally. */
 static void inner_item(void *context, size_t item, size_t thread)
 {
     struct tally *tally = context;
@@ -75,7 +75,7 @@ static void run_item(void *context, size_t item, size_t thread)
     atomic_fetch_sub(&tally->in_use[thread], 1);
 }
 
-/** One call; true when all of it was right. */
+/** One call; true if everything was right. */
 static bool call_is_right(size_t n_items, size_t n_threads, bool is_pinned,
                           bool is_nesting)
 {
@@ -118,7 +118,7 @@ static void item_of_mask(void *context, size_t item, size_t thread)
         CPU_ZERO(&masks[item]);
 }
 
-/** The threads of the pool have their masks back after a pinned call. */
+/** The pool's threads have their old masks after a pinned call. */
 TEST(test_pool_is_restored)
 {
     cpu_set_t all, masks[64];
@@ -130,7 +130,7 @@ TEST(test_pool_is_restored)
         assert_true(CPU_EQUAL(&masks[item], &all));
 }
 
-/** A forked child has none of the pool's threads, and makes its own. */
+/** A forked child has none of the pool's threads, and starts its own. */
 TEST(test_after_fork)
 {
     assert_true(call_is_right(100, 4, false, false));
@@ -144,7 +144,7 @@ TEST(test_after_fork)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/** A host thread of its own, which calls again and again. */
+/** A separate host thread that calls repeatedly. */
 static void *host(void *result)
 {
     bool *right = result;

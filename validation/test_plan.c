@@ -19,7 +19,7 @@
 #include "correlator/library/plan.h"
 #include "validation/testing.h"
 
-/* Exact where 64 bits are not: samples times picoseconds. */
+/* Exact where 64 bits are not enough: samples times picoseconds. */
 __extension__ typedef __int128 wide;
 
 static struct fx8_plan good_plan(void)
@@ -33,7 +33,7 @@ static struct fx8_plan good_plan(void)
     return plan;
 }
 
-/* A change to a good plan, and what is said of it; NULL: nothing. */
+/* A change to a good plan, and the message about it; NULL: none. */
 struct change {
     void (*make)(struct fx8_plan *plan);
     const char *text;
@@ -110,7 +110,7 @@ CHANGE(other_backend, plan->machine.backend = (enum fx8_backend)3)
 CHANGE(most_threads, plan->machine.threads.count = 1024)
 CHANGE(more_threads, plan->machine.threads.count = 1025)
 
-/* Bands of 1 MHz each, and 13 of its 16 channels: 812.5 kHz. */
+/* Bands of 1 MHz each, and 13 of the 16 channels: 812.5 kHz. */
 static const double near_hz[] = {0, 812.5e3, 1625e3};
 static const double nearer_hz[] = {0, 812.5e3, 1624.9e3};
 static const double descending_hz[] = {0, 2e6, 1e6};
@@ -281,7 +281,7 @@ TEST(rules_of_a_plan)
     }
 }
 
-/* Nothing that a caller must fill in has a default that would do. */
+/* No default is enough for what a caller must set. */
 TEST(defaults_are_not_enough)
 {
     struct fx8_plan plan = fx8_plan_default();
@@ -389,7 +389,7 @@ TEST(channels_flagged_by_position)
         fx8_plan_flag_channels(&plan, flags);
         for (size_t c = 0; c < cases[i].channels; c++)
             assert_int_equal(flags[c], cases[i].flags[c] == '#');
-        if (cases[i].is_complex) { /* the same of the kept ones of more */
+        if (cases[i].is_complex) { /* the same with some channels dropped */
             plan.channelizer.n_kept = plan.channelizer.n_channels;
             plan.channelizer.n_channels += 5;
             memset(flags, GARBAGE, cases[i].channels);
@@ -437,9 +437,9 @@ TEST(frequencies_ascend_from_the_rule)
     }
 }
 
-/* Coarse channels of 25/27 MHz every 25/32 MHz, 27 of 32 parts of each kept:
- * in units of 1/(27 N) Hz every frequency is an integer, the whole axis has
- * equal steps of 25,000,000, and a double is the one nearest to it. */
+/* Coarse channels of 25/27 MHz every 25/32 MHz, 27/32 of each kept. In units of
+ * 1/(27 N) Hz every frequency is an integer, the whole axis has equal steps of
+ * 25,000,000, and each double is the nearest one. */
 TEST(oversampled_bands_make_one_axis)
 {
     enum { COARSE = 5, FIRST = 140 };
@@ -457,7 +457,7 @@ TEST(oversampled_bands_make_one_axis)
         plan.band_offset_hz = offsets_hz;
         plan.channelizer.n_channels = length;
         plan.channelizer.n_kept = kept;
-        plan.lower_sideband = i % 2; /* does not matter to complex samples */
+        plan.lower_sideband = i % 2; /* not used for complex samples */
         struct fx8_error error;
         must(fx8_plan_check(&plan, &error), error);
         assert_int_equal(fx8_plan_axes(&plan).n_fine, n);
@@ -473,7 +473,7 @@ TEST(oversampled_bands_make_one_axis)
             if (at > 0)
                 assert_true(exact_units - before == 25000000);
             before = exact_units;
-            /* nearer than half of the distance to the next double */
+            /* nearer than half the distance to the next double */
             const long double got =
                 (long double)frequencies[at] * (long double)unit;
             const double ulp =
@@ -491,7 +491,7 @@ TEST(oversampled_bands_make_one_axis)
     }
 }
 
-/* Bands of one channel each are averaged with each other. */
+/* Bands of one channel each are averaged together. */
 TEST(averages_of_bands)
 {
     static const double offsets_hz[] = {0, 500e3, 3e6, 4e6};
@@ -540,7 +540,7 @@ TEST(real_bands_side_by_side)
 TEST(dumps_in_a_stretch)
 {
     struct fx8_plan plan = good_plan(); /* N = 16, P = 8, M = 100 */
-    plan.first_sample = 12345;          /* does not matter */
+    plan.first_sample = 12345;          /* not used here */
     const int64_t dump = 100 * 16, overlap = 7 * 16;
     assert_int_equal(fx8_count_dumps(&plan, -5), 0);
     assert_int_equal(fx8_count_dumps(&plan, 0), 0);
@@ -560,8 +560,8 @@ TEST(dumps_in_a_stretch)
     assert_int_equal(fx8_count_dumps(&plan, INT64_MAX), INT64_MAX);
 }
 
-/* The instant is the nearest picosecond to start + half / (2 fs): twice the
- * rate times the difference is off by no more than the rate. */
+/* The time is the nearest picosecond to start + half / (2 fs): twice the rate
+ * times the difference is at most the rate. */
 TEST(centres_of_dumps)
 {
     static const int64_t indices[] = {0, 1, 2, 999, 123456789};

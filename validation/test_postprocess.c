@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_postprocess.c -- from sums to visibilities, against the rules of
- * CONVENTIONS.md, written again here in the plainest way.
+ * CONVENTIONS.md, written again here as plainly as possible.
  *
  * Shows: as test_plan.c
  */
@@ -14,7 +14,7 @@
 
 #define M 100 /* spectra per dump */
 
-/* Random sums and everything that decides what becomes of them. */
+/* Random sums and everything that decides their results. */
 struct task {
     struct fx8_postprocess plan;
     struct fx8_product *products;
@@ -23,7 +23,7 @@ struct task {
     float *gain;
     double *input_gain;
     uint8_t *flag_channel, *flag_input, *flag_cell;
-    size_t n_row, first; /* channels of a row, and where this band begins */
+    size_t n_row, first; /* channels of a row, and the first one of this band */
     size_t n_cells;
     float *visibilities, *nsamples;
     uint8_t *flags;
@@ -165,7 +165,7 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
     const size_t cell_i = i * task->n_row + task->first + channel;
     const size_t cell_j = j * task->n_row + task->first + channel;
     if (is_int8 && plan->gain != NULL) {
-        /* a level of one step is 1^2 + 1^2, of real spectra 1^2 */
+        /* a level of one step is 1^2 + 1^2, for real spectra 1^2 */
         const bool is_real = plan->first_is_real && channel == 0;
         const double noise = is_real ? 1.0 / 12 : 1.0 / 6;
         if (i == j && plan->remove_bias && re - noise >= (is_real ? 1 : 2))
@@ -204,7 +204,7 @@ static struct cell plain_mean(const struct task *task, size_t i, size_t j,
                 continue;
             sum.re += cell.re;
             sum.im += cell.im;
-            sum.nsamples = cell.nsamples; /* of all channels alike */
+            sum.nsamples = cell.nsamples; /* equal for all channels */
             used++;
         }
         if (used > 0)
@@ -215,7 +215,7 @@ static struct cell plain_mean(const struct task *task, size_t i, size_t j,
     return (struct cell){0, 0, 0, true};
 }
 
-/* A cell that belongs to another band: still full of garbage. */
+/* A cell of another band, still full of garbage. */
 static void check_untouched(const struct task *task, size_t at)
 {
     float garbage;
@@ -296,7 +296,7 @@ static float auto_of(int64_t sum, bool remove_bias, bool is_real)
     task.plan.remove_bias = remove_bias;
     task.plan.first_is_real = is_real;
     task.sums8[0] = sum;
-    task.sums8[1] = 77; /* must not show */
+    task.sums8[1] = 77; /* must not appear in results */
     task.counts[0] = 60;
     task.gain[0] = 2.0f;
     task.flag_channel[0] = task.flag_input[0] = task.flag_cell[0] = 0;
@@ -309,7 +309,7 @@ static float auto_of(int64_t sum, bool remove_bias, bool is_real)
     return value;
 }
 
-/* 130/60 is 2 + 1/6, a level of one step: on either side of it. */
+/* 130/60 is 2 + 1/6, a level of one step: values on either side of it. */
 TEST(bias_at_its_threshold)
 {
     assert_true(auto_of(131, true, false) ==
@@ -325,7 +325,7 @@ TEST(bias_at_its_threshold)
 }
 
 /* XY of an auto is conj(X) Y, YX its conjugate; on a cross, X of the second
- * antenna with Y of the first is stored the other way round. */
+ * antenna with Y of the first is stored as the conjugate. */
 TEST(signs_of_the_products)
 {
     struct generator g = {33};
@@ -356,7 +356,7 @@ TEST(signs_of_the_products)
     }
 }
 
-/* Four channels to one: what flags leave, what counts weigh. */
+/* Four channels to one: what flags leave out, how counts weight. */
 TEST(groups_partly_and_wholly_flagged)
 {
     static const struct {

@@ -18,7 +18,7 @@
 #include "correlator/run/progress.h"
 #include "validation/testing.h"
 
-/* Both ends of a terminal: we read what is written to `stream`. */
+/* Both ends of a terminal: `reader` gets what is written to `stream`. */
 struct terminal {
     int reader;
     FILE *stream;
@@ -43,8 +43,8 @@ static void close_terminal(struct terminal *terminal)
     close(terminal->reader);
 }
 
-/* The line shown on a terminal of so many columns, without what moves the
- * cursor; `passed_s` seconds after the start. */
+/* The line shown on a terminal of so many columns, without control sequences;
+ * `passed_s` seconds after the start. */
 static void show(const struct terminal *terminal, unsigned short columns,
                  const struct fx8_progress *progress, double passed_s,
                  char line[512])
@@ -66,7 +66,7 @@ static void show(const struct terminal *terminal, unsigned short columns,
     strcpy(line, text + strlen(home));
 }
 
-/* A long run at its start: every part as long as it gets. */
+/* A long run at its start: every part has its greatest length. */
 static const struct fx8_progress long_run = {
     .n_samples = 1000000000,
     .total_samples = 80000000000,
@@ -75,7 +75,7 @@ static const struct fx8_progress long_run = {
     .n_inputs = 512,
     .rate_hz = 925926,
 };
-/* an eightieth done in 1,000 s: 79,000 s are left */
+/* an eightieth done in 1,000 s: 79,000 s left */
 #define PASSED_S  1000.0
 #define LONG_LEFT "21:56:40 left"
 
@@ -89,21 +89,21 @@ TEST(time_left_is_cut_last)
         const size_t length = strlen(line), tail = strlen(LONG_LEFT);
         if (length >= columns)
             fail_msg("%d columns: %zu letters", columns, length);
-        /* a second may pass between this clock and that */
+        /* a second may pass between the two clocks */
         if (length < tail)
             assert_true(length == (size_t)columns - 1 &&
                         memcmp(line, LONG_LEFT, length < 3 ? length : 3) == 0);
         else if (strstr(line, "21:5") == NULL ||
                  strcmp(line + length - 5, " left") != 0)
             fail_msg("%d columns: no time left: %s", columns, line);
-        /* wider never shows less */
+        /* a wider terminal never shows less */
         assert_true(length >= most);
         most = length;
     }
     close_terminal(&terminal);
 }
 
-/* The parts that each width has room for: the letter of each that is there. */
+/* The parts that fit into each width, by their letters. */
 TEST(parts_go_one_by_one)
 {
     static const struct {
@@ -175,7 +175,7 @@ TEST(a_log_has_every_part)
     rewind(log);
     assert_true(getline(&text, &size, log) > 0);
     text[strcspn(text, "\n")] = '\0';
-    /* the seconds may be one later */
+    /* the seconds may be one more */
     assert_memory_equal(text,
                         "fx8:   1 %  dump 1234/86400  512.0 Msamples/s  "
                         "1.1 x real time  21:56:",

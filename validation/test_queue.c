@@ -31,8 +31,8 @@ TEST(first_in_first_out)
     fx8_queue_destroy(&queue);
 }
 
-/* What is in the queue when it is closed is still handed out, nothing goes in
- * any more, and nobody waits. */
+/* Items in a queue when it is closed are still handed out, no more are taken
+ * in, and nobody waits. */
 TEST(closing_a_queue)
 {
     struct fx8_queue queue;
@@ -79,7 +79,7 @@ TEST(everything_arrives_in_order)
     fx8_queue_destroy(&queue);
 }
 
-/* Closing wakes a putter that waits for room: it learns that it failed. */
+/* Closing wakes a putter that waits for room, whose call fails. */
 TEST(closing_wakes_a_putter)
 {
     struct fx8_queue queue;

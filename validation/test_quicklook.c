@@ -42,8 +42,8 @@ static void plain_rho(const struct task *task, size_t average, size_t channel,
     rho[1] = (double)task->visibilities[2 * at + 1] / scale;
 }
 
-/* A half is rounded by 2^-11 of its value and by half of 2^-24 at least; what
- * single precision adds is a hundredth of that. */
+/* A half is rounded by 2^-11 of its value, and by half of 2^-24 at least;
+ * single precision adds a hundredth of that. */
 static double half_limit(double value)
 {
     return 0x1.03p-11 * fabs(value) + 0x1p-25;
@@ -67,7 +67,7 @@ static void check_cells(const struct task *task)
         }
 }
 
-/* A level of 50 dB is rounded by 2 x 10^-6 twice, its logarithm by as much. */
+/* A level of 50 dB is rounded twice by 2 x 10^-6, and so is its logarithm. */
 static void check_spectra(const struct task *task)
 {
     for (size_t input = 0; input < task->plan.n_inputs; input++)
@@ -141,7 +141,7 @@ static void check_average(const struct plain_average *plain,
     const double per_cell = plain->weight / (double)plain->n_cells;
     const double rho = tanh(plain->z);
     const double worth = per_cell / plain_spread(plain, 1, rho);
-    /* within a hair of a border either side is right */
+    /* within rounding of a border either side is right */
     if (rho * sqrt(per_cell) < 4.99)
         assert_int_equal(a->state, FX8_QUICKLOOK_LIMIT);
     if (rho * sqrt(per_cell) <= 5.01 || fabs(worth - 16.0) < 0.1)
@@ -155,8 +155,8 @@ static void check_average(const struct plain_average *plain,
     assert_int_equal(a->state, FX8_QUICKLOOK_INTERVAL);
     const double bias = (3 * rho * rho - 1) * plain_spread(plain, 0, rho) /
                         (4 * per_cell * rho);
-    /* roots of cells near the noise magnify the rounding of their power, by
-     * their number of products at most */
+    /* near the noise, square roots magnify the rounding of the power, at most
+     * by the number of products */
     assert_near(a->coherence, tanh(plain->z - bias), 2e-5);
 }
 
@@ -206,20 +206,20 @@ TEST(random_visibilities_by_the_definitions)
     }
 }
 
-/* --- out of the ordinary ----------------------------------------- */
+/* --- unusual values ---------------------------------------------- */
 
 /* Two antennas, three channels; the middle one of (0, 1) or of an auto is
- * changed, the others must stay. */
+ * changed, the others must not change. */
 struct odd {
     size_t average; /* 0: auto of 0, 1: cross, 2: auto of 1 */
     float re, im, nsamples;
     double stored, stored_im, amplitude, phase; /* of the cross product */
     float db;                                   /* of input 0 */
-    struct fx8_quicklook_counts counts;         /* but for n_cells, n_spectra */
+    struct fx8_quicklook_counts counts; /* except for n_cells, n_spectra */
 };
 
 static const struct odd odds[] = {
-    /* nothing odd: powers 4 and 9, V = 3 exp(i pi/2) */
+    /* ordinary values: powers 4 and 9, V = 3 exp(i pi/2) */
     {1, 0, 3, 1, 0, 8192, 8192, 1.5707963, 6.0206f, {0}},
     {1, 0, -3, 1, 0, -8192, 8192, -1.5707963, 6.0206f, {0}},
     {1, 0, 0, 1, 0, 0, 0, 0, 6.0206f, {0}},
@@ -271,7 +271,7 @@ static const struct odd odds[] = {
      0,
      NAN,
      {.not_finite = 2, .spectra_infinite = 1}},
-    /* an auto without products has no power either */
+    /* an auto without products has no power */
     {0,
      0,
      0,
@@ -346,7 +346,7 @@ TEST(out_of_the_ordinary)
         }
 }
 
-/* What is flagged keeps its value and is not averaged. */
+/* A flagged cell keeps its value and is not averaged. */
 TEST(flagged_cells)
 {
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
@@ -360,12 +360,12 @@ TEST(flagged_cells)
     clear_task(&task);
 }
 
-/* Baseband zero of real samples, and an input that clips: looked at, but not
- * averaged. */
+/* Baseband zero of real samples, and an input that clips, have cells but are
+ * not averaged. */
 TEST(left_out_of_averages)
 {
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_FAST);
-    /* channel 2 of input 1: 33 steps rms at the greatest gain */
+    /* channel 2 of input 1: 33 steps rms at the largest gain */
     const float gain[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 33};
     fill_ordinary(&task);
     task.plan.real_channel = 0;
@@ -403,7 +403,7 @@ TEST(plans_that_are_refused)
 
 static void check_difference(const struct fx8_quicklook_difference *d)
 {
-    /* a difference of nothing at all would say that one mode ran twice */
+    /* no difference at all would mean that one mode ran twice */
     assert_true(d->largest > 0.0);
     assert_true(d->largest <= d->bound);
     assert_int_equal(d->n_beyond, 0);
@@ -425,7 +425,7 @@ TEST(fast_stays_within_its_bounds)
     check_difference(&task.differences.phase);
     check_difference(&task.differences.spectra);
     check_difference(&task.differences.fisher);
-    /* bounds that say nothing are none either */
+    /* the bounds must not be meaninglessly large */
     assert_true(task.differences.coherence.bound < 2e-6);
     assert_true(task.differences.phase.bound < 5e-6);
     assert_true(task.differences.fisher.bound < 1e-3);
@@ -468,7 +468,7 @@ static void wrong_atan2(size_t n, const float *a, const float *b, float *y)
     spoil(n, y);
 }
 
-/* What exceeds a bound is counted, and for what the function is used. */
+/* Values beyond a bound are counted, by the use of the function. */
 TEST(functions_beyond_their_bounds_are_counted)
 {
     for (int wrong = 0; wrong < 4; wrong++) {
@@ -498,14 +498,14 @@ TEST(functions_beyond_their_bounds_are_counted)
     }
 }
 
-/* Of many baselines some are compared: 136, every second. */
+/* Of many baselines only some are compared: of 136 every second one. */
 TEST(many_baselines_are_sampled)
 {
     struct generator g = {65};
     struct task task = make_task(16, 1, 20, FX8_FUNCTIONS_FAST);
     fill(&task, &g);
     memset(task.flags, 0, task.n_cells);
-    /* the even ones, which are compared, have nothing to average */
+    /* the even ones, which are compared, have no cell to average */
     for (size_t i = 0; i < task.n_averages; i += 2)
         for (size_t c = 0; c < task.plan.n_channels; c++)
             task.flags[cell_at(&task, i, c)] = 1;

@@ -93,7 +93,7 @@ static void clear_twin(struct task *twin)
 
 /* --- comparisons ------------------------------------------------- */
 
-/* Halves of either sign in one order, neighbours one apart. */
+/* Halves in ascending order, so that neighbours differ by one. */
 static int order_of(uint16_t half)
 {
     return (half & 0x8000) != 0 ? 0x8000 - half : half;
@@ -144,11 +144,11 @@ static void check_report(const struct task *host, const struct task *device)
         check_bytes(&host->differences, d, sizeof *d);
 }
 
-/* Dumps of new visibilities, looked at on both. */
+/* Dumps of new visibilities, each with a quick-look on both. */
 static void check_task(struct task *host, size_t n_dumps, size_t n_devices,
                        void (*change)(struct task *), struct generator *g)
 {
-    host->plan.is_on_device = true; /* bounds of a device for both */
+    host->plan.is_on_device = true; /* the bounds of a device, for both */
     struct task device = twin_of(host);
     struct fx8_quicklook *on_host = open_task(host);
     struct fx8_quicklook *on_device = open_task(&device);
@@ -177,7 +177,7 @@ static void check_task(struct task *host, size_t n_dumps, size_t n_devices,
 static const enum fx8_functions_mode modes[] = {FX8_FUNCTIONS_IEEE,
                                                 FX8_FUNCTIONS_FAST};
 
-/* Tiles that are full and not, one product and four. */
+/* Tiles full and partly used, one product and four. */
 TEST(any_shape_equals_the_host)
 {
     static const size_t shapes[][3] = {{1, 1, 1},   {2, 1, 5},   {3, 2, 33},
@@ -206,8 +206,8 @@ TEST(slabs_devices_and_checked_dumps)
     clear_task(&task);
 }
 
-/* Products and inputs that are missing, infinite, without power, beyond 1 and
- * beyond a half; few products. */
+/* Products and inputs that are missing, infinite, without power, beyond 1 or
+ * beyond the range of a half; few products. */
 static void spoil(struct task *task)
 {
     static const float odd[] = {0.0f, -3.0f, NAN, INFINITY, 1e-39f};
@@ -228,7 +228,7 @@ static void spoil(struct task *task)
         task->visibilities[2 * k] = task->visibilities[2 * k + 1] = 0.0f;
 }
 
-/* Three bands of real samples, gains of which some make an input loud. */
+/* Three bands of real samples; some gains make an input loud. */
 TEST(what_is_out_of_the_ordinary)
 {
     struct generator g = {213};
@@ -252,8 +252,8 @@ TEST(what_is_out_of_the_ordinary)
     }
 }
 
-/* A dump of random integers through the engine: its visibilities and weights
- * become those of the task. */
+/* A dump of random integers through the engine, whose visibilities and weights
+ * the task gets. */
 static void correlate(struct task *task, struct fx8_engine *engine,
                       size_t n_spectra, struct generator *g)
 {
@@ -297,9 +297,9 @@ static void correlate(struct task *task, struct fx8_engine *engine,
     free(clips);
 }
 
-/* Dumps of the engine's own, in slabs of 78 baselines: it looks at what it
- * kept, whatever the host's copy of a cross product has become, but at other
- * arrays where they are. */
+/* The engine's own dumps, in slabs of 78 baselines: it uses the visibilities
+ * that it kept, even if the host's copy has changed, but only if asked for the
+ * same arrays. */
 TEST(what_the_device_has_kept)
 {
     enum { N_SPECTRA = 64, CROSS = 1, LAST = 40 * 41 / 2 - 2 };
@@ -323,7 +323,7 @@ TEST(what_the_device_has_kept)
         process_on(&device, on_device, engine);
         check_dump(&host, &device);
     }
-    /* the same numbers elsewhere */
+    /* the same numbers in another array */
     struct task elsewhere = device;
     elsewhere.visibilities = exact(2 * host.n_cells * sizeof(float));
     memcpy(elsewhere.visibilities, host.visibilities,
@@ -339,8 +339,8 @@ TEST(what_the_device_has_kept)
     clear_task(&host);
 }
 
-/* Of another shape than it was opened for, or of none; of an engine that is
- * not the first. */
+/* A quick-look of another shape than the engine was opened for, or none; of an
+ * engine that is not the first. */
 TEST(looks_that_were_not_planned)
 {
     struct generator g = {214};

@@ -18,7 +18,7 @@
 #include "io/quicklook/quicklook_file.h"
 #include "validation/uvh5_file.h"
 
-/* Inputs of the fixture's antennas: two feeds where there are 4 products. */
+/* Inputs of the fixture's antennas: two feeds if there are 4 products. */
 static size_t feed_count(const struct fixture *f)
 {
     return f->header.n_products == 4 ? 2 : 1;
@@ -106,7 +106,7 @@ static float *read_floats(hid_t file, const char *name, int rank,
     return values;
 }
 
-/* `first`: which of the halves of put_dump() the dataset begins with. */
+/* `first`: the half of put_dump() with which the dataset begins. */
 static void check_halves(hid_t file, const char *name, int rank,
                          const hsize_t *shape, size_t first, size_t n_written)
 {
@@ -153,7 +153,7 @@ static void check_quicklook(const char *name, const struct fixture *f,
 
 TEST(whole_files)
 {
-    /* small dumps share chunks, large ones are cut along channels */
+    /* small dumps share chunks, large ones are split along channels */
     static const size_t shapes[][3] = {
         {1, 1, 1}, {7, 33, 4}, {400, 5, 1}, {3, 300, 4}};
     struct fixture f;
@@ -173,7 +173,7 @@ TEST(whole_files)
     }
 }
 
-/* IEEE 754 binary16, as h5py writes and knows it. */
+/* IEEE 754 binary16, as h5py writes and recognises it. */
 TEST(halves_are_ieee)
 {
     struct fixture f;
@@ -284,14 +284,14 @@ TEST(what_is_refused)
     const struct fx8_quicklook_dump none = {0};
     must_fail_with(fx8_quicklook_file_write(file, 2, &none, NULL, &error),
                    error, FX8_ERR_USAGE, "dump 2: expected 0 to 1");
-    /* abandoned: the earlier result stays */
+    /* abandoned: the earlier result remains */
     must(fx8_quicklook_file_close(&file, false, &error), error);
     assert_true(scratch_exists("there.h5"));
     assert_false(scratch_exists("there.h5.part"));
     must(fx8_quicklook_file_close(&file, true, &error), error);
 }
 
-/* One folder for this program and those it forks. */
+/* One folder for this program and its children. */
 static int make_scratch_folder(void **state)
 {
     (void)state;

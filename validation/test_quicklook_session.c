@@ -20,11 +20,11 @@
 #define N_CHANNELS 16
 #define M          100
 
-/* What came out of a session; arrays over all dumps. */
+/* Output of a session; arrays over all dumps. */
 struct looked {
     size_t n_dumps, n_cells, n_levels;
     struct fx8_quicklook_dump dumps[8];
-    float *visibilities[8]; /* that were looked at */
+    float *visibilities[8]; /* that the quick-look used */
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     struct fx8_quicklook_average averages[6 * 4];
@@ -62,8 +62,8 @@ static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-/* Real samples that have, in the lower sideband, the spectra that they had in
- * the upper one. */
+/* Make real samples whose spectra in the lower sideband are those that they had
+ * in the upper one. */
 static void turn_round(struct voltages *v)
 {
     for (size_t input = 0; input < v->n_inputs; input++)
@@ -132,8 +132,8 @@ TEST(nothing_without_being_planned)
     free_looked(&l);
 }
 
-/* rho of baseline (0, 1) from what was looked at: of INT8 where it is planned,
- * else of FP32.  A half is rounded by 2^-11. */
+/* rho of baseline (0, 1) from the visibilities that the quick-look used: INT8
+ * if planned, else FP32. A half is rounded by 2^-11. */
 static void check_first(const struct looked *l, size_t dump)
 {
     const struct fx8_half_functions *half = &fx8_operations_variant(0)->half;
@@ -170,9 +170,10 @@ TEST(int8_before_fp32)
     }
 }
 
-/* A rectangular FFT wastes nothing: M spectra and n channels are M n products,
- * all the unflagged ones together.  Four taps overlap by 10.6 % at most; a
- * cell of one channel by 5.2 %, both a little less at the ends of M. */
+/* A rectangular FFT uses every sample once: M spectra and n channels are M n
+ * products, over all unflagged channels together. Four taps overlap by 10.6 %
+ * at most; a cell of one channel by 5.2 %, both slightly less at the ends of M.
+ */
 TEST(what_a_cell_is_worth)
 {
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
@@ -231,8 +232,8 @@ TEST(blocks_and_threads_change_nothing)
     }
 }
 
-/* The same spectra give the same averages in either sideband: what is left out
- * is the first channel, not the one next to baseband zero. */
+/* The same spectra give the same averages in either sideband: the first channel
+ * is left out, not the one next to baseband zero. */
 TEST(real_spectra_of_either_sideband)
 {
     struct fx8_plan plan = look_plan(2, FX8_MATH_IEEE);
@@ -255,7 +256,7 @@ static size_t result_mib(struct fx8_plan plan)
 
 /* 65,536 channels of 24 products in 8 bytes each, 12 MiB, and of 6 inputs six
  * floats: level, power, weight, steps and, in either mode, the scale: 9 MiB.
- * Two numbers were rounded, and some tables of baselines come with them. */
+ * Two numbers were rounded, and some tables of baselines are added. */
 TEST(the_memory_limit_counts_it)
 {
     struct fx8_plan plan = look_plan(2, FX8_MATH_FAST);
