@@ -46,8 +46,7 @@ static const struct shape {
 /* Filters, by letter: d deflate, s shuffle, f Fletcher's checksum, n n-bit. */
 static const struct filters {
     const char *letters;
-    const char
-        *slow_reason; /* a part of it; NULL: not unpacked by several threads */
+    const char *slow_reason; /* a part of it; NULL: several threads unpack */
 } filter_lists[] = {
     {"", NULL},
     {"d", NULL},

@@ -36,8 +36,7 @@ TEST(streams_cut_short)
     for (size_t n = 0; n < sizeof stream; n++) {
         uint8_t *copy = malloc(n + 1), got[300];
         assert_non_null(copy);
-        memcpy(copy + 1, stream,
-               n); /* at the end of the memory, for the address checker */
+        memcpy(copy + 1, stream, n); /* at the memory's end */
         assert_int_equal(fx8_h5_lzf_unpack(copy + 1, n, got, sizeof got),
                          expected[n]);
         free(copy);

@@ -101,10 +101,8 @@ static const struct {
     {0x00000000, 0x0000},
     {0x00000001, 0x0000},
     {0x00800000, 0x0000},
-    {0x32ffffff, 0x0000}, /* published as the largest float that rounds to zero
-                           */
-    {0x33000000, 0x0000}, /* 2^-25, which really is the largest: a tie to even
-                           */
+    {0x32ffffff, 0x0000}, /* published as the largest to round to zero */
+    {0x33000000, 0x0000}, /* 2^-25, really the largest: a tie to even */
     {0x33000001, 0x0001},
     {0x33800000, 0x0001},
     {0x33bfffff, 0x0001},

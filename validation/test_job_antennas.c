@@ -178,8 +178,7 @@ TEST(positions_of_a_recording)
     refuse(&o, NULL,
            "rec.h5: antennas: row 3: position: 0, 0, -5100000: expected metres "
            "east, north and up of the site, at most 1000 km (ECEF?)");
-    struct fx8_settings
-        settings; /* antennas that are not asked for do not matter */
+    struct fx8_settings settings; /* not asked for */
     struct fx8_job job = good(&o, SETS("array.antennas=3"), &settings);
     clear(&job, &settings);
     o.n_table = 2;

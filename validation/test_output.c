@@ -160,8 +160,7 @@ TEST(test_lock)
     expect_open("locked", false, FX8_ERR_USAGE,
                 "locked.part: locked: another run is writing it");
     expect_open("locked", true, FX8_ERR_USAGE, "another run is writing it");
-    assert_true(scratch_exists(
-        "locked.part")); /* the refused one leaves it unchanged */
+    assert_true(scratch_exists("locked.part")); /* unchanged */
     assert_int_equal(fx8_output_commit(&first, &error), FX8_OK);
     assert_true(scratch_exists("locked"));
     assert_false(scratch_exists("locked.part"));

@@ -34,8 +34,8 @@ static void expect_held(const struct piece *pieces, size_t n, int n_antennas,
 
 /* --- what is read --------------------------------------------------------- */
 
-/* Three tiles of 2, 3 and 1 antennas; parts, a lost stretch in a file, one
- * between parts, other beginnings and ends, rows in store. */
+/* Three tiles of 2, 3 and 1 antennas; parts, a gap within a file, one between
+ * parts, different starts and ends, unused rows. */
 TEST(test_tiles_and_parts)
 {
     const struct piece pieces[] = {
@@ -102,8 +102,8 @@ TEST(test_tiles_and_parts)
     expect_held(pieces, 2, 2, 1, &settings);
 }
 
-/* Long blocks, of which only some stamps are read; gaps at their borders and
- * where they should not be. */
+/* Long blocks, of which only some stamps are read; gaps at their edges and at
+ * unusual places. */
 TEST(test_long_blocks)
 {
     struct piece piece = {.name = "long.hdf5",
@@ -174,7 +174,8 @@ TEST(test_orders_and_bands)
     }
 }
 
-/* A merged file: no tile in the name, the antenna count of one tile. */
+/* A merged file: its name has no tile, its antenna count is that of one tile.
+ */
 TEST(test_merged_station)
 {
     const struct piece whole = {.name = "channel_cont_20200217_41581_0.hdf5",
@@ -240,7 +241,7 @@ TEST(test_missing_tile)
     fx8_reader_close(&reader);
 }
 
-/* More files than are kept open. */
+/* More files than are kept open at a time. */
 TEST(test_many_parts)
 {
     static char names[MOST_PIECES][40];
@@ -263,8 +264,8 @@ TEST(test_many_parts)
     expect_held(pieces, MOST_PIECES, 2, 1, &settings);
 }
 
-/* Later parts as the acquisition stamps them, ahead by what has passed; one
- * with a lost stretch, one that is ahead by less and stays. */
+/* Later parts with the acquisition's stamps, ahead by the time that has passed;
+ * one part with a gap, one that is ahead by less and stays. */
 TEST(test_parts_ahead)
 {
     struct piece parts[4];
@@ -280,21 +281,21 @@ TEST(test_parts_ahead)
     parts[1].gap = 400;
     const struct fx8_settings settings = plain("");
     expect_held(parts, 4, 2, 1, &settings);
-    /* parts that are stamped right stay, behind one that is not */
+    /* parts with correct stamps stay, behind one without */
     parts[2].before = parts[3].before = NULL;
     parts[2].first += 200;
     parts[3].first += 200;
     expect_held(parts, 4, 2, 1, &settings);
 }
 
-/* The user's rate wins; a recorded one is understood as a fraction. */
+/* The user's rate wins; a recorded one is converted to a fraction. */
 TEST(test_rates)
 {
     struct piece piece = good;
     struct fx8_settings settings = plain("");
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
-    piece.tsamp = 1.0799999e-6; /* as a float holds it */
+    piece.tsamp = 1.0799999e-6; /* rounded to float */
     must(open_pieces(&piece, 1, &settings, 0, &reader, &error), error);
     assert_int_equal(reader->observation.sample_rate.numerator_hz, 25000000);
     assert_int_equal(reader->observation.sample_rate.denominator, 27);
@@ -304,7 +305,7 @@ TEST(test_rates)
     must(open_pieces(&piece, 1, &settings, 0, &reader, &error), error);
     assert_int_equal(reader->observation.sample_rate.numerator_hz, 25000000);
     fx8_reader_close(&reader);
-    /* one row has no rate of its own, any fits */
+    /* one row has no rate of its own, so that any rate fits */
     static const struct {
         double tsamp;
         int64_t numerator, denominator;

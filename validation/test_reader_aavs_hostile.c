@@ -41,7 +41,7 @@ TEST(test_contradictions)
     other.first_channel = 205;
     refuse((struct piece[]){good, other}, 2,
            "tile 1 has other channels than tile 0 in ");
-    /* the first of two channels alone, both and another one */
+    /* only the first of two channels; both and a third one */
     struct piece two = good;
     two.n_channels = 2;
     other.first_channel = good.first_channel;
@@ -61,13 +61,13 @@ TEST(test_contradictions)
     refuse((struct piece[]){good, other}, 2, " Hz, as in ");
 }
 
-/* Stamps that are off: of one row, of a whole file, at another rate. */
+/* Wrong stamps: in one row, in a whole file, at another rate. */
 TEST(test_stamps_off)
 {
     struct piece other = good;
     other.name = "other.hdf5";
     other.tile = 1;
-    /* three blocks: 0.1 samples and what rounding leaves in their mean */
+    /* three blocks: 0.1 samples, plus rounding in their mean */
     other.shift = 0.35;
     refuse((struct piece[]){good, other}, 2, "row 0: +0.");
     other.shift = -0.35;
@@ -117,7 +117,7 @@ TEST(test_stamps_off)
     }
 }
 
-/* Attributes and datasets that make no sense. */
+/* Meaningless attributes and datasets. */
 TEST(test_hostile)
 {
     const struct {
@@ -209,7 +209,7 @@ TEST(test_hostile)
                    FX8_ERR_USAGE, "input.column_order: antenna,pol,time");
 }
 
-/* A file that shrinks or goes while it is read. */
+/* A file that is cut or deleted while it is read. */
 TEST(test_cut_while_read)
 {
     const struct fx8_settings settings = plain("");

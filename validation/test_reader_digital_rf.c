@@ -27,9 +27,9 @@ enum { N_INPUTS = 4, N_FILES = 5, N_SAMPLES = N_FILES * FILE_ROWS };
 
 /* --- a recording and its model ----------------------------------------- */
 
-/* What was recorded: inputs 0, 1 are sub-channels of "a", complex int8 with
- * the fill value where samples are missing; 2, 3 are of "b", int16 with gaps
- * left out. */
+/* The recording: inputs 0, 1 are sub-channels of "a", complex int8 with the
+ * fill value where samples are missing; 2, 3 are of "b", int16 with gaps left
+ * out. */
 struct model {
     int16_t value[N_INPUTS][N_SAMPLES][2];
     bool valid[N_INPUTS][N_SAMPLES];
@@ -78,7 +78,7 @@ static void make_a(struct generator *generator, size_t number)
                  index);
 }
 
-/* File `number` of "b": stretches with gaps between them. */
+/* File `number` of "b": samples with gaps between them. */
 static void make_b(struct generator *generator, size_t number)
 {
     int16_t rows[FILE_ROWS][2][2];
@@ -121,13 +121,13 @@ static void make_tree(void)
         make_a(&generator, files_a[i]);
     for (size_t i = 0; i < 4; i++)
         make_b(&generator, files_b[i]);
-    /* what is no part of it: an unfinished file, a stray one, metadata */
+    /* not part of it: an unfinished file, an unrelated one, metadata */
     scratch_text("tree/a/2020-09-13T12-26-40/tmp.rf@1600000001.000.h5", "x");
     scratch_text("tree/a/2020-09-13T12-26-40/rf@1600000001.h5.bak", "x");
     scratch_text("tree/notes.txt", "x");
 }
 
-/* Last sample of the model that there is, plus one. */
+/* Last sample present in the model, plus one. */
 static size_t model_end(void)
 {
     size_t end = 0;
@@ -163,7 +163,8 @@ static void mark(bool *marks, const struct fx8_missing *gaps, size_t n,
                 marks[gaps[i].first_sample + t] = true;
 }
 
-/* Read a range; every sample, every missing one, every clamped number. */
+/* Read a range; compare every sample, every missing one, every clamped number.
+ */
 static void check_range(struct fx8_reader *reader,
                         const struct fx8_input_position *inputs,
                         size_t n_inputs, const int *shifts, int64_t first,
@@ -220,7 +221,7 @@ static void check_tree(const struct fx8_settings *settings, size_t n_pols,
         shifts[i] = settings->input.scale_to_8bit > 0
                         ? (i < 2 ? 0 : -ilogb(settings->input.scale_to_8bit))
                         : model_shift(i, first_level);
-        /* listed before anything is read: nothing that is there */
+        /* gaps listed before anything is read contain no recorded sample */
         bool listed[N_SAMPLES] = {false};
         mark(listed, reader->missing, reader->n_missing, &all[i]);
         for (int64_t t = 0; t < n_samples; t++)
@@ -406,7 +407,7 @@ TEST(test_bad_files)
                  cases[i].index);
         refuse_tree("bad", &settings, FX8_ERR_INPUT, cases[i].expected);
     }
-    /* sub-channels that the properties do not know */
+    /* sub-channels that are not in the properties */
     struct drf_properties other = drf_usual;
     other.n_subchannels = 2;
     const uint64_t index[2] = {good, 0};
@@ -414,7 +415,7 @@ TEST(test_bad_files)
     drf_put_properties("bad", &drf_usual);
     refuse_tree("bad", &settings, FX8_ERR_INPUT,
                 "rf_data: 2 axes, 500 x 2: expected rows of 1 sub-channel");
-    /* a gain for what needs none, two polarisations of one input */
+    /* a gain that is not needed, two polarisations of one input */
     make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
     const struct fx8_settings scaled = {.input.scale_to_8bit = 0.5};
     refuse_tree("bad", &scaled, FX8_ERR_USAGE,
@@ -424,8 +425,8 @@ TEST(test_bad_files)
                 "array.polarizations: expected 1, since ");
 }
 
-/* A file that shrinks, one that is spoilt, one that is of another kind, all
- * met while reading. */
+/* A file that is cut, one that is damaged, one that is of another kind, all
+ * found while reading. */
 TEST(test_faults_while_reading)
 {
     const struct fx8_settings settings = {0};

@@ -14,7 +14,7 @@
 
 #include "validation/recording_file.h"
 
-/* Take an attribute away, or put another in its place. */
+/* Remove an attribute, or replace it. */
 static void spoil_attribute(const char *name, const char *expected,
                             void (*put)(hid_t, const char *))
 {
@@ -73,7 +73,7 @@ static void put_nan(hid_t file, const char *name)
     put_real(file, name, NAN);
 }
 
-/* An attribute of the shape `space`, which goes with it. */
+/* An attribute of the shape `space`, which is closed. */
 static void put_shape(hid_t file, const char *name, hid_t space)
 {
     hid_t id =
@@ -149,7 +149,7 @@ TEST(test_bad_attributes)
         spoil_attribute(cases[i].name, cases[i].expected, cases[i].put);
 }
 
-/* A dataset that stores nothing, of any claimed shape. */
+/* A dataset without stored data, of any claimed shape. */
 static void bad_voltages(const char *expected, hid_t type, int rank,
                          const hsize_t *extent)
 {
@@ -227,7 +227,7 @@ TEST(test_bad_labels)
         expect_refused("bad.h5", i < 2 ? "expected antenna, pol and time"
                                        : "DIMENSION_LABELS: ");
     }
-    /* labels that h5py made room for and never set */
+    /* labels that h5py allocated and never set */
     static const char *const none[3] = {NULL, NULL, NULL};
     make_good("bad.h5");
     hid_t file = reopen("bad.h5");
@@ -277,8 +277,8 @@ static void copy_head(const char *from, const char *to, long n)
     fclose(target);
 }
 
-/* Cut anywhere: refused in one line, or (behind the last byte that matters)
- * read; never a crash. */
+/* Cut anywhere: refused in one line, or read if only bytes behind the last one
+ * that matters are missing; never a crash. */
 TEST(test_truncated)
 {
     make_good("whole.h5");
@@ -294,12 +294,10 @@ TEST(test_truncated)
     }
 }
 
-/*
- * A packed chunk whose bytes are damaged: the read that needs it fails and
- * says which samples, the others go on.  (Damaged structures of HDF5 itself
- * are not tried: libhdf5 1.10.8 reads beyond its buffers on some, and no
- * caller can prevent that.)
- */
+/* A packed chunk with damaged bytes: the read that needs it fails and names the
+ * samples, the others continue. (Damaged structures of HDF5 itself are not
+ * tried: libhdf5 1.10.8 reads beyond its buffers on some, and no caller can
+ * prevent that.) */
 TEST(test_damaged_chunk)
 {
     hid_t good = create_file("damaged.h5");
@@ -335,7 +333,7 @@ TEST(test_damaged_chunk)
     fx8_reader_close(&reader);
 }
 
-/* Chunks of a time axis that a recorder announced and never came to. */
+/* Chunks of a time axis that a recorder allocated and never reached. */
 TEST(test_unwritten)
 {
     const hsize_t extent[3] = {N_ANT, N_POL, N_TIME};
@@ -376,7 +374,7 @@ TEST(test_unwritten)
                    "voltages: never written: expected a whole recording");
 }
 
-/* Bytes before and after `number`, little endian, as HDF5 stores addresses. */
+/* Bytes before and after `number`, little-endian, as HDF5 stores addresses. */
 static long find_number(const uint8_t *bytes, long size, uint64_t number,
                         uint64_t next)
 {
@@ -391,8 +389,8 @@ static long find_number(const uint8_t *bytes, long size, uint64_t number,
     return -1;
 }
 
-/* A layout message whose address lies so that the samples end beyond the end
- * of the file. */
+/* A layout message with an address such that the samples end beyond the end of
+ * the file. */
 TEST(test_beyond_the_end)
 {
     make_good("bad.h5");
@@ -418,7 +416,7 @@ TEST(test_beyond_the_end)
     expect_refused("bad.h5", expected);
 }
 
-/* Cut after it was opened: the reads say so, whether or not HDF5 does. */
+/* Cut after it was opened: reads fail, whether or not HDF5 notices. */
 TEST(test_cut_while_read)
 {
     for (int layout = 0; layout < N_LAYOUTS; layout++) {

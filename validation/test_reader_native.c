@@ -109,7 +109,7 @@ TEST(test_wrong_calls)
         assert_int_equal(reader->select(reader, &outside[i], 1, &error),
                          FX8_ERR_USAGE);
     assert_int_equal(reader->select(reader, outside, 0, &error), FX8_ERR_USAGE);
-    /* a refused choice leaves the former one */
+    /* a refused choice keeps the previous one */
     check_read(reader, selections[0].inputs, selections[0].n, 0, 5);
     fx8_reader_close(&reader);
 }

@@ -131,7 +131,7 @@ TEST(test_tart_positions)
                            "antenna_positions.json: antenna_positions[1]: "
                            "position: -2559454, "
                            "5095372, -2849057: expected metres east"));
-    /* the user's own table comes instead of it */
+    /* the user's own table replaces it */
     char positions[] = "none";
     settings.array.positions = positions;
     assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
@@ -190,7 +190,7 @@ TEST(test_bad_tart)
     assert_non_null(strstr(error.message, "timestamp: yesterday: expected"));
 }
 
-/* A `data` that nobody wrote, and one that is cut while it is read. */
+/* A `data` that was never written, and one that is cut while it is read. */
 TEST(test_tart_not_whole)
 {
     make_tart(good_config, "2026-06-12T11:20:40+00:00");

@@ -11,7 +11,7 @@
 #include "kernels/cpu/selftest.h"
 #include "validation/testing.h"
 
-/* The operations, each with its last result spoilt. */
+/* The operations, each with its last result wrong. */
 
 static void wrong_gather(size_t n_inputs, size_t n_samples, size_t sample_size,
                          const int8_t *base, const ptrdiff_t *input_offset,
@@ -99,10 +99,10 @@ static void wrong_half(size_t n, float scale, const float *x, uint16_t *half)
     half[n - 1] ^= 1;
 }
 
-/* Tables that are the reference but for one operation, by its name. */
+/* Tables that are the reference except for one operation, by its name. */
 static const struct {
     const char *name;
-    struct fx8_operations wrong; /* what is not NULL in it */
+    struct fx8_operations wrong; /* the one to replace, else NULL */
 } cases[] = {
     {"gather", {.gather = wrong_gather}},
     {"fir", {.fir = wrong_fir}},
@@ -116,7 +116,7 @@ static const struct {
     {"half", {.half.from_float = wrong_half}},
 };
 
-/* Take over what a case has of one operation. */
+/* Put a case's operation into the table. */
 #define TAKE(member)                                                           \
     if (wrong->member != NULL)                                                 \
     table.member = wrong->member

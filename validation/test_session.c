@@ -71,10 +71,10 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
     free(weights);
 }
 
-/* FP32 within the roundings of floats: 16 of them per spectrum of rms about
- * 17, then 30 products summed.  INT8 within what quantising to 8 steps does:
- * its noise of sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of
- * 30 products; a tenth is six sigma and more. */
+/* FP32 within the roundings of floats: 16 of them per spectrum of rms about 17,
+ * then 30 products summed. INT8 within the noise of quantising to 8 steps:
+ * sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of 30 products;
+ * a tenth is more than six sigma. */
 TEST(visibilities_by_the_definition)
 {
     for (int i = 0; i < 12; i++) {
@@ -112,8 +112,8 @@ TEST(visibilities_by_the_definition)
     }
 }
 
-/* Method none: INT8, FP32 and a plain sum agree to the last bit, -128 and
- * conjugated samples included. */
+/* Method none: INT8, FP32 and a plain sum agree to the last bit, including -128
+ * and conjugated samples. */
 TEST(method_none_to_the_last_bit)
 {
     for (size_t lower = 0; lower < 2; lower++) {
@@ -155,7 +155,8 @@ TEST(method_none_to_the_last_bit)
     }
 }
 
-/* One channel of complex samples is a FIR and a quantiser, not method none. */
+/* One channel of complex samples uses a FIR and a quantiser, not method none.
+ */
 TEST(one_channel_through_a_filter)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 1, 200);
@@ -173,8 +174,8 @@ TEST(one_channel_through_a_filter)
     free(v.data);
 }
 
-/* Bounds about FP32, number by number, with flags and weights of its own kind;
- * without a filter bank also about INT8, which is exact. */
+/* Bounds around FP32, number by number, with their own flags and weights;
+ * without a filter bank also around INT8, which is exact. */
 TEST(bounds_enclose_the_results)
 {
     for (int i = 0; i < 8; i++) {
@@ -211,8 +212,8 @@ TEST(bounds_enclose_the_results)
 
 /* --- what must not change a bit ---------------------------------------- */
 
-/* A plan and a recording with everything in it: stretches and markers missing,
- * a first sample, a silent input, an input that begins late. */
+/* A plan and a recording with everything: gaps and markers, a first sample, a
+ * silent input, an input that begins late. */
 static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
 {
     *plan = small_plan(3, 2, is_complex, 6, 90);
@@ -281,7 +282,7 @@ TEST(blocks_layouts_and_threads)
     }
 }
 
-/* Samples that never come are as missing as a stretch that says so: parts of a
+/* Samples that never come are as missing as a gap that says so: parts of a
  * dump, dumps, and parts of several engine blocks, of 2048 spectra. */
 TEST(a_gap_is_a_missing_stretch)
 {
@@ -324,8 +325,8 @@ TEST(a_gap_is_a_missing_stretch)
     }
 }
 
-/* A dump is a function of its own samples: a plan that starts there gives the
- * same bits.  FP32, and INT8 without a quantiser, have no gains to differ. */
+/* A dump depends only on its own samples: a plan that starts there gives the
+ * same bits. FP32, and INT8 without a quantiser, have no gains to differ. */
 TEST(a_dump_does_not_know_what_came_before)
 {
     for (int i = 0; i < 6; i++) {
@@ -362,7 +363,7 @@ TEST(a_dump_does_not_know_what_came_before)
 
 /* --- missing, dead, biased --------------------------------------------- */
 
-/* nsamples against the stretches, spectrum by spectrum. */
+/* nsamples counted from the gaps, spectrum by spectrum. */
 TEST(weights_count_valid_products)
 {
     struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
@@ -432,7 +433,7 @@ TEST(dead_inputs_and_missing_ones)
     free(v.data);
 }
 
-/* An input may die and come back: each dump is judged by itself. */
+/* An input may die and come back: each dump is judged on its own. */
 TEST(inputs_dead_for_a_while)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 50);
@@ -455,9 +456,9 @@ TEST(inputs_dead_for_a_while)
     free(v.data);
 }
 
-/* 1/6 of a step squared comes off autos, in input counts 1/6 / gain^2, where
- * the level is at least a step; crosses stay.  Both values are rounded to
- * float once: 2^-23 of the auto. */
+/* 1/6 of a step squared is subtracted from autos, in input counts 1/6 / gain^2,
+ * where the level is at least a step; crosses do not change. Both values are
+ * rounded to float once: 2^-23 of the auto. */
 TEST(bias_of_the_quantiser)
 {
     static const double targets[] = {20.0, 3.0, 0.5};

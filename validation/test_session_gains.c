@@ -15,7 +15,7 @@ static const struct delivery whole = {0};
 
 /* --- dumps are taken ------------------------------------------------- */
 
-/* The call that a dump waits at changes nothing until it is taken. */
+/* A call at which a dump waits changes nothing until the dump is taken. */
 TEST(dumps_are_taken_one_by_one)
 {
     struct held_session h;
@@ -55,7 +55,7 @@ TEST(dumps_are_taken_one_by_one)
     let_go(&h);
 }
 
-/* It waits even where there are no samples for more. */
+/* The dump waits even if no more samples come. */
 TEST(a_dump_waits_until_it_is_taken)
 {
     struct held_session h;
@@ -66,7 +66,7 @@ TEST(a_dump_waits_until_it_is_taken)
         assert_int_equal(fx8_push(session, &h.all.block, &h.error),
                          FX8_DUMP_READY);
     struct fx8_block far = h.all.block;
-    far.first_sample = INT64_C(1) << 60; /* not looked at yet */
+    far.first_sample = INT64_C(1) << 60; /* not searched for gains yet */
     h.error.message[0] = '\0';
     assert_int_equal(fx8_push(session, &far, &h.error), FX8_DUMP_READY);
     assert_string_equal(h.error.message, "");
@@ -80,7 +80,7 @@ TEST(a_dump_waits_until_it_is_taken)
     let_go(&h);
 }
 
-/* Dumps of a gap are taken too, and a cancelled session has none to take. */
+/* Dumps of a gap are taken too; a cancelled session has none to take. */
 TEST(dumps_of_a_gap_are_taken)
 {
     struct held_session h;
@@ -105,9 +105,9 @@ TEST(dumps_of_a_gap_are_taken)
     let_go(&h);
 }
 
-/* --- samples that are wanted again ----------------------------------- */
+/* --- samples that are delivered again -------------------------------- */
 
-/* What a callback delivers, and how often it was asked. */
+/* What a callback delivers, and how often it was called. */
 struct answer {
     enum fx8_status status;
     const char *text;
@@ -127,7 +127,7 @@ static enum fx8_status deliver(void *context, int64_t first_sample,
                : fx8_fail(error, answer->status, "%s", answer->text);
 }
 
-/* Nothing but the samples that were pushed will do. */
+/* Only the samples that were pushed are accepted. */
 TEST(what_is_delivered_again_is_checked)
 {
     struct held_session h;
@@ -179,8 +179,8 @@ TEST(what_is_delivered_again_is_checked)
     let_go(&h);
 }
 
-/* A gap that a block without samples declares is one whether gains are known or
- * not, and whatever comes behind it. */
+/* A gap declared by a block without samples counts, whether gains are known or
+ * not, and whatever comes after it. */
 TEST(a_gap_while_gains_are_sought)
 {
     for (int k = 0; k < 8; k++) {
@@ -196,7 +196,7 @@ TEST(a_gap_while_gains_are_sought)
             struct fx8_plan plan = h.plan;
             plan.reread = k & 1 ? reread_block : NULL;
             plan.reread_context = &r;
-            /* the second time, gains come from the first */
+            /* the second run uses the gains of the first */
             float gain[8];
             uint8_t is_zero[8] = {0}, is_set[2] = {1, 1};
             for (size_t i = 0; i < 8; i++)
@@ -236,7 +236,7 @@ TEST(a_gap_while_gains_are_sought)
     }
 }
 
-/* Stretches that a block lists beside its own samples are not kept. */
+/* A block's gaps outside its own samples are not stored. */
 TEST(stretches_elsewhere_take_no_memory)
 {
     enum { N = 20000 };
@@ -265,7 +265,7 @@ TEST(stretches_elsewhere_take_no_memory)
     let_go(&h);
 }
 
-/* The limit is for what is kept, too: the figure asked for suffices, a MiB less
+/* The limit includes the samples kept: the stated minimum suffices, a MiB less
  * does not. */
 TEST(the_memory_limit_counts_what_is_kept)
 {
@@ -296,7 +296,7 @@ TEST(the_memory_limit_counts_what_is_kept)
         sscanf(error.message,
                "plan: memory_limit: %*u MiB: expected at least %zu", &more),
         1);
-    /* 256 spectra and the taps before them of 16 inputs, 2 bytes a sample */
+    /* 256 spectra of 16 inputs and the taps before them, 2 bytes a sample */
     assert_in_range(more - least, 259 * 512 * 32 >> 20,
                     (259 * 512 * 32 >> 20) + 2);
     char text[200];
@@ -313,7 +313,7 @@ TEST(the_memory_limit_counts_what_is_kept)
     c = collect(&plan, &v, &blocks);
     check_same(&expected, &c);
     free_collected(&c);
-    /* nor is any of that wanted where samples are delivered again */
+    /* none of that is needed where samples are delivered again */
     const struct delivery again = {.block_samples = 4000,
                                    .reread_samples = 3000};
     plan.machine.memory_limit = least << 20;
@@ -327,7 +327,7 @@ TEST(the_memory_limit_counts_what_is_kept)
 /* --- gains of another run -------------------------------------------- */
 
 /* A run in two parts, the second with the gains of the first, gives the dumps
- * of one run; rows that the first did not see set their own. */
+ * of one run; rows that the first part did not see set their own gains. */
 TEST(gains_of_another_run)
 {
     const double input_gain[] = {0.5, 1, 0.25, 1};
@@ -337,7 +337,7 @@ TEST(gains_of_another_run)
     memset(voltages_at(&v, 2, 0), 0, 2 * 1700);
     memset(voltages_at(&v, 3, 0), 0, 2 * 4000);
     struct collected one = collect(&plan, &v, &whole);
-    struct voltages front = v; /* 7 dumps: input 2 has not begun */
+    struct voltages front = v; /* 7 dumps: input 2 has not begun yet */
     const size_t d = 7;
     plan.machine.threads.count = 2;
     front.n_samples = (int64_t)d * 50 * 4 + 12;
@@ -403,7 +403,7 @@ TEST(gains_that_are_refused)
         assert_true(fx8_gains(h.session).gain[4] == 1.0f);
     }
     gain[7] = 2.0f;
-    gain[0] = NAN; /* of an input that is not set */
+    gain[0] = NAN; /* of an input whose gains are not set */
     must(fx8_set_gains(h.session, &gains, &h.error), h.error);
     assert_true(fx8_gains(h.session).gain[7] == 2.0f);
     assert_true(fx8_gains(h.session).gain[0] == 1.0f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_session_misuse.c -- misuse of libfx8: invalid callbacks, pointers,
- * blocks, stretches and plans, and calls out of order.
+ * blocks, gaps and plans, and calls out of order.
  *
  * Shows: as test_engine.c
  */
@@ -12,11 +12,11 @@
 
 static const struct delivery whole = {0};
 
-/* --- what a callback may do and may not ------------------------------ */
+/* --- what a callback may and may not do ------------------------------ */
 
 enum action { RETURN, FAIL, PUSH, SET_GAINS, FLUSH, FINISH, TAKE, CLOSE };
 
-/* A callback, what it does, and what came of it. */
+/* A callback, what it does, and what happened. */
 struct meddler {
     enum action action;
     enum fx8_status status; /* to return */
@@ -89,16 +89,16 @@ TEST(what_a_callback_returns)
     must_fail(run_meddler(&m, &error), error, FX8_ERR_SYSTEM,
               "dump 7: disk?full");
     assert_int_equal(m.n_calls, 1);
-    /* a record is there for the callback even where the caller wants none */
+    /* the callback has an error record even if the caller passes none */
     m.n_calls = 0;
     assert_int_equal(run_meddler(&m, NULL), FX8_ERR_SYSTEM);
-    /* without a reason: no older one */
+    /* without a message: an older one is not reported */
     m = (struct meddler){.action = RETURN, .status = FX8_ERR_INPUT};
     fx8_fail(&error, FX8_ERR_USAGE, "an older failure");
     must_fail(run_meddler(&m, &error), error, FX8_ERR_INPUT,
               "dump callback failed for dump 0 without a message");
     assert_int_equal(m.n_calls, 1);
-    /* the session goes on after a status that is not a failure */
+    /* the session continues after a status that is not a failure */
     m = (struct meddler){.action = RETURN, .status = FX8_DUMP_READY};
     must(run_meddler(&m, &error), error);
     assert_int_equal(m.n_calls, 3);
@@ -146,13 +146,13 @@ TEST(blocks_that_are_none)
               "block: 100 samples from 9223372036854775797: expected an "
               "ascending range from 0");
     bad = h.all.block;
-    bad.n_samples = 0; /* legal, and nothing */
+    bad.n_samples = 0; /* legal, without effect */
     must(fx8_push(h.session, &bad, &h.error), h.error);
     assert_int_equal(h.c.n_dumps, 0);
     let_go(&h);
 }
 
-/* Pointers that are missing are named, and do no harm to the session. */
+/* NULL pointers are named in the message and do not harm the session. */
 TEST(pointers_that_are_missing)
 {
     struct held_session h;
@@ -193,7 +193,7 @@ TEST(pointers_that_are_missing)
     bad.n_missing = 2;
     must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: missing: NULL: expected 2 stretches");
-    /* nor need anybody want to know why */
+    /* nor is an error record needed */
     assert_int_equal(fx8_push(session, &bad, NULL), FX8_ERR_USAGE);
     must(fx8_push(session, &h.all.block, &h.error), h.error);
     must(fx8_finish(session, NULL, &h.error), h.error);
@@ -217,14 +217,14 @@ TEST(nothing_after_the_end)
         must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
                   FX8_ERR_USAGE, text);
     }
-    /* 50 spectra less those of 3 taps that the window reaches beyond */
+    /* 50 spectra minus the 3 taps by which the window reaches further */
     assert_int_equal(h.c.n_dumps, 2);
     assert_int_equal(dropped[0], 47 - 40);
     assert_int_equal(dropped[1], dropped[0]);
     let_go(&h);
 }
 
-/* A wrong stretch is found before anything is taken: the session goes on. */
+/* A wrong gap is found before anything is taken: the session continues. */
 TEST(stretches_that_are_none)
 {
     struct held_session h;
@@ -289,10 +289,10 @@ TEST(plans_that_cannot_be_opened)
 
 /* --- gaps ------------------------------------------------------------ */
 
-/* Seconds until a call in a gap counts as one that does not return. */
+/* Seconds after which a call in a gap counts as hanging. */
 enum { PATIENCE_S = 60 };
 
-/* Dumps that came, those with data, and the one to cancel at. */
+/* Dumps received, those with data, and the one to cancel at. */
 struct flagged {
     int64_t n_dumps, n_good, cancel_at;
     struct fx8_session *session;
@@ -311,7 +311,7 @@ static enum fx8_status count_flagged(void *context, const struct fx8_dump *dump,
 }
 
 /* Open a session of such dumps, and push a block of 100 samples from `first`
- * on, after one from 0 where there is one. */
+ * on. */
 static enum fx8_status push_at(const struct fx8_plan *plan, struct flagged *f,
                                int64_t first, struct fx8_error *error)
 {
@@ -327,8 +327,8 @@ static enum fx8_status push_at(const struct fx8_plan *plan, struct flagged *f,
     return status;
 }
 
-/* Too many missing dumps are refused at once, and the session goes on; as many
- * as may be are delivered, and fx8_cancel() is heard among them. */
+/* Too many missing dumps are refused at once, and the session continues; the
+ * largest number is delivered, and fx8_cancel() works among them. */
 TEST(gaps_that_are_too_long)
 {
     const int64_t most = FX8_MAX_MISSING_DUMPS;
@@ -359,7 +359,7 @@ TEST(gaps_that_are_too_long)
 
     f = (struct flagged){.cancel_at = -1};
     must(push_at(&plan, &f, 80 * most + 79, &error), error);
-    /* a dump with the end of the gap, and one in the block */
+    /* a dump with the end of the gap, and one within the block */
     assert_int_equal(f.n_dumps, most + 2);
     assert_int_equal(f.n_good, 1);
     fx8_close(&f.session);
@@ -370,8 +370,8 @@ TEST(gaps_that_are_too_long)
     fx8_close(&f.session);
 }
 
-/* Samples of a gap are not gone through one by one, neither for the results nor
- * for the levels. */
+/* Samples of a gap are not visited one by one, neither for results nor for
+ * gains. */
 TEST(gaps_within_long_dumps)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, INT64_C(1) << 56);
@@ -399,12 +399,12 @@ TEST(gaps_within_long_dumps)
 
 /* --- the memory limit ------------------------------------------------ */
 
-/* What a plan asks for, in MiB. */
+/* What a plan needs, in MiB. */
 struct asked {
     size_t all, spectra, samples, results;
 };
 
-/* What is told of a limit that is too low: the parts add up. */
+/* The message about a limit that is too low: the parts add up. */
 static struct asked ask(struct fx8_plan plan, size_t limit)
 {
     struct fx8_session *session = (void *)&plan;
@@ -428,9 +428,9 @@ static struct asked ask(struct fx8_plan plan, size_t limit)
 }
 
 /* A round keeps 256 spectra of all inputs in floats, 16 MiB of 64 inputs of 256
- * channels, and looks ahead on a second copy of the samples.  Beside it stand
- * the spectra of a block, 1000 of 2 bytes or 512 of 8, and 2,080 sums a
- * channel, which take 4 and 8 MiB; 5 MiB are for what is padded and small. */
+ * channels, and searches ahead on a second copy of the samples. The spectra of
+ * a block come on top, 1000 of 2 bytes or 512 of 8, and 2,080 sums a channel,
+ * which take 4 and 8 MiB; 5 MiB are for padding and small arrays. */
 TEST(the_memory_limit_counts_the_levels)
 {
     struct fx8_plan plan = small_plan(64, 1, true, 256, 1000);
@@ -478,8 +478,8 @@ static struct fx8_plan any_plan(struct generator *g)
     return plan;
 }
 
-/* The figure is told at once, whatever the limit; it suffices, a MiB less does
- * not. */
+/* The minimum is reported at once, whatever the limit; it suffices, a MiB less
+ * does not. */
 TEST(the_memory_limit_asked_for_suffices)
 {
     struct generator g = {121};
@@ -497,8 +497,8 @@ TEST(the_memory_limit_asked_for_suffices)
     }
 }
 
-/* What no machine has is refused by the limit before anything is allocated:
- * 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of their sums. */
+/* More memory than any machine has is refused by the limit before anything is
+ * allocated: 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of sums. */
 TEST(the_memory_limit_comes_before_memory)
 {
     struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_session_use.c -- proper use of libfx8: level setting, ends, stops,
- * threads, counters.
+ * test_session_use.c -- proper use of libfx8: gains of the quantiser, ends,
+ * stops, threads, counters.
  *
  * Shows: as test_engine.c
  */
@@ -16,7 +16,7 @@
 
 static const struct delivery whole = {0};
 
-/* A push that is all that was asked for. */
+/* A push that must succeed. */
 static void push(struct held_session *h, const struct packed *p)
 {
     must(fx8_push(h->session, &p->block, &h->error), h->error);
@@ -28,7 +28,7 @@ TEST(dumps_wait_for_the_gains)
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 1500);
     struct collected expected = collect(&h.plan, &h.v, &whole);
-    /* 256 spectra and 3 windows more end in the third of them */
+    /* 256 spectra and 3 more windows end in the third block */
     struct packed parts[3] = {pack(&h.v, IN_PLACE, 0, 380),
                               pack(&h.v, BACKWARDS, 380, 380),
                               pack(&h.v, TIME_MAJOR, 760, 740)};
@@ -37,7 +37,7 @@ TEST(dumps_wait_for_the_gains)
         assert_int_equal(fx8_gains(h.session).is_set[0], 0);
         assert_true(fx8_gains(h.session).gain[0] == 1.0f);
         push(&h, &parts[i]);
-        /* nobody looks there again, but where samples are used in place */
+        /* the block is not read again, unless its samples are used in place */
         if (i > 0)
             free_packed(&parts[i]);
     }
@@ -53,9 +53,9 @@ TEST(dumps_wait_for_the_gains)
     let_go(&h);
 }
 
-/* What looks like the start of a run of markers counts as data at the end, also
- * for gains: where they are sought ahead, and where only the end brings the
- * first dump. */
+/* Samples at the end that could begin a run of markers count as data, also for
+ * gains: both when the search for gains runs ahead and when only the end brings
+ * the first dump. */
 TEST(levels_of_samples_that_end_like_markers)
 {
     struct voltages v = make_voltages(2, 2, 62 * 4 + 12, 15, 16);
@@ -74,7 +74,7 @@ TEST(levels_of_samples_that_end_like_markers)
     free(v.data);
 }
 
-/* Whoever ends before that gets the dumps that are there. */
+/* Ending before that delivers the dumps that there are. */
 TEST(an_end_before_the_gains_are_known)
 {
     struct held_session h;
@@ -92,8 +92,8 @@ TEST(an_end_before_the_gains_are_known)
     check_bytes(fx8_gains(h.session).gain, expected.gains, 8 * sizeof(float));
     free_collected(&expected);
     let_go(&h);
-    fx8_close(&h.session); /* once more is nothing */
-    /* nor does closing before it leak */
+    fx8_close(&h.session); /* a second time it does nothing */
+    /* and closing before it does not leak */
     hold(&h, FX8_PRECISION_BOTH, 30, 380);
     push(&h, &h.all);
     let_go(&h);
@@ -123,8 +123,8 @@ TEST(the_last_dump_is_whole_or_dropped)
     free(v.data);
 }
 
-/* A run of markers that begins before the first sample counts whole, whatever
- * the blocks it comes in. */
+/* A run of markers that begins before the first sample counts as a whole,
+ * whatever the blocks it comes in. */
 TEST(markers_before_the_first_sample)
 {
     struct fx8_plan plan = small_plan(1, 1, false, 2, 5);
@@ -155,7 +155,7 @@ TEST(markers_before_the_first_sample)
 TEST(counters_add_up)
 {
     struct fx8_plan plan = small_plan(2, 2, true, 4, 110);
-    plan.quantizer.target_rms = 60; /* clips now and then */
+    plan.quantizer.target_rms = 60; /* clips occasionally */
     struct voltages v = make_voltages(4, 2, 2000, 15, 5);
     v.missing[v.n_missing++] = (struct fx8_gap){300, 20, 1};
     struct collected c = collect(&plan, &v, &whole);
@@ -171,8 +171,8 @@ TEST(counters_add_up)
     }
     assert_int_equal(c.statistics.n_valid_spectra, valid);
     assert_int_equal(c.statistics.n_clipped, clips);
-    /* 127.5 is 2.125 sigma: beyond it lies one component in 30, one spectrum
-     * in 15: 469 of 7040, give or take six times 22 */
+    /* 127.5 is 2.125 sigma: one component in 30 is beyond it, one spectrum in
+     * 15: 469 of 7040, within six times 22 */
     assert_in_range(clips, 469 - 132, 469 + 132);
     const struct fx8_statistics *s = &c.statistics;
     const double times[] = {s->align_s, s->channelize_s, s->correlate_s,
@@ -203,8 +203,8 @@ TEST(the_callback_stops_a_session)
     free(v.data);
 }
 
-/* Also where the callback says FX8_ERR_USAGE: that of a call changes nothing,
- * but here spectra are gone. */
+/* Also if the callback returns FX8_ERR_USAGE: as the status of a call it would
+ * mean that nothing changed, but here spectra are lost. */
 TEST(stopped_for_good)
 {
     static const char again[] = "session: stopped by an earlier failure: "
@@ -212,7 +212,7 @@ TEST(stopped_for_good)
     static const enum fx8_status stops[] = {FX8_ERR_USAGE, FX8_ERR_INPUT};
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct held_session h;
-        hold(&h, FX8_PRECISION_FP32, 20, 1000); /* no levels in the way */
+        hold(&h, FX8_PRECISION_FP32, 20, 1000); /* no gains to wait for */
         h.c.stop = stops[i];
         h.c.stop_at = 0;
         must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
@@ -241,7 +241,7 @@ static void *run_beside(void *argument)
     return NULL;
 }
 
-/* Opening, levelling, computing and closing at the same time. */
+/* Opening, setting gains, computing and closing at the same time. */
 TEST(sessions_know_nothing_of_each_other)
 {
     enum { N = 2 };
@@ -268,7 +268,7 @@ TEST(sessions_know_nothing_of_each_other)
     }
 }
 
-/* --- stopping from outside ------------------------------------------- */
+/* --- stopping from another thread ------------------------------------ */
 
 TEST(cancelled_from_the_callback)
 {
@@ -306,8 +306,8 @@ static void *cancel_soon(void *session)
     return NULL;
 }
 
-/* The search for gains goes through 19 h of zeros, one sample again and again:
- * nobody waits for it. */
+/* The search for gains goes through 19 h of zeros, all the same sample;
+ * cancelling stops it at once. */
 TEST(cancelled_while_levels_are_sought)
 {
     static const int8_t zero[2];
@@ -328,7 +328,7 @@ TEST(cancelled_while_levels_are_sought)
     let_go(&h);
 }
 
-/* The plan is copied: what the caller does with his does not matter. */
+/* The plan is copied: changes to the caller's do not matter. */
 TEST(a_session_answers_for_itself)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
@@ -376,7 +376,7 @@ TEST(a_session_answers_for_itself)
     assert_string_equal(fx8_version(), version);
 }
 
-/* Two halves of one buffer by turns, told apart by their offsets alone. */
+/* Two halves of one buffer in turn, which differ only in their offsets. */
 TEST(halves_of_a_buffer_are_used_in_place)
 {
     enum { INPUTS = 2, N = 3000 };

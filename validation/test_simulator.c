@@ -73,7 +73,7 @@ static void check_blocks(const struct fx8_simulation *plan)
                                 whole + (i * n + first) * parts, run * parts);
         first += run;
     }
-    /* and backwards: enough of it that a wrong direction shows in 8 bits */
+    /* and backwards: enough of it for a wrong direction to show in 8 bits */
     const size_t back = 3000;
     assert_true(n > 10 + back);
     fx8_simulator_read(simulator, 10, (int64_t)back, part);
@@ -101,8 +101,8 @@ TEST(blocks_and_threads_change_nothing)
     plan.is_complex = false;
     plan.lower_sideband = false;
     check_blocks(&plan);
-    /* 2 s at 50 kHz, so that directions are renewed on the way, and are asked
-     * for again when it is read backwards */
+    /* 2 s at 50 kHz, so that directions are updated on the way, and computed
+     * again when it is read backwards */
     for (size_t s = 0; s < 2; s++) {
         sources[s].is_celestial = true;
         sources[s].icrs_deg[0] = 100.0 * (double)s;
@@ -161,7 +161,8 @@ TEST(noise_has_the_power_it_should)
         log_gain += log(gain) * log(gain) / INPUTS;
         turns += pow(fx8_simulator_gain_turns(simulator, i), 2) / INPUTS;
     }
-    /* six squares of normals: beyond these once in a thousand seeds */
+    /* sums of six squares of normals: outside these limits once in a thousand
+     * seeds */
     assert_true(log_gain > 0.04 * 0.05 && log_gain < 0.04 * 4);
     assert_true(turns > 0.01 * 0.05 && turns < 0.01 * 4);
     assert_int_equal(fx8_simulator_clipped(simulator), 0);
@@ -169,8 +170,8 @@ TEST(noise_has_the_power_it_should)
     free(samples);
 }
 
-/* The windows of overlapping blocks leave no trace: the power of a source in
- * each sixteenth of the block's length, 16384 samples, is the same. */
+/* The windows of overlapping blocks leave no trace: a source has the same power
+ * in each sixteenth of the block's length, 16384 samples. */
 TEST(power_is_stationary)
 {
     enum { SECTIONS = 16, SECTION = 1024 };
@@ -207,7 +208,7 @@ TEST(clamped_numbers_are_counted)
         assert_true(samples[k] >= -127);
         n_extreme += abs(samples[k]) == 127;
     }
-    /* clamped is beyond 127.5: some of the extremes were just rounded */
+    /* clamped means beyond 127.5: some of the extremes were only rounded */
     const double expected = (double)n * erfc(127.5 / 80 / sqrt(2));
     const int64_t clipped = fx8_simulator_clipped(simulator);
     assert_true(clipped <= n_extreme);
@@ -249,7 +250,7 @@ static void transform(const struct fx8_simulation *plan, const int8_t *samples,
     }
 }
 
-/* Sky frequency of a bin, by DESIGN's words. */
+/* Sky frequency of a bin, as DESIGN defines it. */
 static double sky_hz(const struct fx8_simulation *plan, int bin)
 {
     const double rate = 1e6;
@@ -288,10 +289,8 @@ static void expect(const struct fx8_simulation *plan, const double turns[],
     }
 }
 
-/*
- * Every pair in some channels: within 5 sigma of the radiometer equation, and
- * of what the DFT loses for a delay d, d / LENGTH (here d < 0.1 sample).
- */
+/* Every pair in some channels: within 5 sigma of the radiometer equation, plus
+ * the loss d / LENGTH of the DFT at a delay d (here d < 0.1 sample). */
 static void check_coherence(const struct fx8_simulation *plan)
 {
     int8_t *samples = simulate(plan);
@@ -360,7 +359,7 @@ TEST(sources_have_the_right_coherence_and_phase)
 TEST(dropouts_are_blank_and_listed)
 {
     struct fx8_simulation plan = make_plan();
-    plan.noise_rms = 60; /* few zeros of its own: 0.7 % of the parts */
+    plan.noise_rms = 60; /* few zeros of the noise itself: 0.7 % of the parts */
     int8_t *full = simulate(&plan);
     plan.dropout_fraction = 0.1;
     int8_t *gappy = simulate(&plan);
@@ -384,7 +383,7 @@ TEST(dropouts_are_blank_and_listed)
             lost[input * n + (size_t)(missing[m].first_sample + k)]++;
         total += missing[m].n_samples;
     }
-    /* each of 32 stretches is rounded to a sample */
+    /* each of 32 lost stretches is rounded to a sample */
     assert_true(llabs(total - INPUTS * plan.n_samples / 10) <= 32 * INPUTS);
     for (size_t k = 0; k < n * INPUTS; k++) {
         assert_true(lost[k] <= 1);

@@ -24,12 +24,10 @@ static double complex feed_amplitude(const struct fx8_source *source,
     return sqrt(stokes[0] - stokes[1]) * cexp(I * atan2(stokes[3], stokes[2]));
 }
 
-/*
- * Without receiver noise the unit is an rms of 1 LSB: I = 2048 is an amplitude
- * of 45 LSB in a part of a complex sample and of 64 in a real one.  Rounding
- * leaves 0.41 LSB / sqrt(n), taken 7 times as it is a line spectrum in part,
- * and the image of a real tone 0.02.
- */
+/* Without receiver noise the unit is an rms of 1 LSB: I = 2048 is an amplitude
+ * of 45 LSB in a part of a complex sample and of 64 in a real one. Rounding
+ * leaves 0.41 LSB / sqrt(n), times 7 as it is partly a line spectrum, and the
+ * image of a real tone 0.02. */
 static void check_tone(struct fx8_simulation *plan,
                        const struct fx8_source *source, size_t n_stretches)
 {
@@ -41,7 +39,8 @@ static void check_tone(struct fx8_simulation *plan,
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const size_t n = (size_t)plan->n_samples, length = n / n_stretches;
     const size_t parts = plan->is_complex ? 2 : 1;
-    /* the recorded frequency falls as the sky's rises in a lower sideband */
+    /* the recorded frequency falls as the sky frequency rises in a lower
+     * sideband */
     const double sign = plan->lower_sideband ? -1 : 1;
     const double cycles =
         sign * (source->tone_hz - plan->dc_frequency_hz) / rate_hz;
@@ -91,7 +90,7 @@ static struct fx8_source make_tone(const struct fx8_simulation *plan,
     return source;
 }
 
-/* Alike in X and Y, linear, circular, X alone, Y alone. */
+/* Equal in X and Y, linear, circular, X alone, Y alone. */
 TEST(tones_have_the_right_amplitude_and_phase)
 {
     static const double stokes[5][4] = {{2048, 0, 0, 0},
@@ -144,8 +143,8 @@ static struct fx8_simulation make_moving_plan(void)
     return plan;
 }
 
-/* A source on the meridian in the middle of the recording, to a degree or
- * two, for positions of a later equinox. */
+/* A source on the meridian in the middle of the recording, to a degree or two:
+ * its right ascension is of another equinox than the sidereal time. */
 static struct fx8_source make_celestial(const struct fx8_simulation *plan,
                                         double dec_deg, double i)
 {
@@ -164,13 +163,11 @@ static struct fx8_source make_celestial(const struct fx8_simulation *plan,
     };
 }
 
-/*
- * simulator.h, "A celestial source moves": in sixteenths of the way from the
- * centre of a block to the next, the phase errs as the sum of two blocks does,
- * and its mean not at all.  The signals of both inputs are the same, so that
- * what scatters is rounding, 0.02 of a sample's power, and the mixed products
- * of two blocks, 0.06 / 2 of it: 1.5e-4 in the mean of 40960 samples.
- */
+/* simulator.h, "A celestial source moves": at sixteenths of the way from the
+ * centre of a block to the next, the phase errs as the sum of two blocks does;
+ * its mean does not err. Both inputs have the same signals, so that only
+ * rounding scatters, 0.02 of a sample's power, and the mixed products of two
+ * blocks, 0.06 / 2 of it: 1.5e-4 in the mean of 40960 samples. */
 TEST(blocks_follow_the_sky)
 {
     enum { HALF = 8192, HALVES = 80, PARTS = 16, RUN = HALF / PARTS };
@@ -205,7 +202,7 @@ TEST(blocks_follow_the_sky)
     }
     assert_true(fabs(turn) > 0.055 && fabs(turn) < 0.0625);
     assert_true(fabs(carg(whole)) < 5 * 1.5e-4 / sqrt(PARTS));
-    /* the coherence is short by q^2 / 15, and as the delay is not quite 0 */
+    /* the coherence is low by q^2 / 15, as the delay is not quite 0 */
     const double short_by = 1 - cabs(whole) / power;
     assert_true(short_by > 0 && short_by < turn * turn / 15 + 2e-4);
     for (size_t part = 0; part < PARTS; part++) {
@@ -219,7 +216,7 @@ TEST(blocks_follow_the_sky)
 }
 
 /* Tones, in stretches of 0.03 s, in which the fringe turns by 0.023 rad: the
- * mean is short by 0.023^2 / 24. */
+ * mean is low by 0.023^2 / 24. */
 TEST(moving_tones_have_the_right_phase)
 {
     static const double stokes[4] = {800, 480, 0, 640};

@@ -11,7 +11,7 @@
 #include "correlator/run/site.h"
 #include "validation/testing.h"
 
-/* Geocentric position of a site, by which the rotation is judged. */
+/* Geocentric position of a site, which checks the rotation. */
 static void reference(const struct fx8_site *site, double xyz_m[3])
 {
     assert_int_equal(eraGd2gc(ERFA_WGS84, site->longitude_deg * ERFA_DD2R,
@@ -34,8 +34,8 @@ TEST(reference_lies_on_the_ellipsoid)
     assert_near(xyz[2], 6356752.314245, 1e-6);
 }
 
-/* east, north and up are where the reference moves when longitude, latitude
- * and altitude grow: central differences, good to 1e-8 */
+/* east, north and up are the directions in which the reference moves when
+ * longitude, latitude and altitude grow: central differences, good to 1e-8 */
 TEST(rotation_agrees_with_the_ellipsoid)
 {
     static const struct fx8_site sites[] = {
@@ -105,8 +105,8 @@ TEST(sidereal_time_is_that_of_erfa)
         fx8_site_sidereal_times(&site, 1, &time, 65.184, &other, &error),
         FX8_OK);
     assert_near(other - lst, 7.292116e-5, 1e-10);
-    /* and gains a 365.2422nd of a turn on the Sun a day; UT1 - UTC being
-     * given, the leap second in between does not show */
+    /* and in a day gains a 365.2422nd of a turn on the Sun; as UT1 - UTC is
+     * given, the leap second in between has no effect */
     const struct fx8_time next = {time.unix_s + 86400, time.picosecond};
     assert_int_equal(
         fx8_site_sidereal_times(&site, 1, &next, 64.184, &other, &error),
@@ -114,7 +114,8 @@ TEST(sidereal_time_is_that_of_erfa)
     assert_near(other - lst, 6.283185307179586 / 365.2422, 1e-5);
 }
 
-/* Many times at once are each alone, to the 2e-9 rad of the renewed model. */
+/* Many times at once equal each time alone, to the 2e-9 rad of the updated
+ * model. */
 TEST(many_times_are_each_alone)
 {
     enum { N_TIMES = 200 };
@@ -142,7 +143,7 @@ TEST(no_utc_is_an_error)
     struct fx8_error error;
     const struct fx8_time time = {INT64_C(-300000000000), 0};
     double lst;
-    /* before the year -4799, where the calendar of ERFA begins */
+    /* before the year -4799, where ERFA's calendar begins */
     const double icrs_deg[1][2] = {{0, 0}};
     double enu[1][3];
     assert_int_equal(fx8_site_sky(&site, time, 0, 1, icrs_deg, enu, &error),
@@ -151,8 +152,8 @@ TEST(no_utc_is_an_error)
                      FX8_ERR_USAGE);
 }
 
-/* ERFA's chain in one call, from catalogue to observed place: the same to the
- * last bits of an azimuth. */
+/* ERFA's chain in one call, from catalogue to observed place: equal to the last
+ * bits of an azimuth. */
 TEST(sky_is_that_of_erfa)
 {
     const struct fx8_site sites[] = {{-26.7, 116.67, 377.8}, {78.2, -15.5, 0}};
@@ -187,11 +188,9 @@ TEST(sky_is_that_of_erfa)
     }
 }
 
-/*
- * The pole of the sky stands as high as the latitude, in the north, but for
- * precession (0.0056 deg a year), nutation and aberration; and a star whose
- * right ascension is the sidereal time stands in the south of a northern site.
- */
+/* In the north the pole of the sky is as high as the latitude, except for
+ * precession (0.0056 deg a year), nutation and aberration; a star whose right
+ * ascension is the sidereal time is due south of a northern site. */
 TEST(sky_turns_about_the_pole)
 {
     const struct fx8_site site = {45, 10, 0};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_source.c -- blocks of a recording with missing stretches: which samples
- * of which input are marked, against the lists searched sample by sample; the
- * cost of a long list.
+ * test_source.c -- blocks of a recording with gaps: which samples of which
+ * input are marked, against the lists searched sample by sample; the cost of a
+ * long list.
  *
  * Shows (recordings, blocks read ahead): the right samples of the right input
- *     are marked, from overlapping stretches of single inputs, bands or all
- *     inputs, with lookups in any order; a million stretches under 50,000
- *     blocks are fast
+ *     are marked, from overlapping gaps of single inputs, bands or all inputs,
+ *     with lookups in any order; a million gaps under 50,000 blocks are fast
  * Within: sample by sample; 8 s of CPU time
  * Because: 0.3 s as built; above the limit if every block walks the list
  */
@@ -28,13 +27,12 @@ enum {
     FIRST = 41 /* first sample to be processed */
 };
 
-/* --- a recording that consists of nothing but its lists --------------------
- */
+/* a recording that is only its lists */
 
 struct listed_reader {
     struct fx8_reader base;
     struct fx8_missing missing[MOST_GAPS]; /* ascending */
-    struct fx8_missing found[3];           /* what reads come upon */
+    struct fx8_missing found[3];           /* gaps found by reads */
     bool has_rows, is_time_major;          /* of the buffer, or one for all */
 };
 
@@ -50,7 +48,7 @@ static int64_t listed_read_samples(const struct fx8_reader *base)
     return 97;
 }
 
-/* What is found is said of any read, beyond its range too. */
+/* Gaps found are reported by every read, even outside its range. */
 static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
                                    int64_t n_samples, int8_t *buffer,
                                    struct fx8_sample_layout *layout,
@@ -150,7 +148,7 @@ static bool is_marked(const struct fx8_block *block, size_t input, int64_t t)
     return false;
 }
 
-/* Behind the stretch to be processed everything counts as missing. */
+/* Everything behind the samples to be processed counts as missing. */
 static void check_block(const struct listed_reader *reader,
                         const struct fx8_job *job,
                         const struct fx8_block *block)
@@ -171,13 +169,13 @@ static int ascending(const void *a, const void *b)
            (x->first_sample < y->first_sample);
 }
 
-/* -1, all, or one of them. */
+/* -1, all, or one index. */
 static int32_t draw_index(struct generator *g, size_t n)
 {
     return (int32_t)random_below(g, n + 1) - 1;
 }
 
-/* Overlapping stretches of any inputs, most of them short. */
+/* Overlapping gaps of any inputs, most of them short. */
 static void draw_gaps(struct listed_reader *reader, struct generator *g)
 {
     reader->base.n_missing = random_below(g, MOST_GAPS + 1);
@@ -200,7 +198,7 @@ static void draw_gaps(struct listed_reader *reader, struct generator *g)
           ascending);
 }
 
-/* Every block of a run, and looks out of turn between them, forwards and
+/* Every block of a run, and lookups out of order between them, forwards and
  * backwards. */
 TEST(blocks_against_sample_by_sample)
 {
@@ -240,7 +238,7 @@ TEST(blocks_against_sample_by_sample)
  */
 
 /* Samples of each input side by side end where spectra do, with room in front
- * of them; others are read as suits the file. */
+ * of them; others are read in the file's order. */
 TEST(blocks_of_a_session)
 {
     enum { LONG = 90000, DUMP = 5000, CHANNELS = 4, TAPS = 3 };
@@ -288,7 +286,7 @@ TEST(blocks_of_a_session)
     }
 }
 
-/* A session may be closed while there is still something to be read. */
+/* A session may be closed before everything was read. */
 TEST(stopped_before_the_session_is_closed)
 {
     enum { LONG = 3000000, CHANNELS = 4 };
@@ -319,8 +317,8 @@ TEST(stopped_before_the_session_is_closed)
 /* --- what a long list costs ------------------------------------------------
  */
 
-/* A million stretches under 50,000 blocks: looked at once each this is a
- * fraction of a second, for every block anew 2.5 10^10 steps. */
+/* A million gaps under 50,000 blocks: looking at each once takes a fraction of
+ * a second, at all for every block 2.5 10^10 steps. */
 TEST(a_million_stretches)
 {
     enum { N_GAPS = 1000000, STEP = 5 };
@@ -346,7 +344,7 @@ TEST(a_million_stretches)
     }
     must(fx8_source_status(source, &error), error);
     fx8_source_close(&source);
-    /* of two of three antennas, each in both bands; FIRST and 113 samples at
+    /* in two of three antennas, each in both bands; FIRST and 113 samples at
      * the ends are not processed */
     assert_in_range(n_runs, 4 * N_GAPS / 3 - 200, 4 * N_GAPS / 3 + 200);
     const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;

@@ -12,7 +12,7 @@
 
 static const struct delivery whole = {0};
 
-/* The check of a plan, as its session begins it. */
+/* The check of a plan, as its session starts it. */
 static struct fx8_spot spot_of(const struct fx8_plan *plan)
 {
     const struct fx8_axes axes = fx8_plan_axes(plan);
@@ -25,9 +25,9 @@ static struct fx8_spot spot_of(const struct fx8_plan *plan)
     };
 }
 
-/* --- engines that are right ------------------------------------------ */
+/* --- correct engines ------------------------------------------------- */
 
-/* With and without the check: the same, and some time is spent on it. */
+/* With and without the check: equal results, and some time spent on it. */
 static void check_right(struct fx8_plan plan, const struct voltages *v,
                         const struct delivery *delivery)
 {
@@ -48,8 +48,8 @@ static const enum fx8_precision precisions[] = {
     (enum fx8_precision)(FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL)};
 enum { N_PRECISIONS = sizeof precisions / sizeof *precisions };
 
-/* One kernel, where there is one for the plan: pretend devices take their time
- * to try them all. */
+/* One kernel, if there is one for the plan: pretend devices take long to try
+ * all. */
 static const char *kernel_of(const struct fx8_plan *plan)
 {
     if (plan->machine.backend != FX8_BACKEND_CUDA)
@@ -100,7 +100,7 @@ TEST(devices_are_right)
         check_right_engines(FX8_BACKEND_CUDA, "0,1,2", FX8_CHECKED ? 13 : 7);
 }
 
-/* Blocks and more blocks: slots come round, one device has fewer; bands, each
+/* Many blocks, so that slots are reused and one device has fewer; bands, each
  * with an engine, in turn. */
 TEST(long_dumps_and_bands)
 {
@@ -125,14 +125,14 @@ TEST(long_dumps_and_bands)
     }
 }
 
-/* As many inputs and channels as several pairs of a dump are for. */
+/* Enough inputs and channels for several pairs per dump. */
 TEST(several_pairs)
 {
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(19, 2, true, 512, 6);
         plan.channelizer.n_taps = 2;
         plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        if (FX8_CHECKED && k > 0) /* else kernels of floats are measured */
+        if (FX8_CHECKED && k > 0) /* otherwise float kernels are timed */
             plan.precision = FX8_PRECISION_INT8;
         plan.machine.kernel = kernel_of(&plan);
         const struct fx8_axes axes = fx8_plan_axes(&plan);
@@ -143,7 +143,7 @@ TEST(several_pairs)
     }
 }
 
-/* AUTO: on devices alone. */
+/* AUTO checks only on devices. */
 TEST(who_is_checked)
 {
     struct voltages v = make_voltages(2, 2, 400, 25, 53);
@@ -165,10 +165,10 @@ TEST(who_is_checked)
     free(v.data);
 }
 
-/* --- engines that are wrong ------------------------------------------ */
+/* --- wrong engines --------------------------------------------------- */
 
-/* What is done to the sums of a dump: of the CPU, where they are handed over;
- * of a device, where they are shown. */
+/* How the sums of a dump are changed: those of the CPU as they are handed over,
+ * those of a device as they are shown. */
 typedef void spoiler(const struct fx8_spot *spot, int64_t *int8, double *fp32,
                      double *down, double *up);
 
@@ -177,14 +177,14 @@ static struct {
     const struct fx8_engine_operations *real;
     spoiler *spoil;
     int64_t dump;      /* from this one on */
-    size_t pair, part; /* of those watched */
+    size_t pair, part; /* of the pairs watched */
     double by;         /* in units of 2^-24 of the magnitude */
 } fault;
 
 static void spoil(const struct fx8_engine *engine,
                   const struct fx8_engine_dump *dump)
 {
-    /* of the dump that is handed over */
+    /* in the dump that is handed over */
     struct fx8_spot *spot =
         &fault.session->spots[(fault.session->dump - 1) % 2];
     if (!spot->is_watching || spot->dump < fault.dump ||
@@ -259,7 +259,8 @@ static enum fx8_status run_wrong(const struct fx8_plan *plan,
     return status;
 }
 
-/* Dump `fault.dump` must be refused with these words, those before be there. */
+/* Dump `fault.dump` must be refused with these words, the ones before
+ * delivered. */
 static void check_found(const struct fx8_plan *plan, const struct voltages *v,
                         const char *words)
 {
@@ -323,7 +324,7 @@ static void float_lost(const struct fx8_spot *spot, int64_t *int8, double *fp32,
     *fp32 = NAN;
 }
 
-/* To this side of the sum, which it must not be, or too far to the other. */
+/* Move a bound to the wrong side of the sum, or too far on the right one. */
 static void down_moved(const struct fx8_spot *spot, int64_t *int8, double *fp32,
                        double *down, double *up)
 {
@@ -361,7 +362,7 @@ static void check_wrong_engines(enum fx8_backend backend, size_t step)
     const struct {
         spoiler *spoil;
         double by;
-        const char *words; /* NULL: it is not found */
+        const char *words; /* NULL: the fault is not found */
     } faults[] = {
         {one_more, 0, "INT8"},
         {float_moved, 560, "FP32"},
@@ -399,7 +400,7 @@ TEST(wrong_sums_of_a_device)
     check_wrong_engines(FX8_BACKEND_CUDA, FX8_CHECKED ? 5 : 1);
 }
 
-/* An engine that shows nothing is not taken for one that is right. */
+/* An engine that shows nothing is not accepted as correct. */
 TEST(an_engine_that_shows_nothing)
 {
     struct voltages v = make_voltages(6, 2, 400, 25, 62);
@@ -418,7 +419,8 @@ TEST(an_engine_that_shows_nothing)
     free(v.data);
 }
 
-/* Sixteen by eight pairs of every channel, one too large. */
+/* Sixteen by eight pairs of every channel have sums that are too large by one.
+ */
 static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
                            double *fp32, double *down, double *up)
 {
@@ -432,7 +434,7 @@ static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
                 sums[2 * (c * n + fx8_pair_index(i, j))] += 1;
 }
 
-/* 128 of 2080 pairs; of eight in a dump seven are looked at anywhere. */
+/* 128 of 2080 pairs; of eight pairs of a dump seven are chosen anywhere. */
 TEST(a_steadily_wrong_sub_tile)
 {
     struct fx8_plan plan = small_plan(64, 1, true, 512, 8);

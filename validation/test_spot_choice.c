@@ -20,7 +20,7 @@ static struct fx8_spot spot_of(const struct fx8_plan *plan)
     };
 }
 
-/* What a choice must be, whatever the dump. */
+/* What every choice must satisfy, in any dump. */
 static void check_choice(const struct fx8_spot *spot,
                          const struct fx8_plan *plan)
 {
@@ -47,8 +47,8 @@ static void check_choice(const struct fx8_spot *spot,
     }
 }
 
-/* As many dumps as it takes at most, all pairs, all inputs with themselves and
- * all channels of all bands were looked at, no pair twice before that. */
+/* After the documented number of dumps all pairs, all inputs with themselves
+ * and all channels of all bands were checked, no pair twice before that. */
 static void check_turns(const struct fx8_plan *plan, size_t wanted)
 {
     struct fx8_spot spot = spot_of(plan);
@@ -110,7 +110,7 @@ TEST(everything_has_its_turn)
     check_turns(&plan, 16);
 }
 
-/* The largest plan, and dumps without an end. */
+/* The largest plan, and dumps without end. */
 TEST(sizes_without_an_end)
 {
     struct fx8_plan plan = small_plan(FX8_MAX_ANTENNAS, 2, true, 4096, 8);
@@ -122,8 +122,8 @@ TEST(sizes_without_an_end)
     }
 }
 
-/* Dumps until a pair of a sub-tile of 16 by 8 inputs is looked at, of every
- * tile of 64: a fault of a kernel is in all of them. */
+/* Dumps until a pair of a sub-tile of 16 by 8 inputs is checked, in any tile of
+ * 64: a kernel's fault is in all of them. */
 static size_t dumps_until(struct fx8_spot *spot, size_t row, size_t column)
 {
     for (int64_t dump = 0; dump < 1000; dump++) {
@@ -137,8 +137,8 @@ static size_t dumps_until(struct fx8_spot *spot, size_t row, size_t column)
 }
 
 /* One of 32 places: 15 pairs of a dump that are not of one input, seven of
- * fewer inputs.  Pairs at random would take 32 for one, and 32 (ln 32 + 0.6) =
- * 130 for the last: twice that is soon. */
+ * fewer inputs. Random pairs would take 32 for a given place, and 32 (ln 32 +
+ * 0.6) = 130 for the last one: twice that is soon. */
 TEST(a_wrong_sub_tile_is_looked_at_soon)
 {
     for (size_t n_antennas = 64; n_antennas <= 512; n_antennas *= 2) {

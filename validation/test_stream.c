@@ -59,7 +59,7 @@ static void derive(struct recording *r)
     for (size_t b = 0; b < r->n_blocks; b++) {
         const int64_t end = r->blocks[b].first + r->blocks[b].n;
         for (int64_t t = r->blocks[b].first; t < end; t++)
-            if (t >= r->end) /* what was passed over stays missing */
+            if (t >= r->end) /* samples passed over stay missing */
                 r->delivered[t] = true;
         r->end = end > r->end ? end : r->end;
     }
@@ -75,7 +75,7 @@ static void derive(struct recording *r)
                     r->missing[input][r->runs[i].first_sample + k] = true;
         for (int64_t end = r->end; end > 0; end--) {
             if (end < r->end && r->delivered[end] && is_marker(r, input, end))
-                continue; /* not the end of its run */
+                continue; /* the run of markers continues */
             const int64_t start = marker_start(r, input, end);
             if (end - start >= r->shape.marker.least_length)
                 for (int64_t t = start; t < end; t++)
@@ -84,7 +84,8 @@ static void derive(struct recording *r)
     }
 }
 
-/* What a row must hold of a sample: zero where nothing was delivered. */
+/* The expected value in a row for a sample: zero where nothing was delivered.
+ */
 static int8_t held_value(const struct recording *r, size_t input, int64_t t,
                          size_t part)
 {
@@ -108,8 +109,8 @@ static bool has_signal(const struct recording *r, size_t input, int64_t first)
     return false;
 }
 
-/* Spectra that are ready when the stream starts at `first` and has taken
- * samples up to `next`. */
+/* Spectra that are ready if the stream starts at `first` and has samples up to
+ * `next`. */
 static size_t ready_spectra(const struct recording *r, int64_t first,
                             int64_t next, bool has_ended)
 {
@@ -132,14 +133,14 @@ struct run {
     struct fx8_stream *stream;
     int64_t first; /* of the first spectrum not taken */
     bool has_ended;
-    const int8_t *taken; /* the last input's samples of what was taken last */
+    const int8_t *taken; /* the last input's samples of the last take */
     size_t taken_bytes;
-    int8_t taken_then[2 * MOST_SAMPLES]; /* as they were */
+    int8_t taken_then[2 * MOST_SAMPLES]; /* their copy */
     size_t n_lent; /* blocks whose samples were used in place */
     int8_t *lent;  /* memory of the last one */
 };
 
-/* What was taken last is still as it was; nobody looks at it any more. */
+/* The samples taken last are unchanged; from now on they may change. */
 static void settle(struct run *run)
 {
     if (run->taken != NULL)
@@ -147,7 +148,7 @@ static void settle(struct run *run)
     run->taken = NULL;
 }
 
-/* What two sets of rows are for. */
+/* How two sets of rows are used. */
 static void take(struct run *run, size_t n)
 {
     const struct fx8_stream_shape *shape = &run->recording->shape;
@@ -163,7 +164,7 @@ static void take(struct run *run, size_t n)
     run->first += (int64_t)n * shape->step;
 }
 
-/* Everything that the stream says of its first `n` spectra. */
+/* Check everything that the stream reports about its first `n` spectra. */
 static void check_spectra(const struct run *run, size_t n)
 {
     const struct recording *r = run->recording;
@@ -199,7 +200,7 @@ static void check_spectra(const struct run *run, size_t n)
     free(valid);
 }
 
-/* Look at what is ready and take some of it; `all`: until nothing is left. */
+/* Check what is ready and take some of it; `all`: until nothing is left. */
 static void take_some(struct run *run, bool all)
 {
     const struct recording *r = run->recording;
@@ -219,7 +220,8 @@ static void take_some(struct run *run, bool all)
     }
 }
 
-/* Go on with a copy, or make one and drop it: either must change nothing. */
+/* Continue with a copy, or make one and drop it: neither may change anything.
+ */
 static void copy_stream(struct run *run)
 {
     struct fx8_stream *copy = (void *)run;
@@ -236,8 +238,8 @@ static void copy_stream(struct run *run)
 }
 
 /* The samples of a block in memory of their own, in one of three layouts, one
- * of which may be used in place, and the runs that touch it, in any order, not
- * cut. */
+ * of which may be used in place, and the gaps that touch it, in any order,
+ * uncut. */
 static struct fx8_block make_block(const struct recording *r,
                                    struct generator *generator,
                                    struct span span, ptrdiff_t *offset,
@@ -285,8 +287,8 @@ static struct fx8_block make_block(const struct recording *r,
     };
 }
 
-/* After a call of append(): samples are those of the block, in their place,
- * where what is held finds room in front of them. */
+/* After append(): the samples are used in the block's memory if the samples
+ * held fit in front of them. */
 static void check_place(const struct run *run, const struct fx8_block *block,
                         int64_t before)
 {
@@ -333,7 +335,7 @@ static void push_block(struct run *run, struct span span)
     }
     run->n_lent++;
     if (!fx8_stream_is_in(run->stream, &block)) {
-        /* it was over before it was wanted */
+        /* no sample of the block is needed any more */
         settle(run);
         fx8_stream_keep(run->stream);
         free(memory);
@@ -344,8 +346,7 @@ static void push_block(struct run *run, struct span span)
     run->lent = memory;
 }
 
-/* Everything delivered, everything compared; how many blocks were used in
- * place. */
+/* Deliver everything, compare everything; count the blocks used in place. */
 static size_t check_recording(struct recording *r, struct generator *generator)
 {
     derive(r);
@@ -369,7 +370,8 @@ static size_t check_recording(struct recording *r, struct generator *generator)
 
 /* --- random recordings ------------------------------------------------- */
 
-/* Bursts of markers about as long as matters, between other values. */
+/* Bursts of markers about as long as the shortest run that counts, between
+ * other values. */
 static void fill(struct recording *r, struct generator *g)
 {
     const int8_t marker = (int8_t)r->shape.marker.value;
@@ -387,7 +389,7 @@ static void fill(struct recording *r, struct generator *g)
                         kind < 2    ? marker
                         : kind == 2 ? 0
                                     : (int8_t)random_in(g, -128, 127);
-            /* one part alone is no marker of a complex sample */
+            /* one part alone does not make a complex sample a marker */
             if (t < MOST_SAMPLES && random_below(g, 2) == 0) {
                 r->samples[input][t][0] = marker;
                 r->samples[input][t++][1] = (int8_t)(marker ^ 1);
@@ -449,7 +451,7 @@ TEST(random_recordings)
 
 /* --- single cases ------------------------------------------------------ */
 
-/* One real input, step and window 1, samples 1 but for markers of value 0 in
+/* One real input, step and window 1, samples 1 except markers of value 0 in
  * [first, first + n); blocks of `size` up to `end`. */
 static void mark(struct recording *r, int64_t first, int64_t n, int64_t size,
                  int64_t end)

@@ -85,7 +85,7 @@ TEST(a_run_names_an_input_that_exists)
     }
 }
 
-/* Of a block of 4 samples of 2 inputs, 10 bytes of memory. */
+/* A block of 4 samples of 2 inputs in 10 bytes of memory. */
 struct layout {
     ptrdiff_t first, offset[2], stride;
     int64_t room;
@@ -96,13 +96,13 @@ struct layout {
 TEST(only_some_layouts_are_used_in_place)
 {
     static const struct layout layouts[] = {
-        {2, {0, 6}, 1, 2, true},   /* with room in front of either row */
-        {0, {2, 8}, 1, 2, true},   /* that room begins with the memory */
-        {1, {0, 5}, 1, 1, false},  /* too little of it */
-        {2, {0, 5}, 1, 2, false},  /* which is of the other row */
-        {0, {8, 2}, 1, 2, false},  /* the other way round */
-        {2, {0, 1}, 2, 2, false},  /* not side by side */
-        {5, {0, 6}, -1, 2, false}, /* backwards */
+        {2, {0, 6}, 1, 2, true},   /* with room in front of both rows */
+        {0, {2, 8}, 1, 2, true},   /* the room begins with the memory */
+        {1, {0, 5}, 1, 1, false},  /* too little room */
+        {2, {0, 5}, 1, 2, false},  /* the room is in the other row */
+        {0, {8, 2}, 1, 2, false},  /* rows in reverse order */
+        {2, {0, 1}, 2, 2, false},  /* samples not side by side */
+        {5, {0, 6}, -1, 2, false}, /* samples in reverse order */
     };
     const struct fx8_stream_shape shape = {
         .n_inputs = 2,
@@ -182,8 +182,8 @@ TEST(what_is_in_place_is_of_the_block)
     fx8_stream_close(&stream);
 }
 
-/* Chunks of the corner turn are shared out: no sample may go astray, whatever
- * the number of threads. */
+/* Chunks of the corner turn are shared between threads: no sample may be lost,
+ * whatever the number of threads. */
 TEST(long_blocks_on_several_threads)
 {
     enum { N = 3 * 8192 + 77, INPUTS = 3 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_survey.c -- levels of recordings: sums, missing stretches and blocks
- * against a sample-by-sample count over a recording in memory.
+ * test_survey.c -- levels of recordings: sums, gaps and blocks against a
+ * sample-by-sample count over a recording in memory.
  *
- * Shows (commands, levels): sums over recordings; missing stretches that
- *     overlap and repeat; markers across the ends of blocks; which blocks are
- *     read; which inputs look wrong
+ * Shows (commands, levels): sums over recordings; gaps that overlap and repeat;
+ *     markers across the ends of blocks; which blocks are read; which inputs
+ *     look wrong
  * Within: integers equal, sample by sample
  */
 #include <math.h>
@@ -26,14 +26,14 @@ enum {
     MOST_SAMPLES = 3000
 };
 
-/* Missing samples that only a read comes upon. */
+/* Gaps that only a read finds. */
 static const struct fx8_missing found = {40, 9, 1, 0, 1};
 
 struct memory_reader {
     struct fx8_reader base;
     size_t components;
     int64_t read_samples;
-    size_t sample_bytes; /* that the buffer claims for a sample */
+    size_t sample_bytes; /* buffer memory that a sample is said to need */
     struct fx8_input_position inputs[N_INPUTS];
     bool is_time_major;
     bool finds;
@@ -130,7 +130,7 @@ static void fill(struct memory_reader *reader, struct generator *g)
                     random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
 }
 
-/* --- what is missing, sample by sample ------------------------------------ */
+/* --- missing samples, one by one ------------------------------------------ */
 
 static bool is_of(const struct fx8_missing *gap, size_t input)
 {
@@ -303,10 +303,10 @@ TEST(remarks_case_by_case)
     sums[3].n_clipped = 1001;
     sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
     sums[5] = noise(63.3);
-    sums[6].sum[0] = 6330000; /* 6.33^2 is a tenth of 20^2, and a bit */
+    sums[6].sum[0] = 6330000; /* 6.33^2 is slightly more than a tenth of 20^2 */
     sums[7].n_least = 1001;
     sums[7].n_clipped = 1001;
-    sums[8].n_least = 900; /* clipped alike on both sides: a converter */
+    sums[8].n_least = 900; /* clipped equally on both sides: a converter */
     sums[8].n_most = 900;
     sums[8].n_clipped = 1800;
     sums[9].n_clipped = 1000;
@@ -347,15 +347,14 @@ TEST(levels_are_compared_within_a_band_as_recorded)
     must(fx8_sample_sums_judge(sums, gain, 6, 2, 1, remarks, &error), error);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(remarks[i], i == 1 ? FX8_REMARK_STRONG : 0);
-    /* a few samples of noise have a mean, too */
+    /* a few samples of noise also have a mean */
     const struct fx8_sample_sums few = {
         .n_samples = 20, .square = 20 * 400, .sum = {20 * 7, 0}};
     must(fx8_sample_sums_judge(&few, NULL, 1, 1, 1, remarks, &error), error);
     assert_int_equal(remarks[0], 0);
 }
 
-/* --- missing stretches -----------------------------------------------------
- */
+/* gaps */
 
 enum { MOST_GAPS = 40 };
 
@@ -388,7 +387,8 @@ static void draw_gaps(struct memory_reader *reader, struct generator *g,
     reader->base.missing = gaps;
 }
 
-/* Sample by sample: those that every input lacks (is_whole), or some do. */
+/* Counted sample by sample: those that every input lacks (is_whole), or only
+ * some do. */
 static struct fx8_gap_count count_samples(const struct memory_reader *reader,
                                           bool is_whole)
 {
@@ -446,7 +446,7 @@ static void assert_survey(const struct fx8_survey *survey,
         assert_memory_equal(&survey->sums[i], &want[i], sizeof want[i]);
 }
 
-static int64_t n_shown; /* samples, of the last time it was told */
+static int64_t n_shown; /* samples, at the last call */
 
 static void count_progress(void *context, const struct fx8_progress *progress)
 {
@@ -456,7 +456,7 @@ static void count_progress(void *context, const struct fx8_progress *progress)
     n_shown = progress->n_samples;
 }
 
-/* Everything: blocks of any size, orders, lists, markers, parts of it. */
+/* Everything: blocks of any size, orders, lists, markers, parts. */
 TEST(whole_surveys)
 {
     struct generator g = {1234};
@@ -490,7 +490,7 @@ TEST(whole_surveys)
         assert_survey(&survey, want);
         assert_int_equal(survey.n_samples, range.n_samples);
         assert_int_equal(survey.n_clamped, reader->n_read);
-        /* a run of markers at the end is decided by what is beyond */
+        /* whether a run of markers at the end counts depends on what follows */
         assert_true(n_shown + settings.input.marker.least_length >
                     range.n_samples);
         fx8_survey_clear(&survey);
@@ -498,8 +498,8 @@ TEST(whole_surveys)
     }
 }
 
-/* Blocks spread over a recording: 32 samples at 256 KiB each are 8 MiB, of
- * which 64 MiB hold eight. */
+/* Blocks spread over a recording: 32 samples at 256 KiB each are 8 MiB; 64 MiB
+ * hold eight such blocks. */
 TEST(blocks_of_a_long_recording)
 {
     struct generator g = {4321};
@@ -530,7 +530,7 @@ TEST(blocks_of_a_long_recording)
         }
         assert_survey(&survey, want);
         assert_int_equal(survey.n_samples, looked_at);
-        /* no more is read than that, and two samples beyond each end */
+        /* only that is read, and two samples beyond each end */
         assert_true(reader->n_read <= looked_at + 8 * 4);
         fx8_survey_clear(&survey);
         free(reader);

@@ -50,7 +50,7 @@ TEST(negative_half_samples_go_back)
     assert_time(fx8_time_add_half_samples((struct fx8_time){0, 0}, -1,
                                           (struct fx8_rate){1000000, 1}),
                 -1, 999999500000);
-    /* there and back again, exact where a half sample is whole picoseconds */
+    /* there and back, exact where a half sample is whole picoseconds */
     for (int64_t n = -1000; n <= 1000; n += 7) {
         const struct fx8_rate rate = {1000000, 3};
         const struct fx8_time there = fx8_time_add_half_samples(start, n, rate);
@@ -72,7 +72,7 @@ TEST(picoseconds_are_rounded_to_nearest)
         fx8_time_add_half_samples(zero, 9999999999996,
                                   (struct fx8_rate){INT64_C(5000000000000), 1}),
         1, 0);
-    /* the carry of start and offset together */
+    /* the carry of start plus offset */
     assert_time(fx8_time_add_half_samples((struct fx8_time){7, 999999999999}, 1,
                                           (struct fx8_rate){500000000000, 1}),
                 8, 0);
@@ -88,11 +88,11 @@ TEST(years_of_samples_do_not_drift)
     const struct fx8_time end = fx8_time_add_half_samples(
         (struct fx8_time){1567105200, 5}, half_samples, aavs_hz);
     assert_time(end, 1567105200 + n_blocks * 27, 5);
-    /* one sample more: 1.08 us */
+    /* one more sample: 1.08 us */
     assert_time(fx8_time_add_half_samples((struct fx8_time){1567105200, 5},
                                           half_samples + 2, aavs_hz),
                 1567105200 + n_blocks * 27, 1080005);
-    /* the largest count there is, at 1 GHz */
+    /* the largest count, at 1 GHz */
     assert_time(fx8_time_add_half_samples((struct fx8_time){0, 0}, INT64_MAX,
                                           (struct fx8_rate){1000000000, 1}),
                 INT64_MAX / 2000000000, (INT64_MAX % 2000000000) * 500);
@@ -123,8 +123,9 @@ TEST(julian_dates)
     assert_true(step < 5e-10 && step > -5e-10);
 }
 
-/* ERFA has the leap seconds: every day from 1972, when UTC began to have whole
- * ones, to years to come, half a second before its last Unix second ends. */
+/* ERFA knows the leap seconds: every day from 1972, when UTC began to have
+ * whole ones, to some years ahead, half a second before its last Unix second
+ * ends. */
 TEST(julian_dates_as_erfa_has_them)
 {
     for (int64_t day = 730; day < 25000; day++) {
@@ -249,8 +250,7 @@ TEST(instants_that_are_none)
 
 TEST(every_day_of_five_centuries)
 {
-    /* consecutive days from 1600 on format as ERFA has them, and read back to
-     * themselves */
+    /* consecutive days from 1600 on are formatted as by ERFA, and read back */
     for (int64_t day = -135140; day < 47482; day++) {
         const struct fx8_time time = {day * 86400 + 43199, 0};
         char text[FX8_NUMBER_TEXT_SIZE], wanted[FX8_NUMBER_TEXT_SIZE];

@@ -184,7 +184,7 @@ static const struct fx8_source sky[] = {
      .tone_hz = 100e6 + 5.25 * 15625},
 };
 
-/* The observation and the job of a plan, which is whole but for these. */
+/* The observation and the job of a plan; everything else in the plan is set. */
 static void open_plan(struct fixture *fixture, const char *const *overrides,
                       size_t n_overrides)
 {
@@ -273,7 +273,7 @@ static void close_fixture(struct fixture *fixture)
     fx8_settings_clear(&fixture->settings);
 }
 
-/* Whether all samples of a window of an input are there. */
+/* Whether an input has all samples of a window. */
 static bool is_valid(const struct fixture *fixture, size_t input, int64_t first,
                      int64_t n)
 {
@@ -318,9 +318,9 @@ static double response(size_t n_taps, size_t length, double offset)
     return h[0] * h[0] + h[1] * h[1];
 }
 
-/* What a tone is to an input in channel 0 of real samples, in any spectrum: the
- * same in all where its offset is a multiple of half a channel, but for a sign
- * that is the same for all inputs. */
+/* Amplitude of a tone in an input's channel 0 of real samples, in any spectrum:
+ * if the tone's offset is a multiple of half a channel, equal in all spectra
+ * except for a sign that all inputs share. */
 static double real_spectrum(const struct fixture *fixture, size_t input,
                             const struct fx8_source *tone, size_t n_taps)
 {
@@ -441,7 +441,7 @@ TEST(truth_is_the_formula)
     }
 }
 
-/* --- truth of what moves ----------------------------------------- */
+/* --- truth of moving sources ------------------------------------- */
 
 /* Direction of a source at a time, by ERFA at that time. */
 static void find_direction(const struct fx8_source *source, double seconds,
@@ -471,8 +471,8 @@ static void find_product(const struct fx8_source *source, size_t i, size_t j,
     value[1] = is_parallel ? 0 : sign * stokes[3];
 }
 
-/* The mean over the valid spectra of a dump, one by one, in one channel; the
- * same as `expect` but for the motion. */
+/* The mean over the valid spectra of a dump, one by one, in one channel; like
+ * `expect`, but with the motion. */
 static void sum_spectra(const struct fixture *fixture, size_t i, size_t j,
                         double f, double channel, int64_t dump,
                         const double (*directions)[3][3], double value[2],

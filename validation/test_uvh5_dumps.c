@@ -58,8 +58,8 @@ TEST(test_cut_after_some_dumps)
         }
 }
 
-/* What the engine adds when it is through: below /fx8 and as keywords, so
- * much that it cannot hide in a gap between the blocks of the header. */
+/* The engine's items at the end: below /fx8 and as keywords, too large to fit
+ * into a gap between the blocks of the header. */
 enum { N_EXTRA = 20000 };
 
 static double extra(size_t i)
@@ -107,10 +107,10 @@ static void check_extras(const char *name)
     assert_true(last == 39);
 }
 
-/* What is cut off is also gone from the disk: at most the chunk that the
- * last dump lies in (1 MiB of visibilities, 13/8 of that in all), a
- * block of 16384 rows of the header, 96 bytes each, and what came after the
- * cubes stay. */
+/* What is cut off is also removed from the disk: at most the chunk that holds
+ * the last dump (1 MiB of visibilities, 13/8 of that in all), a block of 16384
+ * rows of the header, 96 bytes each, and what was written after the cubes
+ * remain. */
 TEST(test_cut_file_is_small)
 {
     struct fixture f;
@@ -149,8 +149,8 @@ TEST(test_no_dump_no_file)
     assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
 }
 
-/* A run that is killed: what it leaves opens, and every finished dump is
- * whole; the others are flagged where the layout allows for them. */
+/* A run that is killed leaves a file that opens, with every finished dump
+ * whole; the others are flagged if the layout has them. */
 TEST(test_killed)
 {
     struct fixture f;
@@ -176,7 +176,7 @@ TEST(test_killed)
         }
 }
 
-/* While it is written, another program may look into the .part. */
+/* Another program may read the .part while it is written. */
 TEST(test_read_while_written)
 {
     struct fixture f;
@@ -198,7 +198,7 @@ TEST(test_read_while_written)
     check_file("live.uvh5", &f.header, 2, 2);
 }
 
-/* One folder for this program and those it forks. */
+/* One folder for this program and its children. */
 static int make_scratch_folder(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ TEST(test_header)
     fx8_uvh5_file_close(&file);
 }
 
-/* Class, size and extent of a dataset, as UVH5 readers insist on them. */
+/* Class, size and extent of a dataset, as UVH5 readers require them. */
 static void check_item(hid_t file, const char *name, H5T_class_t class,
                        size_t size, int rank, hsize_t rows, hsize_t columns)
 {
@@ -166,13 +166,13 @@ TEST(test_items_of_the_format)
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
         check_item(file, items[i].name, items[i].class, items[i].size,
                    items[i].rank, items[i].rows, items[i].columns);
-    /* dut1 is not known, so no sidereal times are claimed */
+    /* dut1 is not known, so there are no sidereal times */
     assert_true(H5Lexists(file, "Header/lst_array", H5P_DEFAULT) == 0);
     assert_true(H5Lexists(file, "Header/dut1", H5P_DEFAULT) == 0);
     H5Fclose(file);
 }
 
-/* All of a dataset of the header, as `type`. */
+/* A whole dataset of the header, as `type`. */
 static void read_item(hid_t file, const char *name, hid_t type, void *values)
 {
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -182,8 +182,8 @@ static void read_item(hid_t file, const char *name, hid_t type, void *values)
     H5Dclose(dataset);
 }
 
-/* Feeds in the order of the products, angles from north through east: X stands
- * where x_orientation says, Y at right angles to it. */
+/* Feeds in the order of the products, angles from north through east: X is
+ * along x_orientation, Y at right angles to it. */
 TEST(test_feeds)
 {
     static const struct {

@@ -10,7 +10,7 @@
 #include "validation/hdf5_items.h"
 #include "validation/uvh5_file.h"
 
-/* A good file to spoil. */
+/* A good file to damage. */
 static hid_t open_good(void)
 {
     struct fixture f;
@@ -172,8 +172,9 @@ TEST(test_rows_out_of_order)
     expect_refused("row 4: antennas");
 }
 
-/* What other writers do: length-1 counts of other widths, strings of variable
- * length, integer and double visibilities, flags over 32 bits. */
+/* What other writers write: counts of other widths as arrays of length 1,
+ * strings of variable length, integer and double visibilities, flags over 32
+ * bits. */
 TEST(test_other_writers)
 {
     const hsize_t one = 1;

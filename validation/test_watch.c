@@ -22,8 +22,8 @@
  */
 #include "validation/cuda_task.h"
 
-/* What was shown: blocks in the order in which they came, each
- * [input watched][spectrum]. */
+/* The samples shown: blocks in their order of arrival, each [input
+ * watched][spectrum]. */
 struct shown {
     size_t n_inputs, n_blocks;
     struct {
@@ -71,7 +71,7 @@ static void clear_shown(struct shown *shown)
 
 /* --- a dump ---------------------------------------------------------- */
 
-/* Some inputs, no two alike, and some channel. */
+/* Some inputs, all different, and some channel. */
 static struct fx8_engine_watch random_watch(const struct task *task,
                                             struct shown *shown,
                                             struct generator *g)
@@ -103,7 +103,7 @@ static bool is_empty(const struct task *task, size_t first, size_t n)
     return true;
 }
 
-/* Whether block k of what was shown is this one. */
+/* Whether block k of those shown is this one. */
 static bool is_block(const struct task *task,
                      const struct fx8_engine_watch *watch,
                      const struct shown *shown, size_t k,
@@ -130,7 +130,7 @@ static bool is_block(const struct task *task,
     return true;
 }
 
-/* Every block that has a valid spectrum, once. */
+/* Every block that has a valid spectrum is shown, once. */
 static void check_shown(const struct task *task, size_t block,
                         const struct fx8_engine_watch *watch,
                         struct shown *shown, const struct outcome *exported)
@@ -249,7 +249,7 @@ TEST(a_device_shows_its_spectra)
 }
 
 /* Blocks of a dump, the second without a valid spectrum and the last ragged;
- * slots come round, and one of the devices has fewer. */
+ * slots are reused, and one device has fewer blocks. */
 TEST(blocks_of_a_long_dump)
 {
     struct generator g = {304};
@@ -267,7 +267,7 @@ TEST(blocks_of_a_long_dump)
     }
 }
 
-/* Work that was queued is done early or late, the same from run to run. */
+/* Queued work is done early or late, in the same order in every run. */
 static int find_cuda_with_queues(void **state)
 {
     setenv("FX8_HARNESS_STREAMS", "20", 0);

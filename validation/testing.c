@@ -37,7 +37,7 @@ void test_register_fixture(struct test_fixture *fixture)
     fixtures = fixture;
 }
 
-/** "spot" of "validation/test_spot.c", in memory of the caller's. */
+/** "spot" of "validation/test_spot.c", in the caller's memory. */
 static const char *group_of(const char *file, char name[64])
 {
     const char *slash = strrchr(file, '/');
@@ -47,8 +47,8 @@ static const char *group_of(const char *file, char name[64])
     return name;
 }
 
-/** Whether a case is of a group, or named, where `names` are a group, cases or
- *  a group and cases of it. */
+/** Whether a case is meant by `names`: a group, cases, or a group and cases of
+ * it. */
 static bool is_wanted(const struct test_case *test, int n_names, char **names)
 {
     char group[64];
@@ -84,8 +84,8 @@ static int run_group(struct test_case *const *all, size_t n)
                                    fixture.before_all, NULL);
 }
 
-/** The same in a process of its own: what a group leaves in the environment,
- *  or a crash, is no other's business. */
+/** The same in a process of its own, so that a group's environment or crash
+ * does not affect others. */
 static int run_group_apart(struct test_case *const *all, size_t n)
 {
     int status = 1;
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     int n_failed = 0;
     char group[64];
     assert(n_cases <= MOST_CASES);
-    /* The last to register is the first here; a file's cases are together. */
+    /* cases were registered last first; cases of one file stay together */
     for (struct test_case *test = cases; test != NULL; test = test->next)
         all[--n] = test;
     for (size_t k = 0; k < n_cases; k++)

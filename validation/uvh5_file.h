@@ -13,7 +13,7 @@
 
 enum { N_ANT = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 4000 };
 
-/** Storage for a header: four antennas on the ground at Murchison. */
+/** Memory of a header: four antennas on the ground at Murchison. */
 struct fixture {
     struct fx8_uvh5_header header;
     int64_t numbers[N_ANT];
