@@ -105,7 +105,7 @@ static void prints(const struct fx8_enclosure *e, const char *words)
     free(text);
 }
 
-/* what is reported */
+/* --- what is reported ------------------------------------------------- */
 
 TEST(all_inside)
 {

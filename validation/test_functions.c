@@ -51,7 +51,7 @@ static const struct fx8_function_form *find_form(
     return NULL;
 }
 
-/* entries of a variant */
+/* --- entries of a variant --------------------------------------------- */
 
 /** Both modes of a table in the order of the names below. */
 struct entries {
@@ -110,7 +110,7 @@ TEST(levels_list_their_forms)
     }
 }
 
-/* variants against the reference */
+/* --- variants against the reference ----------------------------------- */
 
 /** Arguments of every exponent and sign: the ends and the middle of each, and
  *  random ones; the second operand near the first, far from it, or equal. */

@@ -21,7 +21,7 @@
 #include "kernels/operations.h"
 #include "validation/half_definition.h"
 
-/* what is tested */
+/* --- what is tested --------------------------------------------------- */
 
 /** The entry from_float of a table, or something like it. */
 typedef void from_float(size_t n, float scale, const float *x, uint16_t *half);

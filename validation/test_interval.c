@@ -127,7 +127,7 @@ static struct exact_sum *exact_sums(const struct spectra *s)
     return sums;
 }
 
-/* running one variant */
+/* --- running one variant ---------------------------------------------- */
 
 /** How the work is split: calls of `step` spectra, row blocks in two calls, a
  * fold every `segment` spectra. */
@@ -352,7 +352,7 @@ TEST(integers_beyond_24_bits)
     free(s.x);
 }
 
-/* the thread's rounding mode */
+/* --- the thread's rounding mode --------------------------------------- */
 
 TEST(mode_is_neither_used_nor_left_changed)
 {
@@ -380,7 +380,7 @@ TEST(mode_is_neither_used_nor_left_changed)
     free(s.x);
 }
 
-/* the exact sum itself */
+/* --- the exact sum itself --------------------------------------------- */
 
 TEST(exact_sums_are_exact)
 {

@@ -110,7 +110,7 @@ TEST(feeds_in_either_order)
            "polarisation, which is written as X");
 }
 
-/* positions */
+/* --- positions -------------------------------------------------------- */
 
 TEST(positions_from_a_table)
 {

@@ -159,7 +159,7 @@ static int64_t *exact_sums(const struct spectra *x)
     return sums;
 }
 
-/* running one variant */
+/* --- running one variant ---------------------------------------------- */
 
 /** How the work is split: calls of `step` spectra (0: all in one), and rows
  * split at `row_cut` quarters of the row blocks, the second part first. */

@@ -138,7 +138,7 @@ TEST(test_all_forms)
     assert_int_equal(survey_all(&extent), 0);
 }
 
-/* the arguments of the largest errors */
+/* --- the arguments of the largest errors ------------------------------ */
 
 struct worst_row {
     const char *function, *form;
@@ -189,7 +189,7 @@ TEST(test_worst_arguments)
     assert_int_equal(faults, 0);
 }
 
-/* the measurement itself */
+/* --- the measurement itself ------------------------------------------- */
 
 /* What measure() finds for a result y where x is correct, without a bound. */
 static struct measured measured_of(double x, float y)

@@ -188,8 +188,7 @@ TEST(test_left_over_part)
     check_text("other name", "precious");
 }
 
-/* --- files that the run reads -----------------------------------------------
- */
+/* --- files that the run reads ------------------------------------------ */
 
 static void read_file(const char *name)
 {

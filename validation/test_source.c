@@ -27,7 +27,7 @@ enum {
     FIRST = 41 /* first sample to be processed */
 };
 
-/* a recording that is only its lists */
+/* --- a recording that is only its lists ------------------------------- */
 
 struct listed_reader {
     struct fx8_reader base;

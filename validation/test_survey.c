@@ -354,7 +354,7 @@ TEST(levels_are_compared_within_a_band_as_recorded)
     assert_int_equal(remarks[0], 0);
 }
 
-/* gaps */
+/* --- gaps ------------------------------------------------------------- */
 
 enum { MOST_GAPS = 40 };
 

@@ -13,7 +13,7 @@
 namespace harness
 {
 
-/* A stack and the page below it that nobody may touch. */
+/* A stack and an inaccessible page below it. */
 #if FX8_ADDRESS_CHECKER || FX8_THREAD_CHECKER
 static const size_t STACK_BYTES = 256 * 1024;
 #else
@@ -21,7 +21,7 @@ static const size_t STACK_BYTES = 64 * 1024;
 #endif
 static const size_t GUARD_BYTES = 4096;
 
-/* What shared memory holds before anything is written to it. */
+/* The content of shared memory before the first write. */
 static const int GARBAGE = 0xa5;
 
 static thread_local Block *current_block;
@@ -76,7 +76,7 @@ void Block::fault(Site site, const char *format, ...)
 /* --- a block from beginning to end -----------------------------------------
  */
 
-/* Where every fibre begins: one round per block that it is part of. */
+/* Where every fibre begins: one round for each block in which it takes part. */
 void Block::entry()
 {
     context_begin();
@@ -189,8 +189,8 @@ FX8_UNSEEN static inline bool is_ready(const Fibre &fibre)
             (*fibre.watched & fibre.watched_mask) != fibre.seen);
 }
 
-/* The first fibre that can go on, searched in the order asked for from the
- * one after the running one; n_threads_ if there is none. */
+/* The first fibre that can continue, searched from the one after the running
+ * fibre in the chosen order; n_threads_ if there is none. */
 FX8_UNSEEN unsigned Block::find_ready()
 {
     const unsigned n = n_threads_;
@@ -238,7 +238,7 @@ FX8_UNSEEN void Block::wait_for(const uint32_t *word, uint32_t mask,
     me.watched_mask = mask;
     me.seen = seen;
     me.what = what;
-    me.site.file = site.file; /* apart: as a whole it would be waited for */
+    me.site.file = site.file; /* apart: a copy of the whole would stall */
     me.site.line = site.line;
     switch_to(next());
     me.watched = nullptr;

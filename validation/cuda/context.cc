@@ -10,8 +10,8 @@
 #if !defined(FX8_UCONTEXT)
 extern "C" void fx8_harness_swap_stack(void **save, void *load);
 
-/* The registers that a function must preserve (System V ABI) go onto the
- * stack that is left; the return address is there already. */
+/* The registers that a function must preserve (System V ABI) are saved on the
+ * old stack; the return address is already there. */
 asm(R"(
     .text
     .globl fx8_harness_swap_stack
@@ -60,7 +60,7 @@ void context_create(Context *context, void *stack, size_t size, unsigned colour,
     context->machine.uc_link = nullptr;
     makecontext(&context->machine, entry, 0);
 #else
-    /* As a call leaves it: `entry` begins 8 bytes below a multiple of 16. */
+    /* As after a call: `entry` begins 8 bytes below a multiple of 16. */
     uintptr_t top = reinterpret_cast<uintptr_t>(stack) + size;
     void **words = reinterpret_cast<void **>((top - colour % 64 * line) &
                                              ~static_cast<uintptr_t>(15));

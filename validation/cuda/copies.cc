@@ -30,7 +30,7 @@ static void run_copy(const Copy &copy)
                copy.width);
 }
 
-/* The source's bytes as they are now, one row after the other. */
+/* The source's present bytes, one row after the other. */
 static std::shared_ptr<std::vector<unsigned char>> stage(Copy *copy)
 {
     const auto bytes = std::make_shared<std::vector<unsigned char>>(
@@ -74,9 +74,9 @@ static bool agrees(cudaMemcpyKind kind, Place to, Place from)
     return false;
 }
 
-/* Check and queue; as CUDA does, with pageable memory the source is copied
- * aside at once, where even a synchronous call leaves it, and a result arrives
- * before the call returns. */
+/* Check and queue. Like CUDA, with pageable memory even an asynchronous copy
+ * takes the source's bytes at once, and a result arrives before the call
+ * returns. */
 static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,
                               cudaStream_t stream, bool is_synchronous)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device.cc -- see device.h: what is due when the lanes of a warp have met. */
+/* device.cc -- see device.h: the work done once the lanes of a warp have met.
+ */
 #include "validation/cuda/device.h"
 
 namespace harness
@@ -10,7 +11,7 @@ void meet_shuffle(Mailbox &box, uint32_t lanes)
     for (unsigned lane = 0; lane < LANES; ++lane) {
         if ((lanes >> lane & 1) == 0)
             continue;
-        /* A lane that is not there shows nothing that could be relied on. */
+        /* A lane that is absent offers an arbitrary value. */
         const unsigned source = box.given[lane][2];
         const bool there = (lanes >> source & 1) != 0;
         for (unsigned k = 0; k < 2; ++k)

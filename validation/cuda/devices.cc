@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* devices.cc -- see runtime.h: what a device is, and launches. */
+/* devices.cc -- see runtime.h: devices and launches. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ int current_device()
                : 0;
 }
 
-/* What differs between architectures that a host asks for: kibibytes of
- * shared memory of a multiprocessor; threads that fit one. */
+/* Architectures differ in what the host asks for: KiB of shared memory of a
+ * multiprocessor, and the threads that fit on one. */
 static const struct {
     int architecture;
     int shared_kib, n_threads;
@@ -34,7 +34,7 @@ static const struct {
 
 static const int DEFAULT_SHARED_BYTES = 48 * 1024;
 
-/* The one of the settings, else the last before it. */
+/* The architecture of the settings, else the latest one before it. */
 static size_t architecture_index()
 {
     size_t found = 0;
@@ -44,7 +44,8 @@ static size_t architecture_index()
     return found;
 }
 
-/* A block may have all but 1 KiB of a multiprocessor's; before sm_70, 48. */
+/* A block may have all but 1 KiB of a multiprocessor's shared memory; before
+ * sm_70, 48 KiB. */
 static int shared_limit()
 {
     if (settings().architecture < 70)
@@ -117,7 +118,7 @@ static cudaError_t check_shape(const Call &call)
     return cudaSuccess;
 }
 
-/* An argument that is a pointer names memory of this device, or pinned. */
+/* A pointer argument must be memory of this device, or pinned. */
 static void check_pointers(const Call &call)
 {
     for (int k = 0; k < call.n_pointers; ++k) {
@@ -136,9 +137,9 @@ static void check_pointers(const Call &call)
     }
 }
 
-/* The fault that is planted in a kernel, or nothing.  Launches of a template
- * have one name, kernels have their own: the linker's, in a library or a
- * program that exports it. */
+/* The fault that is planted in a kernel, or nothing. Launches of a template
+ * share one name; the kernels have their own, which the linker knows in a
+ * library or a program that exports its symbols. */
 static std::string planted_in(const Call &call)
 {
     Dl_info info;
@@ -155,7 +156,7 @@ static std::string planted_in(const Call &call)
     return "";
 }
 
-/* What a kernel does that has a fault in place of its work. */
+/* The faulty work that replaces a kernel's own. */
 static void fail_as_planted(const std::string &fault_name)
 {
     if (fault_name == "crash")
@@ -167,7 +168,7 @@ static void fail_as_planted(const std::string &fault_name)
               fault_name.c_str());
 }
 
-/* Whether the kernel, a symbol that the linker can find, is of this name. */
+/* Whether the kernel, a symbol known to the linker, has this name. */
 static bool is_named(const void *kernel, const char *name)
 {
     Dl_info info;
@@ -226,7 +227,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     const Entry entry("cudaGetDeviceCount");
     if (entry.error != cudaSuccess)
-        return entry.error; /* *count stays as it was, as without a driver */
+        return entry.error; /* *count does not change, as without a driver */
     *count = static_cast<int>(machine().devices.size());
     return *count == 0 ? failed(cudaErrorNoDevice) : cudaSuccess;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * diagnose.cuh -- what is wrong with a correlator that has wrong sums: which
- * pairs, which sub-tiles, and which place of a fragment lands where.
+ * diagnose.cuh -- diagnosis of a correlator with wrong sums: the pairs, the
+ * sub-tiles, and where each place of a fragment arrives.
  *
- * Fragments are those of the tensor cores: 16 rows or 8 columns of a tile.  One
+ * Fragments are those of the tensor cores: 16 rows or 8 columns of a tile. One
  * number of a fragment is 1, all others of its side of the tile are 0, the
- * other side is random: the sums then show by which of its numbers the 1 was
- * multiplied, and so the place, part and time, at which it arrived.
+ * other side is random: the sums then show which of its numbers was multiplied
+ * by the 1, and so the part and time at which the 1 arrived.
  */
 #ifndef FX8_VALIDATION_CUDA_DIAGNOSE_CUH
 #define FX8_VALIDATION_CUDA_DIAGNOSE_CUH
@@ -25,7 +25,7 @@
 namespace diagnose
 {
 
-/** A line of text, as printf() has it. */
+/** A line of text by printf()'s rules. */
 __attribute__((format(printf, 1, 2))) inline std::string line(
     const char *format, ...)
 {
@@ -61,7 +61,7 @@ struct Spectra {
     {
         return x[((channel * n_inputs + input) * 2 + part) * n_times + time];
     }
-    /** Random integers, -128 among them, in every time of some inputs. */
+    /** Random integers, often -128, at all times of some inputs. */
     void fill(size_t channel, size_t first, size_t end, uint64_t seed)
     {
         for (size_t input = first; input < end; ++input)
@@ -69,7 +69,7 @@ struct Spectra {
                 at(channel, input, k / n_times, k % n_times) =
                     static_cast<int8_t>(harness::random_next(&seed) >> 32);
     }
-    /** As the device has them; what no kernel may take is garbage. */
+    /** In the device's layout; whatever no kernel may use is garbage. */
     template <class T> std::vector<T> laid_out() const
     {
         constexpr size_t TIMES = 16 / sizeof(T);
@@ -94,8 +94,8 @@ struct Spectra {
     }
 };
 
-/** Sums as the kernel adds them to zeros, [channel][pair][part]; empty where
- *  the runtime told an error. */
+/** Sums that the kernel adds to zeros, [channel][pair][part]; empty after an
+ * error of the runtime. */
 template <class T, class Sum>
 std::vector<int64_t> sums_as(const fx8_cuda_correlator &correlator,
                              const Spectra &spectra)
@@ -129,14 +129,14 @@ inline std::vector<int64_t> sums_of(const fx8_cuda_correlator &correlator,
 /* --- differences -----------------------------------------------------------
  */
 
-/** How many numbers of a sub-tile there are, and are wrong. */
+/** How many numbers a sub-tile has, and how many are wrong. */
 struct Cell {
     size_t n, n_wrong;
 };
 
 constexpr size_t SUB_ROWS = 16, SUB_COLUMNS = 8, MOST_TOLD = 16;
 
-/** Tiles of one kind, laid on each other. */
+/** All tiles of one kind, added up. */
 struct TileMap {
     const char *name;
     size_t side; /* sub-tiles of 8 in a row */
@@ -187,14 +187,14 @@ inline int64_t plain_sum(const Spectra &s, size_t channel, size_t i, size_t j,
     return sum;
 }
 
-/** What tell_differences() found. */
+/** The finding of tell_differences(). */
 struct Verdict {
-    bool is_error; /* the runtime told one */
+    bool is_error; /* the runtime reported one */
     size_t n_wrong;
     std::string text;
 };
 
-/** Full tiles and ragged ones of random spectra beside the definition. */
+/** Compare full and ragged tiles of random spectra with the definition. */
 inline Verdict tell_differences(const fx8_cuda_correlator &correlator,
                                 size_t n_times)
 {
@@ -320,7 +320,7 @@ class Seen
     const int64_t *sums_;
 };
 
-/** Where the 1 of a fragment went, beside where it should be; empty: there. */
+/** Where the 1 of a fragment arrived, and where it should; empty if it did. */
 inline std::string landing(const Seen &seen, const Side &side, size_t fragment,
                            const Place &wanted, size_t n_times)
 {
@@ -354,7 +354,7 @@ inline std::string landing(const Seen &seen, const Side &side, size_t fragment,
 /** Pairs of all channels of a call: 32 MiB of sums. */
 constexpr size_t MOST_SUMS = size_t(2) << 20;
 
-/** Every place of every fragment of a side, of n_times times. */
+/** Every place of every fragment of a side, with n_times times. */
 inline Verdict tell_impulses(const fx8_cuda_correlator &correlator,
                              bool are_rows, size_t n_times)
 {

@@ -14,7 +14,7 @@ struct Side {
     int embed, stride, distance;
 };
 
-/** A plan; FFTW's are made when it is known where and which way it goes. */
+/** A plan; those of FFTW are made when place and direction are known. */
 struct Plan {
     int device;
     bool is_made;
@@ -36,7 +36,7 @@ static Plan *find_plan(cufftHandle handle)
     return found == plans.end() ? nullptr : &found->second;
 }
 
-/* A way in that fails as cuFFT's calls do. */
+/* An entry whose failure is reported like cuFFT's. */
 static cufftResult result_of(const Entry &entry)
 {
     return entry.error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR;
@@ -61,15 +61,15 @@ static cufftResult make(Plan *plan, size_t *bytes)
     return CUFFT_SUCCESS;
 }
 
-/* Number of elements from the first to the last that a side touches. */
+/* Number of elements from the first to the last one of a side. */
 static size_t extent(const Plan &plan, const Side &side, int n)
 {
     return size_t(plan.batch - 1) * size_t(side.distance) +
            size_t(n - 1) * size_t(side.stride) + 1;
 }
 
-/* One transform at a time, all by the same plan: its bits do not depend on the
- * others in the batch. */
+/* One transform at a time, all by the same plan: its bits must not depend on
+ * the others in the batch. */
 static fftwf_plan plan_fftw(const Plan &plan, void *in, void *out, int sign)
 {
     const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
@@ -143,7 +143,7 @@ static cufftResult execute(const char *name, cufftHandle handle, cufftType type,
     return CUFFT_SUCCESS;
 }
 
-/* Elements one after the other where no embedding is given. */
+/* Contiguous elements if no embedding is given. */
 static Side side_of(const int *embed, int stride, int distance, int length)
 {
     return embed == nullptr ? Side{length, 1, length}

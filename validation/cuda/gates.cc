@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gates.cc -- see block.h: what threads wait for. */
+/* gates.cc -- see block.h: the points at which threads wait. */
 #include <string.h>
 
 #include "validation/cuda/block.h"
@@ -11,7 +11,7 @@ namespace harness
 /* --- barriers ---------------------------------------------------------------
  */
 
-/* Arrive, and go on when `expected` threads have. */
+/* Arrive, and continue when `expected` threads have arrived. */
 FX8_UNSEEN void Block::pass(Gate &gate, unsigned expected, const char *what,
                             Site site)
 {
@@ -50,8 +50,8 @@ FX8_UNSEEN void Block::sync_named(unsigned barrier, unsigned threads, Site site)
 /* --- meetings of a warp ------------------------------------------------------
  */
 
-/* The gate at which lanes with this mask wait, else a free one: a lane waits
- * at one gate at most, so that one of 32 is free. */
+/* The gate at which lanes with this mask wait, else a free one. A lane waits at
+ * no more than one gate, so that one of 32 is always free. */
 FX8_UNSEEN WarpGate &Block::find_gate(uint32_t mask)
 {
     const unsigned warp = fibres_[current_].warp;
@@ -64,7 +64,7 @@ FX8_UNSEEN WarpGate &Block::find_gate(uint32_t mask)
     return gates[__builtin_ctz(~open_[warp])];
 }
 
-/* Once all lanes that still exist are there, do what is due and open. */
+/* Once all existing lanes have arrived, do the work and open. */
 FX8_UNSEEN bool Block::open_if_met(WarpGate &warp_gate, unsigned warp)
 {
     if (warp_gate.lanes != (warp_gate.mask & alive_[warp]))
@@ -80,7 +80,7 @@ FX8_UNSEEN bool Block::open_if_met(WarpGate &warp_gate, unsigned warp)
     return true;
 }
 
-/* A few words, which are cheaper one by one than by a call. */
+/* A few words: copying one by one is cheaper than a call. */
 FX8_UNSEEN static inline void copy_words(void *to, const void *from,
                                          size_t bytes)
 {
@@ -124,7 +124,8 @@ FX8_UNSEEN void Block::meet(const char *what, uint32_t mask, Meeting meeting,
 /* --- mbarriers and bulk copies
  * ------------------------------------------------ */
 
-/* What the checker knows a phase of a barrier by: it is only a name. */
+/* The object by which the checker knows a phase of a barrier; only its address
+ * is used. */
 FX8_UNSEEN static char *race_of(Barrier *barrier)
 {
     return reinterpret_cast<char *>(barrier) +
@@ -145,7 +146,7 @@ FX8_UNSEEN void Block::complete(Barrier *barrier)
     }
 }
 
-/* Adds to the bytes outstanding, leaves the phase alone. */
+/* Adds to the outstanding bytes without touching the phase. */
 FX8_UNSEEN static void expect_bytes(Barrier *barrier, uint32_t bytes)
 {
     barrier->state = (barrier->state & Barrier::PHASE) |
@@ -169,7 +170,7 @@ FX8_UNSEEN void Block::barrier_wait(Barrier *barrier, unsigned phase, Site site)
     const uint32_t parity = (phase & 1) != 0 ? Barrier::PHASE : 0;
     if ((barrier->state & Barrier::PHASE) == parity)
         wait_for(&barrier->state, Barrier::PHASE, parity, "an mbarrier", site);
-    /* The phase that is over: the word has the other one by now. */
+    /* The phase that has ended: the word already has the other one. */
     race_acquire(reinterpret_cast<char *>(barrier) + (parity != 0 ? 4 : 0));
 }
 
@@ -191,8 +192,8 @@ FX8_UNSEEN void Block::bulk_copy(void *to, const void *from, unsigned bytes,
     bulk_[n_bulk_++] = {to, from, bytes, barrier};
 }
 
-/* Let one of the copies under way arrive; false where there is none.  For the
- * thread checker somebody else does it, who knows what was done before. */
+/* Let one pending copy arrive; false if there is none. For the thread checker
+ * another flow does it, which has acquired all that was released before. */
 FX8_UNSEEN bool Block::land_a_copy()
 {
     if (n_bulk_ == 0)
@@ -227,8 +228,8 @@ FX8_UNSEEN void Block::products_start(const PendingProduct &product)
     me.products.back().group = me.product_group;
 }
 
-/* Every product of the warpgroup that begins with thread `first`, but those
- * of the last `groups_left` groups and those in none yet. */
+/* Every product of the warpgroup that begins with thread `first`, except those
+ * of the last `groups_left` groups and of the open group. */
 FX8_UNSEEN void Block::run_products(unsigned first, unsigned groups_left,
                                     Site site)
 {

@@ -13,7 +13,7 @@
 namespace harness
 {
 
-/* Threads that all run the same work when told to. */
+/* Threads that all run the same work on request. */
 class Crew
 {
   public:
@@ -39,7 +39,7 @@ class Crew
         return threads_.size();
     }
 
-    /* `work` by every thread of the crew and the one that calls. */
+    /* Run `work` on every thread of the crew and on the caller. */
     void run(const std::function<void()> &work)
     {
         {
@@ -84,7 +84,7 @@ class Crew
 
 static std::unique_ptr<Crew> crew;
 
-/* A child of fork() has none of the threads: it must not wait for them. */
+/* A child of fork() has none of the threads, so it must not wait for them. */
 static void forget_crew()
 {
     crew.release();

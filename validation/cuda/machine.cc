@@ -13,7 +13,7 @@
 namespace harness
 {
 
-/* At exit: the report, and what was forgotten. */
+/* At exit: the report, and the check for leaks. */
 static void close_machine()
 {
     const Settings &read = settings();
@@ -35,7 +35,7 @@ static void close_machine()
         fprintf(file, "\n");
         fclose(file);
     }
-    /* what is beside a kernel that never ends cannot be given back */
+    /* nothing can be freed while a kernel never ends */
     if (n_live != 0 && read.leaks_are_faults && !machine().has_hung) {
         fflush(nullptr);
         fault("at exit %zu allocations, streams, events or plans still exist",
@@ -43,7 +43,7 @@ static void close_machine()
     }
 }
 
-/* Never destroyed: other threads may be in it when the program ends. */
+/* Never destroyed: other threads may use it while the program ends. */
 static Machine *make_machine()
 {
     Machine *made = new Machine();
@@ -129,7 +129,7 @@ Entry::Entry(const char *name) : error(cudaSuccess), lock_(machine().lock)
     } else if (settings().n_devices == NO_DRIVER) {
         error = failed(cudaErrorInsufficientDriver);
     }
-    /* The device goes on by itself, now and then. */
+    /* Now and then the device progresses by itself. */
     if (settings().streams.kind == Order::RANDOM)
         while (random_next(&m.random) % 3 == 0 && do_one_of(m.pending, m))
             ;
@@ -187,12 +187,12 @@ static void perform(const WorkPointer &work, Machine &m)
     m.pending.erase(std::find(m.pending.begin(), m.pending.end(), work));
 }
 
-/* Do one of the candidates that is ready: the last queued, which finds waits
- * that were forgotten, or any. */
+/* Do one of the candidates that are ready: the last queued one, which exposes
+ * missing waits, or a random one. */
 static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m)
 {
     const bool is_any = settings().streams.kind == Order::RANDOM;
-    std::vector<size_t> ready; /* the last first */
+    std::vector<size_t> ready; /* last one first */
     for (size_t k = candidates.size(); k-- > 0 && (is_any || ready.empty());)
         if (!candidates[k]->is_done && is_ready(candidates[k]))
             ready.push_back(k);
@@ -209,7 +209,7 @@ static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m)
     return true;
 }
 
-/* `wanted` and all that it needs, in the order of queueing. */
+/* Do `wanted` and everything it needs, in the order of queueing. */
 static std::vector<WorkPointer> needed(const std::vector<WorkPointer> &wanted)
 {
     std::vector<WorkPointer> found;
@@ -240,7 +240,7 @@ const char *hanging_before(const WorkPointer &work)
     return nullptr;
 }
 
-/* Nothing that is wanted can be done. */
+/* None of the wanted work can ever be done. */
 [[noreturn]] static void refuse_to_wait(const std::vector<WorkPointer> &wanted)
 {
     for (const WorkPointer &work : wanted)

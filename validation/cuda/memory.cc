@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.cc -- see machine.h: devices' memory, and the host's that is pinned.
+/* memory.cc -- see machine.h: devices' memory, and the host's pinned memory.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 namespace harness
 {
 
-/* Allocations begin at multiples of this, as CUDA's do, and each is followed
- * by as much that belongs to nobody. */
+/* Allocations begin at multiples of this, like CUDA's, and each is followed by
+ * as much unallocated memory. */
 static const size_t UNIT = 512;
 static const int GARBAGE = 0xa5;
 static const unsigned char CANARY = 0x5c;
@@ -29,7 +29,7 @@ static size_t round_up(size_t bytes)
 
 static struct sigaction earlier_handler;
 
-/* Whoever touches a device's memory while it is closed. */
+/* Report an access to a device's memory while it is closed. */
 static void on_segmentation_fault(int number, siginfo_t *info, void *context)
 {
     const uintptr_t at = reinterpret_cast<uintptr_t>(info->si_addr);
@@ -41,7 +41,8 @@ static void on_segmentation_fault(int number, siginfo_t *info, void *context)
                   "another device",
                   info->si_addr, k);
     }
-    /* Not ours: the earlier handler, or the default, at the second attempt. */
+    /* Not a device's: the earlier handler, or the default when the access
+     * repeats. */
     if ((earlier_handler.sa_flags & SA_SIGINFO) != 0)
         earlier_handler.sa_sigaction(number, info, context);
     else
@@ -66,13 +67,14 @@ void make_devices(Machine *made)
     const int count = read.n_devices == NO_DRIVER ? 0 : read.n_devices;
     made->devices.resize(static_cast<size_t>(count));
     for (int k = 0; k < count; ++k) {
-        /* Twice the memory: the limit is on what is allocated, not on where. */
+        /* Twice the memory: the limit is on the bytes allocated, not on
+         * addresses. */
         const size_t bytes = 2 * read.memory_bytes + (size_t(16) << 20);
         void *range = mmap(nullptr, bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (range == MAP_FAILED)
             fault("no addresses for the memory of device %d", k);
-        /* Large pages are opened and closed in no time. */
+        /* Large pages are opened and closed quickly. */
         madvise(range, bytes, MADV_HUGEPAGE);
         made->devices[static_cast<size_t>(k)] = {
             static_cast<unsigned char *>(range), bytes, 0, 0, {k, false, {}}};
@@ -139,8 +141,8 @@ void check_range(const char *what, const void *address, size_t bytes)
 }
 
 #if !FX8_ADDRESS_CHECKER
-/* After each piece of work, of every allocation: the thread checker need not
- * look. */
+/* Runs for every allocation after each piece of work, so it is hidden from the
+ * thread checker. */
 FX8_UNSEEN static size_t count_untouched(const unsigned char *bytes, size_t n)
 {
     size_t k = 0;
@@ -152,7 +154,8 @@ FX8_UNSEEN static size_t count_untouched(const unsigned char *bytes, size_t n)
 
 void check_ends(int device)
 {
-#if !FX8_ADDRESS_CHECKER /* there the write itself is an error */
+#if !FX8_ADDRESS_CHECKER /* with the address checker the write itself is an    \
+                            error */
     for (const auto &each : machine().memory) {
         if (each.second.device != device)
             continue;
@@ -171,7 +174,7 @@ void check_ends(int device)
 #endif
 }
 
-/* The first gap that is large enough, within the range of the device. */
+/* The first gap that is large enough in the device's range. */
 static unsigned char *find_gap(const Device &device, size_t bytes)
 {
     uintptr_t at = reinterpret_cast<uintptr_t>(device.range);
@@ -221,7 +224,8 @@ void device_release(void *address)
     m.memory.erase(found);
 }
 
-/* Where `address` was allocated in the way that its end asks for. */
+/* The allocation at `address`, which must be of the kind that this call frees.
+ */
 static Allocations::iterator must_find(const char *what, void *address,
                                        bool is_device, bool is_registered)
 {
@@ -256,8 +260,8 @@ cudaError_t cudaMalloc(void **address, size_t bytes)
                                : cudaSuccess;
 }
 
-/* What was made to fail has freed nevertheless: the error that a real device
- * returns here is that of earlier work. */
+/* Even if it is made to fail, the memory is freed: on a real device the error
+ * returned here comes from earlier work. */
 cudaError_t cudaFree(void *address)
 {
     const Entry entry("cudaFree");
@@ -294,7 +298,7 @@ cudaError_t cudaMallocHost(void **address, size_t bytes)
     return cudaHostAlloc(address, bytes, cudaHostAllocDefault);
 }
 
-/* Work that uses the memory is done first, on every device, as on CUDA's. */
+/* Work that uses the memory is done first, on every device, as in CUDA. */
 static void release_host(harness::Allocations::iterator found)
 {
     for (size_t k = 0; k < machine().devices.size(); ++k)

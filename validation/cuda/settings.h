@@ -29,8 +29,8 @@ constexpr int NO_DRIVER = -1;
 
 struct Settings {
     int n_devices;       /* FX8_HARNESS_DEVICES */
-    size_t memory_bytes; /* of a device; FX8_HARNESS_MEMORY_MIB */
-    size_t most_pitch;   /* of a copy of rows; FX8_HARNESS_PITCH */
+    size_t memory_bytes; /* of each device; FX8_HARNESS_MEMORY_MIB */
+    size_t most_pitch;   /* of copies of rows; FX8_HARNESS_PITCH */
     int architecture;    /* FX8_HARNESS_SM: 90 is sm_90 */
     int n_threads;       /* over the blocks of a launch; FX8_HARNESS_THREADS */
     Order fibres;        /* FX8_HARNESS_FIBRES: FIRST is forward */

@@ -20,7 +20,7 @@ static bool exists(cudaEvent_t event)
     return machine().events.count(event) != 0;
 }
 
-/* One step towards `work`, so that who keeps asking gets an answer. */
+/* One step towards `work`, so that repeated queries end. */
 static cudaError_t query(const WorkPointer &work)
 {
     if (!work || work->is_done)
@@ -61,7 +61,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return cudaSuccess;
 }
 
-/* The work goes on without it. */
+/* Queued work continues without the stream. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     const Entry entry("cudaStreamDestroy");
@@ -95,7 +95,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
         return failed(cudaErrorInvalidResourceHandle);
     if (!event->record || event->record->is_done)
         return cudaSuccess;
-    /* One piece of work that needs both: the stream so far, and the event. */
+    /* One piece of work that needs both the stream so far and the event. */
     const harness::WorkPointer both = event->record;
     const harness::WorkPointer wait = harness::queue_work(
         found, [] {}, harness::hanging_before(both));

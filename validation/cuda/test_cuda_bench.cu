@@ -47,8 +47,8 @@ struct Outcome {
     }
 };
 
-/** TAP needs stdout to itself: while there is one of these, text goes to a file
- *  that nobody reads. */
+/** TAP needs stdout to itself: while one of these exists, text goes to a file
+ * that is not read. */
 class Silence
 {
   public:
@@ -104,7 +104,7 @@ static Outcome run_bench(const char *section)
         [&](bench::Report *report) { return bench::run(settings, report); });
 }
 
-/* What runs on sm_90: everything. */
+/* sm_90 runs everything. */
 TEST(every_section_measures)
 {
     size_t n_correlators;
@@ -122,7 +122,7 @@ TEST(every_section_measures)
     CHECK(outcome.count("\"kind\": \"over_cpu\"") == N_SIZES * 3);
     CHECK(outcome.count("\"times\": 512, \"operations\"") ==
           n_correlators + bench::peer_names().size());
-    /* samples too few to be pinned */
+    /* too few samples to be pinned */
     CHECK(outcome.count("\"call_spectra\": 512, \"is_pinned\": 0,") == 2);
     CHECK(outcome.count("\"note\"") == N_SIZES * bench::peer_names().size());
     CHECK(outcome.count("\"kernel\": \"FIR ") == 2);
@@ -130,14 +130,14 @@ TEST(every_section_measures)
     CHECK(outcome.count("\"kind\": \"postprocess\"") == 4);
     CHECK(outcome.count("\"kind\": \"quicklook\"") == 6);
     CHECK(outcome.count("\"kind\": \"engine\"") == 2);
-    /* no peer, no data sheet and no joules here */
+    /* no peer, no data sheet and no energy counter here */
     CHECK(outcome.count("\"kind\": \"goal\"") == 11);
     CHECK(outcome.count("\"verdict\": \"not measured\"") == 4);
     CHECK(outcome.count("null") == 0);
 }
 
-/* Each time another call, from the ceilings to the last kernel; under a checker
- * two of them. */
+/* Fail one call at a time, from the ceilings to the last kernel; under a
+ * checker only two of them. */
 TEST(a_call_that_fails_is_told)
 {
     const uint64_t before = harness::count_calls();
@@ -154,7 +154,7 @@ TEST(a_call_that_fails_is_told)
         const bool is_release = name == "cudaFree" || name == "cudaFreeHost" ||
                                 name == "cudaEventDestroy";
         CHECK(!name.empty());
-        /* what only clears an error has none to tell */
+        /* a call that only clears an error cannot report one */
         const bool is_quiet =
             is_release || (name == "cudaGetLastError" && outcome.n_failed == 0);
         CHECK(is_quiet || outcome.n_failed == 1);
@@ -196,7 +196,7 @@ TEST(one_kind_is_measured_alone)
     CHECK(outcome.count("over cuBLAS int8\"") == 1);
 }
 
-/* The first of the table among them: nobody has its sums for right. */
+/* Also the first kernel of the table: its sums are not taken as correct. */
 TEST(a_kernel_that_is_wrong_costs_itself_alone)
 {
     size_t n;
@@ -214,8 +214,7 @@ TEST(a_kernel_that_is_wrong_costs_itself_alone)
     }
 }
 
-/* --- what peers are compared with ------------------------------------------
- */
+/* --- data for the peers ----------------------------------------------- */
 
 /** Noise, its sums by a correlator, and its products in the shapes of the
  *  peers. */
@@ -296,7 +295,7 @@ TEST(complex_products_are_compared)
     CHECK(products.difference() == 0);
     products.complex[Products::N * Products::N - 1].y += 3;
     CHECK(products.difference() == 3);
-    products.complex[Products::N].x += 7; /* above the diagonal: not there */
+    products.complex[Products::N].x += 7; /* above the diagonal: not used */
     CHECK(products.difference() == 3);
     products.complex.back().x -= 5;
     CHECK(products.difference() == 5);
@@ -328,7 +327,7 @@ TEST(a_goal_is_the_least_that_was_reached)
     CHECK(bench::sheet_of("pretend device 0") == 0);
 }
 
-/** Rows of all goals, as a bench has noted them. */
+/** Rows of all goals, from the figures noted in a bench. */
 static Outcome rows_of_goals(bench::Bench *bench)
 {
     return collect_rows([&](bench::Report *report) {
@@ -346,7 +345,7 @@ static bench::Bench bench_of_card(double ceiling)
     return bench;
 }
 
-/* Each at its figure, at its stretch, and just below. */
+/* Each exactly at its figure, at its stretch goal, and just below. */
 TEST(goals_are_those_of_the_table)
 {
     static const struct {
@@ -381,12 +380,12 @@ TEST(goals_are_those_of_the_table)
     }
 }
 
-/* A kernel of 80 operations a second, the ceilings 100. */
+/* A kernel of 80 operations a second, with ceilings of 100. */
 TEST(a_goal_is_about_arrays_of_its_size)
 {
     static const struct {
         size_t n_inputs, n_times;
-        const char *kernel, *aims; /* what it counts for */
+        const char *kernel, *aims; /* the aims to which it counts */
     } arrays[] = {
         {512, 8192, "fp32-64", "FP32"},  {512, 1024, "fp32-64", "FP32"},
         {512, 61440, "fp32-64", "FP32"}, {512, 256, "fp32-64", ""},
@@ -414,7 +413,7 @@ TEST(a_goal_is_about_arrays_of_its_size)
     }
 }
 
-/* cuBLAS and one core are beside the fastest kernel of integers. */
+/* cuBLAS and one core are compared with the fastest integer kernel. */
 TEST(the_best_of_integers_is_beside_others)
 {
     const std::vector<bench::Figure> figures = {
@@ -429,7 +428,7 @@ TEST(the_best_of_integers_is_beside_others)
     CHECK(bench.goals.find(bench::Aim::PEER).where ==
           "wgmma-128, 512 inputs, 8192 spectra");
     CHECK(bench.goals.find(bench::Aim::CORE).value == 30);
-    /* of one kind alone it says nothing that others do not reach it */
+    /* one kind alone says nothing about the others */
     bench.goals = {};
     bench::note_goals(bench, 512, 8192, {{"mma-64", "", 1, 1}, figures[4]});
     CHECK(rows_of_goals(&bench).count("\"MISSED\"") == 1 + 1);

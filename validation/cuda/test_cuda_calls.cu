@@ -39,7 +39,8 @@ static void must(fx8_status status, const fx8_error &error)
     CHECK(status == FX8_OK);
 }
 
-/** Four blocks and a rest of recorded integers; the third block is missing. */
+/** Four blocks and part of a fifth of recorded integers; the third block is
+ * missing. */
 constexpr size_t BLOCK = 8192;
 constexpr size_t N_SPECTRA = 4 * BLOCK + 37;
 constexpr size_t N_INPUTS = 5;
@@ -152,12 +153,12 @@ class Run
     }
 
   private:
-    /* Rows are as long as makes the buffer worth pinning. */
+    /* Rows long enough for the buffer to be worth pinning. */
     static constexpr size_t ROW_BYTES = size_t(1) << 19;
     static constexpr size_t BUFFER_BYTES = N_INPUTS * ROW_BYTES;
 
-    /* Rubbish takes the place of samples as soon as it may: pageable memory
-     * when push() returns, pinned memory when the next one does. */
+    /* Samples are overwritten as soon as allowed: pageable memory when push()
+     * returns, pinned memory when the next push() does. */
     void push(const std::vector<fx8_ci8> &x, size_t first, size_t n)
     {
         std::vector<int8_t> &buffer = buffers_[n_pushed_ % 2];
@@ -189,14 +190,14 @@ class Run
     bool is_open_ = false;
 };
 
-/** From more than is wanted down to less than will do. */
+/** From more memory than needed to less than suffices. */
 TEST(calls_and_slots_of_any_size)
 {
     const std::vector<fx8_ci8> x = random_samples();
     const Sums expected = plain_sums(x);
     std::set<size_t> calls, slots, batches;
     bool was_refused = false;
-    /* below 1 MiB batches become smaller, step by step */
+    /* below 1 MiB batches shrink, step by step */
     const auto step = [](size_t kib) {
         return kib / (is_long() ? 32 : kib > 1024 ? 3 : 24);
     };

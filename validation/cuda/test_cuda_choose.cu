@@ -95,8 +95,7 @@ TEST(devices_get_what_they_can_run)
 #if defined(FX8_CUDA_ON_CPU)
 
 #if !FX8_THREAD_CHECKER
-/* Of the calls of a choice, which are many and alike, a checker sees every
- * seventh. */
+/* A choice makes many similar calls: a checker runs every seventh. */
 static const uint64_t STEP = FX8_CHECKED ? 7 : 1;
 
 TEST(a_choice_passes_on_every_error)
@@ -123,7 +122,7 @@ TEST(a_choice_passes_on_every_error)
                    static_cast<int>(n_calls), failed ? failed : "none");
         CHECK(is_release || error != cudaSuccess);
         CHECK(is_release || harness::count_live() == live);
-        /* a kernel is at fault for what its launches say */
+        /* a kernel is left out if its launches fail */
         const bool is_launch =
             failed != nullptr && strcmp(failed, "kernel") == 0;
         CHECK(!is_launch || choice.trying != nullptr);
@@ -131,11 +130,11 @@ TEST(a_choice_passes_on_every_error)
     }
 }
 
-/* Choice after choice, without an error path: the address checker has seen one
- * in full above. */
+/* One choice after the other without looking at errors: the address checker has
+ * seen a full one above. */
 #if !FX8_ADDRESS_CHECKER
-/* Every call made to say that the device has no code: the first launch of a
- * kernel leaves it out, and says why. */
+/* Every call is made to say that the device has no code: at the first launch of
+ * a kernel this leaves the kernel out, with the reason. */
 TEST(a_choice_without_what_is_not_built)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
@@ -164,13 +163,13 @@ TEST(a_choice_without_what_is_not_built)
         }
     }
     harness::settings().fail_error = error_before;
-    /* of two kernels each the loading, two launches, and what is asked after
-     * each of these */
+    /* for each of two kernels: loading, two launches, and the two queries after
+     * each launch */
     CHECK(n_left_out == 10);
 }
 
-/* Every launch made to do nothing: a kernel whose sums are wrong in its trial
- * is left out, the other one taken; afterwards it is timed, not tried. */
+/* Every launch is made to do nothing: a kernel whose sums are wrong in its
+ * trial is left out and the other one used; later launches are only timed. */
 TEST(a_choice_without_what_is_wrong)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
@@ -195,8 +194,8 @@ TEST(a_choice_without_what_is_wrong)
     harness::settings().idle_call = 0;
     CHECK(n_left_out == 4);
 }
-/* Of those that will do, the first that is exact, and no time: the cheapest
- * one, or where it is wrong the next. */
+/* Of the suitable kernels the first one that is exact, without timing: the
+ * cheapest one or, if that is wrong, the next. */
 TEST(a_choice_of_any)
 {
     fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
@@ -224,11 +223,12 @@ TEST(a_choice_of_any)
 
 #endif
 
-/* --- kernels that never end ------------------------------------------------
- * each in a process of its own: what hangs is remembered */
+/* --- kernels that never end ------------------------------------------- */
 
-/* What is wanted of a choice among all kernels for 300 inputs, of which one
- * hangs: that one left out, the others tried; then nothing is measured. */
+/* Each in a process of its own: a hang is remembered. */
+
+/* The expected choice among all kernels for 300 inputs when one hangs: that one
+ * is left out, the others are tried; then nothing is timed. */
 static void choose_beside(const char *kernel, const char *name,
                           const char *wanted)
 {
@@ -255,7 +255,7 @@ static void choose_beside(const char *kernel, const char *name,
                     choice.correlator->name, is_first ? "first" : "second");
             _exit(1);
         }
-        /* the second choice does not try it: it would end at once */
+        /* the second choice does not try it, which would end at once */
         harness::settings().hanging_kernel = nullptr;
     }
 }
@@ -277,8 +277,8 @@ TEST(a_choice_without_what_hangs)
     }
 }
 
-/* Each launch made to hang, those that are measured too: its kernel is left
- * out, the other one taken. */
+/* Each launch is made to hang, also the timed ones: its kernel is left out, the
+ * other one used. */
 TEST(a_choice_without_what_hangs_at_times)
 {
     fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
@@ -306,8 +306,8 @@ TEST(a_choice_without_what_hangs_at_times)
             tap::show(ending);
         n_left_out += ending.status == 2;
     }
-    /* of each of two kernels two are tried, six measured; that of the first
-     * also where the job grows; half of its share for every seventh call */
+    /* each of two kernels has two launches tried and six timed, the first also
+     * where the job grows; half the expected share for every seventh call */
     CHECK(n_left_out >= (2 * (2 + 6) + 1) / (2 * STEP));
 }
 

@@ -33,7 +33,7 @@ static const fx8_cuda_correlator &correlator_named(const char *name)
     return all[k];
 }
 
-/* The correlator with a fault: its spectra or its sums are changed. */
+/* The correlator with a fault: its spectra or its sums are modified. */
 static const fx8_cuda_correlator *whole;
 
 /** Add one to the sums of a sub-tile of the tile below the diagonal. */
@@ -55,8 +55,8 @@ static cudaError_t add_to_sub_tile(const fx8_cuda_correlation *job)
     return status;
 }
 
-/** The correlator on spectra of which two words of 4 times have changed
- *  places: those of rows a and b of the first column. */
+/** The correlator on spectra in which two words of 4 times are exchanged: those
+ * of rows a and b of the first column. */
 static cudaError_t exchange(const fx8_cuda_correlation *job, size_t a,
                             size_t word_a, size_t b, size_t word_b)
 {
@@ -127,7 +127,7 @@ TEST(wrong_numbers_and_their_sub_tile_are_told)
     CHECK(says(verdict, "mma-32: 512 of "));
     CHECK(says(verdict, "  channel 0, i 8, j 48, re: got "));
     CHECK(says(verdict, "  channel 0, i 15, j 48, im: got "));
-    CHECK(verdict.text.find("j 49") == std::string::npos); /* 16 are told */
+    CHECK(verdict.text.find("j 49") == std::string::npos); /* 16 are listed */
     CHECK(says(verdict, "tiles below it"));
     CHECK(says(verdict, "    j   0  ....\n    j  16  .#..\n"));
     CHECK(verdict.text.find("on the diagonal") == std::string::npos);
@@ -169,13 +169,12 @@ TEST(an_error_has_its_name_told)
 }
 #endif
 
-/* --- of a card -------------------------------------------------------------
- */
+/* --- on a card -------------------------------------------------------- */
 
 constexpr unsigned MOST_S = 8;
 constexpr int NOT_HERE = 78;
 
-/** Everything about a correlator, as it comes: it may crash or hang. */
+/** Print everything about a correlator at once: it may crash or hang. */
 static int diagnose_one(const fx8_cuda_correlator &correlator)
 {
     const bool is_short = getenv("FX8_SHORT") != nullptr;
@@ -202,8 +201,7 @@ static int diagnose_one(const fx8_cuda_correlator &correlator)
     return 0;
 }
 
-/** The same in a child, before this process has anything to do with the
- *  device. */
+/** The same in a child, before this process uses the device. */
 static bool diagnose_apart(const fx8_cuda_correlator &correlator)
 {
     int status = 0;
@@ -227,7 +225,7 @@ static bool diagnose_apart(const fx8_cuda_correlator &correlator)
     return !WIFEXITED(status) || WEXITSTATUS(status) != NOT_HERE;
 }
 
-/* Kinds, or names, of correlators: those alone, and what they say. */
+/* Kinds or names of correlators: diagnose only those, and print it all. */
 ON_WORDS(words)
 {
     size_t n, n_looked_at = 0;

@@ -46,7 +46,7 @@ static void must_engine(fx8_status status, const fx8_error &error)
 
 static uint64_t random_state = 12;
 
-/** Whether a precision is made: not where its kernels are left out. */
+/** Whether a precision is computed: not if its kernels are left out. */
 static bool is_made(unsigned precision)
 {
     return !are_left_out(precision == FX8_PRECISION_INT8);
@@ -135,7 +135,7 @@ class Engine
     Engine(const Engine &) = delete;
     Engine &operator=(const Engine &) = delete;
 
-    /** Not every card has the instructions of a kernel. */
+    /** Not every card has a kernel's instructions. */
     bool is_refused() const
     {
         return status_ == FX8_ERR_UNSUPPORTED;
@@ -146,7 +146,7 @@ class Engine
             printf("# %s\n", error_.message);
         return status_ == FX8_OK;
     }
-    /** A dump from spectra, or, with one channel, from samples. */
+    /** A dump from spectra, or, if there is one channel, from samples. */
     Sums run(const std::vector<fx8_ci8> &x, bool from_samples)
     {
         const Shape &s = shape_;
@@ -242,7 +242,7 @@ struct Made {
     }
 };
 
-/** Push spectra [first, first + n), and have those that came of them. */
+/** Push spectra [first, first + n), and get the spectra made from them. */
 static void push_block(struct fx8_engine *engine, const Expected &expected,
                        size_t first, size_t n, Made *made)
 {
@@ -279,7 +279,7 @@ static void push_block(struct fx8_engine *engine, const Expected &expected,
     }
 }
 
-/** One dump of the job; false: the device has not got the kernel. */
+/** One dump of the job; false: the device does not have the kernel. */
 static bool make(const Expected &expected, Made *made)
 {
     const Job &job = expected.job;
@@ -331,7 +331,8 @@ static double quantised(double value, double gain)
 }
 
 /* Floats within their limit; integers within half a step and the limit of the
- * product: another step only near a tie; clips as far as no tie is near. */
+ * product, so another step off only near a tie; clips exact if no tie is near.
+ */
 static void check_spectra(const Expected &e, const Made &made)
 {
     const Job &job = e.job;
@@ -345,7 +346,7 @@ static void check_spectra(const Expected &e, const Made &made)
         const double x[2] = {e.x[k].real(), e.x[k].imag()};
         const float found[2] = {made.x32[k].re, made.x32[k].im};
         const int8_t step[2] = {made.x8[k].re, made.x8[k].im};
-        /* and the product with the gain rounds */
+        /* and the product with the gain is rounded */
         const double slack = gain * e.limit[k] + 0x1p-24 * 128;
         double largest = 0;
         for (int part = 0; part < 2; ++part) {
@@ -364,7 +365,7 @@ static void check_spectra(const Expected &e, const Made &made)
         return;
     printf("# %zu of %zu numbers a step apart\n", n_step, 2 * job.n_cells());
     CHECK(n_far == 0);
-    /* a float's error is some 2^-21 of a level of 25 steps: twice 10^-5 */
+    /* a float's error is some 2^-21 of 25 steps rms: twice 10^-5 */
     CHECK(n_step * 2000 <= 2 * job.n_cells());
     int64_t n_clips = 0;
     for (size_t k = 0; k < made.clips.size(); ++k) {
@@ -374,7 +375,7 @@ static void check_spectra(const Expected &e, const Made &made)
     CHECK(n_clips > 0 || job.bank.n_channels < 6);
 }
 
-/** conj(x_i) x_j without rounding, of numbers that floats hold. */
+/** conj(x_i) x_j without rounding, of numbers that are exact in float. */
 struct PairSums {
     exact_sum re, im;
     double magnitude;
@@ -397,8 +398,8 @@ static bool is_between(const exact_sum &sum, double low, double high)
     return exact_compare(&sum, low) >= 0 && exact_compare(&sum, high) <= 0;
 }
 
-/* The engine's own spectra have these sums: integers exactly, floats within
- * their bound (struct fx8_correlate_fp32), and bounds around both. */
+/* The sums must be those of the engine's own spectra: integers exactly, floats
+ * within their bound (struct fx8_correlate_fp32), and bounds around both. */
 static void check_sums(const Job &job, const Made &made)
 {
     size_t k = 0;
@@ -511,8 +512,8 @@ TEST(a_precision_is_made_without_the_other)
 #endif
 
 /* A call of 15 blocks of 8 batches each wants as many slots as a device may
- * have, beside results and a quick-look: all its arrays are listed, whatever
- * has room in the end. */
+ * have, beside results and a quick-look: all its arrays are listed, even those
+ * that find no room in the end. */
 TEST(an_engine_with_every_array_is_opened)
 {
     const std::vector<float> coefficients(4096 * 2, 1.0F);

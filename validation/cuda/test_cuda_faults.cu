@@ -106,8 +106,7 @@ TEST(divergent_barriers_are_reported)
     });
 }
 
-/* --- memory of others
- * ------------------------------------------------------------------------ */
+/* --- other memory ----------------------------------------------------- */
 
 __global__ void write_at(int *out, long at)
 {
@@ -171,8 +170,8 @@ __global__ void write_hidden(Hidden hidden, int *)
     hidden.pointer[0] = 1;
 }
 
-/* Other devices' memory and the device's from the host are closed.  (The
- * address checker sees to the fault itself, in words of its own.) */
+/* The memory of other devices, and from the host every device's, is closed.
+ * (The address checker reports the fault in its own words.) */
 TEST(closed_memory_cannot_be_touched)
 {
     must_fault("is touched by host code or by another device", [] {
@@ -257,7 +256,7 @@ static const struct {
 };
 
 #if FX8_THREAD_CHECKER
-/* Without it each child waits for a second before it ends. */
+/* By default each child waits for a second before it ends. */
 extern "C" const char *__tsan_default_options()
 {
     return "atexit_sleep_ms=0";
@@ -287,7 +286,7 @@ TEST(a_dropped_barrier_is_a_race_and_only_that)
     });
 }
 #else
-/* Without it, an order in which the results are wrong. */
+/* Without the thread checker: some order gives wrong results. */
 TEST(a_dropped_barrier_is_wrong_in_some_order)
 {
     for (const auto &each : exchanges) {

@@ -95,8 +95,8 @@ TEST(firs_of_any_row_equal_the_reference)
                 check_fir({1 + row % 3, n_spectra, n_taps, row, 0, 0, 0, 0});
 }
 
-/* Whole vectors need samples, their rows, results and theirs to be aligned;
- * here each of them is not, in turn. */
+/* Whole vectors need aligned samples, rows of samples, results and rows of
+ * results; here each of them is unaligned in turn. */
 TEST(firs_of_any_alignment_equal_the_reference)
 {
     for (size_t n_taps : {4, 8, 16, 64})
@@ -117,7 +117,7 @@ TEST(firs_of_many_segments_equal_the_reference)
     });
 }
 
-/* The largest sums there are: 64 taps of 32767 * 128, either sign. */
+/* The largest possible sums: 64 taps of 32767 * 128, either sign. */
 TEST(largest_integers_do_not_overflow)
 {
     for (int16_t coefficient : {32767, -32767}) {

@@ -38,13 +38,13 @@ static uint64_t below(uint64_t n)
 /* --- tasks -----------------------------------------------------------------
  */
 
-/** Antennas with their feeds: inputs; products of a baseline any pairs of the
- *  feeds of two antennas. */
+/** Antennas and their feeds are inputs; the products of a baseline are any
+ * pairs of the feeds of two antennas. */
 struct Shape {
     size_t n_antennas, n_feeds, n_products, n_channels, average;
 };
 
-/** What may be left out. */
+/** What a task may leave out. */
 struct Extras {
     bool gain, flag_cell, input_gain, remove_bias, first_is_real, negate;
 };
@@ -114,7 +114,7 @@ struct Task {
         for (size_t a = 0; a < s.n_antennas; ++a)
             for (size_t b = a; b < s.n_antennas; ++b)
                 for (size_t p = 0; p < s.n_products; ++p) {
-                    /* both feeds the same first: autos of an antenna */
+                    /* equal feeds first, on one antenna its autos */
                     const size_t i = a * s.n_feeds + p % s.n_feeds;
                     const size_t j =
                         b * s.n_feeds + (p + p / s.n_feeds) % s.n_feeds;
@@ -125,8 +125,8 @@ struct Task {
                          i > j});
                 }
     }
-    /** Small numbers, zeros of both signs, some beyond 2^53; means about the
-     *  level at which rounding noise is taken off. */
+    /** Small numbers, zeros of both signs, some beyond 2^53; means near the
+     * level at which rounding noise is subtracted. */
     void make_sums()
     {
         for (size_t k = 0; k < int8.size(); ++k) {
@@ -182,7 +182,7 @@ static Results of_the_host(const Task &task, bool is_int8)
     return results;
 }
 
-/** A task on the device, any antennas of it. */
+/** A task on the device, for any range of antennas. */
 class DeviceTask
 {
   public:
@@ -286,7 +286,7 @@ TEST(results_of_any_size_equal_the_hosts)
             check_task(shape, {true, true, false, true, true, false});
 }
 
-/* Everything that may be left out, left out or not. */
+/* Everything optional, left out and present. */
 TEST(every_rule_holds_on_the_device)
 {
     for (unsigned bits = 0; bits < 64; ++bits) {
@@ -298,7 +298,7 @@ TEST(every_rule_holds_on_the_device)
     }
 }
 
-/* The order in which threads run decides nothing. */
+/* The order in which threads run does not matter. */
 TEST(no_thread_waits_in_vain)
 {
     in_every_order([] {

@@ -32,8 +32,9 @@ static const fx8_engine_operations &engine_table()
     return *fx8_engine_plugin.operations;
 }
 
-/* The runtime says of one kernel after the other that the device has no code
- * for it: the name of the other says so, and an engine for it alone is none. */
+/* The runtime says for one kernel after the other that the device has no code
+ * for it: the other one's name reports it, and an engine for that kernel alone
+ * does not open. */
 TEST(a_kernel_left_out_is_told)
 {
     fx8_engine_plan plan = {};
@@ -70,9 +71,9 @@ TEST(a_kernel_left_out_is_told)
     harness::settings().fail_error = error_before;
 }
 
-#if !FX8_THREAD_CHECKER /* which allows a child no threads of its own */
-/* An engine on a device whose kernel of this name hangs: what opening it says,
- * and another one on any device afterwards. */
+#if !FX8_THREAD_CHECKER /* which does not let a child start threads */
+/* Open an engine on a device whose kernel of this name hangs, and another
+ * engine afterwards; both must give the right message. */
 static void open_beside(const char *kernel, const char *wanted)
 {
     const float coefficients[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -134,8 +135,8 @@ TEST(a_device_that_hangs_is_given_up)
     }
 }
 
-/* One correlator hangs, and another is used: what the caller pins is not
- * pinned any more when the engine is closed. */
+/* One correlator hangs and another is used: the caller's pinned memory is
+ * unpinned when the engine is closed. */
 TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
 {
     const tap::Ending ending = tap::in_child([] {

@@ -78,8 +78,7 @@ static void with_streams(const Order &order, const std::function<void()> &work)
     settings().streams = before;
 }
 
-/* --- what is queued happens late
- * ------------------------------------------------------ */
+/* --- queued work is done late ----------------------------------------- */
 
 TEST(results_are_not_there_before_the_stream_is_waited_for)
 {
@@ -227,7 +226,8 @@ TEST(rows_are_copied_with_their_pitches)
         host[static_cast<size_t>(k)] = k;
     DeviceArray<int> device(std::vector<int>(24, -2));
     const size_t i = sizeof(int);
-    /* 4 rows of 3 into rows of 6; then 2 of each, into rows of 5. */
+    /* 4 rows of 3 elements into rows of 6; then 2 elements of each into rows
+     * of 5. */
     MUST(cudaMemcpy2DAsync(device.data(), 6 * i, host.data(), 3 * i, 3 * i, 4,
                            cudaMemcpyHostToDevice));
     MUST(cudaMemcpy2DAsync(back.data(), 5 * i, device.data() + 1, 6 * i, 2 * i,
@@ -421,7 +421,7 @@ TEST(properties_follow_the_architecture)
  * ---------------------------------------------------------------------------
  */
 
-/* A small job that gives back what it has taken; the first error ends it. */
+/* A small job that frees what it allocated; the first error ends it. */
 static cudaError_t small_job()
 {
     int *array = nullptr;

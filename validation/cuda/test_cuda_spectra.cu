@@ -14,8 +14,7 @@
 namespace spectra_tests
 {
 
-/* --- turn --------------------------------------------------------------------
- */
+/* --- corner turn ------------------------------------------------------ */
 
 struct TurnCase {
     bool is_complex;
@@ -37,7 +36,7 @@ static float random_part()
     return (static_cast<float>(random >> 40) - 0x1p23F) * 150.0F * 0x1p-23F;
 }
 
-/** A job with what it reads and writes. */
+/** A job with its input and output. */
 struct TurnData {
     TurnCase shape;
     fx8_filterbank bank;
@@ -69,8 +68,7 @@ struct TurnData {
     }
 };
 
-/** What the operations quantise and corner turn make of it, channel by channel.
- */
+/** The same by the reference quantise and corner turn, channel by channel. */
 static void expect_turned(const TurnData &data, HostSpectra *spectra,
                           std::vector<unsigned long long> *clips)
 {
@@ -96,7 +94,7 @@ static void expect_turned(const TurnData &data, HostSpectra *spectra,
             }
 }
 
-/** A job as parts: inputs cut before `input`, times before `time`. */
+/** A job in parts: inputs split at `input`, times at `time`. */
 static void turn_in_parts(const TurnData &data, fx8_cuda_corner_turn_job job,
                           size_t input, size_t time,
                           const fx8_cuda_spectra &spectra)
@@ -114,7 +112,7 @@ static void turn_in_parts(const TurnData &data, fx8_cuda_corner_turn_job job,
             const size_t end =
                 times[t + 1] < all.n_spectra ? times[t + 1] : all.n_spectra;
             part.n_spectra = end > times[t] ? end - times[t] : 0;
-            /* the bins of the part, gathered as the FFT would make them */
+            /* the bins of the part, arranged as the FFT writes them */
             std::vector<fx8_cf32> bins;
             for (size_t k = inputs[i]; k < inputs[i + 1]; ++k) {
                 const auto from =
@@ -125,7 +123,7 @@ static void turn_in_parts(const TurnData &data, fx8_cuda_corner_turn_job job,
                             from + static_cast<ptrdiff_t>(part.n_spectra *
                                                           data.stride));
             }
-            bins.resize(bins.size() + 1); /* none is no array */
+            bins.resize(bins.size() + 1); /* no array if there are none */
             DeviceArray<fx8_cf32> device_bins(bins);
             job.bins = device_bins.data();
             MUST(fx8_cuda_corner_turn(&job, &spectra, nullptr));
@@ -198,7 +196,7 @@ TEST(turned_spectra_depend_on_no_order)
     in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0}); });
 }
 
-/* Ways to spoil a job of two inputs and sixteen spectra. */
+/* Ways to make a job of two inputs and sixteen spectra invalid. */
 static void (*const spoil[])(fx8_cuda_corner_turn_job *) = {
     [](fx8_cuda_corner_turn_job *job) { job->part.n_inputs = 3; },
     [](fx8_cuda_corner_turn_job *job) { job->part.first_time = 8; },
@@ -232,7 +230,8 @@ TEST(illegal_turns_are_refused)
 /* --- rotation ----------------------------------------------------------------
  */
 
-/** Phases: small, of many turns, and where the functions change. */
+/** Phases: small, of many turns, and near the limits of the functions'
+ * branches. */
 static double random_turns(size_t k)
 {
     static const double special[] = {0.0,   0.25,  -0.25,  0.5,
@@ -244,7 +243,7 @@ static double random_turns(size_t k)
     return (unit - 0.5) * (k % 3 == 1 ? 2.0 : 1e6);
 }
 
-/** Turns without the whole ones; exact up to 2^-60. */
+/** The fractional part of the turns; exact up to 2^-60. */
 static long double fraction(const fx8_rotation &rotation, size_t channel)
 {
     const long double phase = rotation.phase_turns - rint(rotation.phase_turns);
@@ -253,8 +252,8 @@ static long double fraction(const fx8_rotation &rotation, size_t channel)
     return turns - rintl(turns);
 }
 
-/* Ones, so that the results are cosine and sine; then the integers are what
- * the floats are quantised to. */
+/* All spectra are 1, so that the results are cosine and sine; the integers must
+ * be the quantised floats. */
 TEST(rotations_are_within_their_bound)
 {
     const TurnCase c = {true, 3, 40, 128, 101, 1, 0};
@@ -316,12 +315,12 @@ TEST(rotations_are_within_their_bound)
     printf("# largest error of a rotation: %.3g\n", largest);
     CHECK(largest <= FX8_CUDA_ROTATION_ERROR);
     CHECK(largest >=
-          FX8_CUDA_ROTATION_ERROR / 8); /* the bound says something */
+          FX8_CUDA_ROTATION_ERROR / 8); /* the bound is not met trivially */
     CHECK(same(got.int8, expected.int8));
 }
 
-/* exp(2 pi i / 4) by phase and by slope; numbers are transposed, not their
- * sign. */
+/* exp(2 pi i / 4) by phase and by slope: parts are exchanged exactly, whatever
+ * the sign. */
 TEST(quarter_turns_are_exact)
 {
     const TurnCase c = {true, 1, 16, 8, 5, 0, 0};
@@ -385,7 +384,7 @@ static void check_gather(size_t n_inputs, size_t n_spectra, size_t shift,
     CHECK(same(spectra.int8.read(), expected.int8));
     CHECK(same(spectra.fp32.read(), expected.fp32));
 
-    /* the last input and the last times by themselves */
+    /* the last input and the last times separately */
     fx8_cuda_part rest = part;
     rest.n_inputs = n_inputs - 1;
     MUST(fx8_cuda_gather(&rest, first, stride, &in_parts.view, nullptr));
@@ -464,7 +463,7 @@ static void check_canonical(size_t n_channels, size_t n_spectra,
     CHECK(same(back8.read(), x8));
     CHECK(same(back32.read(), x32));
 
-    /* nothing given is zero; an array that is not there is not wanted */
+    /* import of nothing gives zeros; NULL arrays are not exported */
     half.view.fp32 = nullptr;
     MUST(fx8_cuda_import(&part, nullptr, nullptr, &half.view, nullptr));
     MUST(

@@ -100,7 +100,7 @@ TEST(indices_run_over_all_three_dimensions)
     });
 }
 
-/* Threads leave one by one, the others still meet. */
+/* Threads leave one by one; the others still synchronise. */
 __global__ void leave_early(int *rounds)
 {
     __shared__ int count;
@@ -119,7 +119,7 @@ __global__ void leave_early(int *rounds)
 
 TEST(threads_that_have_ended_are_not_waited_for)
 {
-    const int n = 70; /* 10 of each: 10 (1 + ... + 6) additions */
+    const int n = 70; /* 10 times (1 + ... + 6) additions */
     in_every_order([&] {
         DeviceArray<int> rounds(n);
         FX8_LAUNCH(leave_early, dim3(1), dim3(n), 0, nullptr, rounds.data());
@@ -161,7 +161,7 @@ TEST(shuffles_move_what_they_should)
     });
 }
 
-/* Each half of a warp on its own, then a half that has gone. */
+/* Each half of a warp by itself, then after one half has returned. */
 __global__ void halves(int *out)
 {
     const int me = static_cast<int>(threadIdx.x);

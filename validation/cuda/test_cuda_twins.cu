@@ -15,7 +15,7 @@
 namespace twins_tests
 {
 
-/* Bytes of all values, with -128 more often than chance would have it. */
+/* Bytes of all values, with -128 more often than by chance. */
 static std::vector<int8_t> random_bytes(size_t n, uint64_t seed)
 {
     std::vector<int8_t> bytes(n);
@@ -26,7 +26,7 @@ static std::vector<int8_t> random_bytes(size_t n, uint64_t seed)
     return bytes;
 }
 
-/* Sum over k of a[k] b[k], 32 of them, and what was there, modulo 2^32. */
+/* Sum over k of 32 products a[k] b[k], plus the prior value, modulo 2^32. */
 static int row_product(const int8_t *a, const int8_t *b, int before)
 {
     unsigned sum = static_cast<unsigned>(before);
@@ -113,7 +113,8 @@ TEST(directed_rounding_encloses)
     CHECK(fegetround() == FE_TONEAREST);
 }
 
-/* libm's, so what holds is the range: zero for subnormals, and the values. */
+/* libm's values, so only the range is tested: zero for subnormals, and a few
+ * values. */
 TEST(approximate_functions_stand_for_the_device_s)
 {
     CHECK(fx8_ptx_rcp(4.0F) == 0.25F && isinf(fx8_ptx_rcp(1e-40F)));
@@ -177,7 +178,8 @@ TEST(a_warp_multiplies_tiles)
     });
 }
 
-/* Groups that are not waited for have not arrived; what is not copied is 0. */
+/* Groups that are not waited for have not arrived; bytes that are not copied
+ * are 0. */
 __global__ void copy_groups(const int4 *from, int4 *to)
 {
     __shared__ int4 box[3];
@@ -210,7 +212,7 @@ TEST(copies_arrive_when_waited_for_and_not_before)
  * ------------------------------------------------------------------------ */
 
 /* Two warpgroups of 64 rows each times COLUMNS, over steps of 32 of k in the
- * order [k / 16][row][16]; thread 256's warp feeds a ring of two. */
+ * order [k / 16][row][16]; the warp of thread 256 feeds a ring of two. */
 template <int COLUMNS>
 __global__ void wgmma(const int8_t *a, const int8_t *b, int *out, int steps)
 {

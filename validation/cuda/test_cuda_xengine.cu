@@ -31,7 +31,7 @@
 namespace xengine_tests
 {
 
-/* Under a checker, a device's too (FX8_SHORT=1), everything is many times
+/* Under a checker, also a device's (FX8_SHORT=1), everything is many times
  * slower, and a few sizes suffice. */
 static const bool is_short = FX8_CHECKED || getenv("FX8_SHORT") != nullptr;
 
@@ -42,7 +42,7 @@ struct Shape {
     size_t n_inputs, n_channels, n_times;
 };
 
-/* Where the value of an input at a time comes from. */
+/* Makes the value of an input at a time. */
 using Values = double (*)(uint64_t random);
 
 static double full_range(uint64_t random)
@@ -66,16 +66,15 @@ static double fraction(uint64_t random)
     return ldexp(static_cast<double>(random >> 40), -20) - 8;
 }
 
-/* Magnitudes 2^-40 to 2^41: little of a small product is left in a large sum.
- */
+/* Magnitudes 2^-40 to 2^41: a large sum keeps little of a small product. */
 static double wide(uint64_t random)
 {
     return ldexp(fraction(random), static_cast<int>(random % 79) - 40);
 }
 
-/* Spectra in the device's layout.  Everything that no correlator may take is
- * garbage: rows of no input, columns behind the last time, the tail; only
- * times beside the last in its 16 bytes are zero. */
+/* Spectra in the device's layout. Everything that no correlator may use is
+ * garbage: rows without an input, columns behind the last time, the tail. Only
+ * the times that share 16 bytes with the last one are zero. */
 template <class T> struct Spectra {
     Shape shape;
     std::vector<T> x;
@@ -147,7 +146,7 @@ template <class T> std::vector<Exact> plain_sums(Spectra<T> &spectra)
     return sums;
 }
 
-/* Sums as the device adds them, from `before` on, by n_calls equal calls. */
+/* Sums as the device adds them to `before`, in n_calls equal calls. */
 template <class T, class Sum>
 std::vector<Sum> sums_of(const fx8_cuda_correlator &correlator,
                          const Spectra<T> &spectra, std::vector<Sum> before,
@@ -170,8 +169,8 @@ std::vector<Sum> sums_of(const fx8_cuda_correlator &correlator,
 /* --- which correlators -----------------------------------------------------
  */
 
-/* Those of a precision that run on the device, with tiles no larger; where
- * those that do are left out, the case is skipped. */
+/* The correlators of a precision that run on the device, with tiles of at most
+ * this size; the case is skipped if FX8_WITHOUT leaves none. */
 static std::vector<fx8_cuda_correlator> correlators(bool is_int8,
                                                     unsigned largest_tile = 128)
 {
@@ -219,7 +218,8 @@ void check_exact(const Shape &shape, Values values, int n_calls,
                                  (part == 0 ? exact[k].re : exact[k].im));
         }
     for (const auto &correlator : correlators(sizeof(T) == 1, largest_tile)) {
-        /* the harness changes the rounding mode for every single operation */
+        /* the harness sets the rounding mode for each operation, which is slow
+         */
         if (correlator.rounding != FX8_CUDA_NEAREST && shape.n_inputs > 3)
             continue;
         const bool is_same =
@@ -263,8 +263,8 @@ TEST(int8_extremes_are_exact)
     }
 }
 
-/* Every stage of a ring is filled anew at least twice: the longest ring has
- * three of 128 times.  Other shapes of the triangle, an odd end. */
+/* Every stage of a ring is refilled at least twice: the longest ring has three
+ * stages of 128 times. Other shapes of the triangle, an odd end. */
 TEST(int8_rings_come_round)
 {
     for (size_t n_inputs : {5, 70, is_short ? 70 : 130})
@@ -278,7 +278,7 @@ TEST(int8_longest_calls_add_up_beyond_32_bits)
 }
 
 #if !FX8_THREAD_CHECKER && !FX8_ADDRESS_CHECKER
-/* The smallest tile stands for all: they share the loop over launches. */
+/* Only the smallest tile: all share the loop over launches. */
 TEST(channels_of_several_launches)
 {
     check_exact<int8_t, int64_t>({1, 65537, 1}, full_range, 1, 16);
@@ -328,7 +328,7 @@ TEST(fp32_sums_of_fractions_are_within_their_bound)
     }
 }
 
-/* Folds are counted from the first spectrum of a call. */
+/* Folds count from the first spectrum of a call. */
 TEST(fp32_sums_do_not_depend_on_calls_of_whole_folds)
 {
     Spectra<float> spectra({9, 1, 700}, fraction);
@@ -383,7 +383,7 @@ static std::vector<exact_sum> unrounded_sums(Spectra<float> &spectra,
     return sums;
 }
 
-/* Every correlator of a rounding gives these sums. */
+/* Every correlator of a rounding has these sums. */
 static std::vector<double> sums_rounded(fx8_cuda_rounding rounding,
                                         const Spectra<float> &spectra,
                                         const std::vector<double> &before,
@@ -402,8 +402,8 @@ static std::vector<double> sums_rounded(fx8_cuda_rounding rounding,
     return sums;
 }
 
-/* Each of 512 operations of a fold loses less than 2^-23 of the magnitudes,
- * and the double sums far less: 520, either way. */
+/* Each of 512 operations of a fold loses less than 2^-23 of the magnitudes, the
+ * double sums far less: 520, in either direction. */
 TEST(directed_sums_enclose_what_is_not_rounded_and_fp32)
 {
     const Shape shapes[] = {{18, 2, 1}, {18, 2, 257}, {66, 1, 20}, {9, 1, 600}};
@@ -430,12 +430,12 @@ TEST(directed_sums_enclose_what_is_not_rounded_and_fp32)
                       2 * 520 * 0x1p-23 * 2 * plain[k / 2].magnitude);
                 n_wide += down[k] < up[k];
             }
-            /* the rest: one product that is exact, real autos of them */
+            /* the others have only one exact product: real autos */
             CHECK(n_wide > exact.size() / 2);
         }
 }
 
-/* Sums from 2^60 on have steps of 256: nothing but their own rounding. */
+/* Sums from 2^60 on have steps of 256: only their own rounding matters. */
 TEST(directed_sums_are_added_in_their_direction)
 {
     if (correlators(false).empty())

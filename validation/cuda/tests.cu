@@ -36,8 +36,8 @@ int list()
     return 0;
 }
 
-/** The group that the program is named after, gpu_fir for cuda_fir, or that the
- *  first of the words names, which is taken away; "" for all groups. */
+/** The group of the program's name, gpu_fir for cuda_fir, or of the first word,
+ * which is then removed; "" for all groups. */
 std::string take_group(const char *program, std::vector<std::string> &words)
 {
     const char *slash = strrchr(program, '/');
@@ -58,8 +58,7 @@ int worse(int a, int b)
     return a == 1 || b == 1 ? 1 : std::max(a, b);
 }
 
-/** Cases [begin, end) of one file, those that `words` name; all if it is
- *  empty. */
+/** Cases [begin, end) of one file that `words` names; all if it is empty. */
 int run_file(size_t begin, size_t end, const std::vector<std::string> &words)
 {
     std::vector<tap::Case> chosen;

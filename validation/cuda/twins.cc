@@ -18,8 +18,8 @@ void check_aligned(const char *what, const void *address, unsigned bytes,
 /* --- warp: ldmatrix, mma.sync
  * -------------------------------------------------- */
 
-/* Lane 8 m + r gives row r of matrix m, 16 bytes; lane l gets word l % 4 of
- * row l / 4 of each matrix. */
+/* Lane 8 m + r gives row r of matrix m, 16 bytes; lane l gets word l % 4 of row
+ * l / 4 of each matrix. */
 void meet_ldmatrix(Mailbox &box, uint32_t)
 {
     for (unsigned lane = 0; lane < LANES; ++lane)
@@ -104,8 +104,8 @@ uint64_t matrix_descriptor(const void *shared, unsigned leading_bytes,
            static_cast<uint64_t>(stride_bytes >> 4) << 32;
 }
 
-/* Rows of 32 int8, K-major without swizzle: 8 rows of 16 bytes lie together,
- * the next 8 rows `stride` on, the next 16 of k `leading` on. */
+/* Rows of 32 int8, K-major without swizzle: 8 rows of 16 bytes are contiguous,
+ * the next 8 rows are `stride` further, the next 16 of k `leading`. */
 template <int ROWS>
 static void unpack_tile(uint64_t descriptor, int8_t (&tile)[ROWS][32])
 {
@@ -136,8 +136,8 @@ static void unpack_rows(const int32_t *words, unsigned lane, int8_t (*rows)[32])
                &words[part], 4);
 }
 
-/* Of rows that were checked when they were unpacked: without the checkers,
- * which would take most of the time of a test here. */
+/* Of rows that were checked when unpacked: no checkers here, as they would take
+ * most of a test's time. */
 static HARNESS_UNCHECKED int32_t dot_row(const int8_t (&a)[32],
                                          const int8_t (&b)[32])
 {
