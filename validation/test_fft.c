@@ -58,7 +58,7 @@ static size_t floats_out(enum fx8_fft_kind kind, size_t length)
 }
 
 /** Input sample n of any kind as a complex number: bins 0 .. N/2 of an inverse
- * real transform represent the whole Hermitian spectrum. */
+ *  real transform represent the whole Hermitian spectrum. */
 static void input_at(enum fx8_fft_kind kind, size_t length, const float *in,
                      size_t n, double x[2])
 {

@@ -280,7 +280,7 @@ static const struct value special_values[] = {
 };
 
 /** As IEEE 754 says; angles other than zero within ANGLE_LIMIT, relative: 4
- * spacings of floats at most, twice the bound of bounds.h. */
+ *  spacings of floats at most, twice the bound of bounds.h. */
 #define ANGLE_LIMIT 0x1p-21
 
 static const struct {

@@ -72,7 +72,7 @@ static bool is_listed(void)
 }
 
 /** The hardware's conversion; the case is skipped only on a CPU that lacks it,
- * also according to the kernel. */
+ *  also according to the kernel. */
 static from_float *hardware_or_skip(void)
 {
     if (hardware() == NULL) {
@@ -285,7 +285,7 @@ TEST(every_float_in_hardware)
 }
 
 /** Every float at which the half changes and its neighbours: the critical ones,
- * in case the pass above takes only a sample. */
+ *  in case the pass above takes only a sample. */
 static void thresholds_of_variant(const struct fx8_operations *variant)
 {
     enum { N = 6 };

@@ -91,7 +91,7 @@ TEST(scale_add_of_every_exponent)
 }
 
 /** Half a step of b of exponent e is 2^(e - 26), the product of exponents that
- * add up to `sum` is in 2^(sum - 30) to 2^(sum - 28): below, at and above it.
+ *  add up to `sum` is in 2^(sum - 30) to 2^(sum - 28): below, at and above it.
  */
 static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
 {
@@ -109,8 +109,8 @@ static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
 }
 
 /** Products within 2^-10 of a power of two, plus numbers whose half step is
- * about as large: sums very near a tie, which a rounding to float would make a
- * tie. */
+ *  about as large: sums very near a tie, which a rounding to float would make a
+ *  tie. */
 TEST(scale_add_near_ties)
 {
     size_t n_products = 0;
@@ -128,7 +128,7 @@ TEST(scale_add_near_ties)
 }
 
 /** Infinities and NaN as in IEEE 754, also where the product alone exceeds the
- * range of a half. */
+ *  range of a half. */
 TEST(scale_add_of_special_values)
 {
     enum { ONE = 0x3c00, MOST = 0x7bff, INF = INFINITE, NAN_ = NOT_A_NUMBER };

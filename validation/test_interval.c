@@ -54,7 +54,7 @@ static float random_value(enum fill fill, struct generator *g)
 }
 
 /** Spectra of n_inputs rows; padding rows and the tail behind n_times are
- * garbage. */
+ *  garbage. */
 struct spectra {
     size_t n_inputs, n_times, stride;
     struct fx8_cf32 *x;
@@ -130,7 +130,7 @@ static struct exact_sum *exact_sums(const struct spectra *s)
 /* --- running one variant ---------------------------------------------- */
 
 /** How the work is split: calls of `step` spectra, row blocks in two calls, a
- * fold every `segment` spectra. */
+ *  fold every `segment` spectra. */
 struct cut {
     size_t step, row_cut, segment;
 };

@@ -463,7 +463,7 @@ static void check_turned(const struct quantise_case *c, const uint8_t *out)
 }
 
 /** One component; data 0: noise, some of it clipped, 1: ties and values near
- * the limits, 2: zero, 3: far beyond, 4: subnormal. */
+ *  the limits, 2: zero, 3: far beyond, 4: subnormal. */
 static float component(int data)
 {
     static const float special[] = {

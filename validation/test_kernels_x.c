@@ -87,7 +87,7 @@ static int8_t value_of(enum fill fill, size_t k)
 }
 
 /** Spectra of n_inputs rows, each `stride` spectra long, with garbage in
- * padding rows and beyond n_times; both precisions hold the same values. */
+ *  padding rows and beyond n_times; both precisions hold the same values. */
 struct spectra {
     size_t n_inputs, n_times, stride;
     struct fx8_ci8 *int8;
@@ -162,7 +162,7 @@ static int64_t *exact_sums(const struct spectra *x)
 /* --- running one variant ---------------------------------------------- */
 
 /** How the work is split: calls of `step` spectra (0: all in one), and rows
- * split at `row_cut` quarters of the row blocks, the second part first. */
+ *  split at `row_cut` quarters of the row blocks, the second part first. */
 struct cut {
     size_t step;
     size_t row_cut;
@@ -217,7 +217,7 @@ static void run_cut(const struct fx8_operations *variant, run_piece *run,
 }
 
 /** Everything that fold() leaves: sums grown by `expected` and an empty
- * accumulator. */
+ *  accumulator. */
 static void check_int8(const struct fx8_operations *variant,
                        const struct spectra *x, const struct cut *cut,
                        const int64_t *expected)
@@ -303,7 +303,7 @@ static void check_variants(const struct spectra *x, const struct cut *cuts,
  */
 
 /** All sizes with full-range data, under a checker a third of them; the other
- * data at every size with one time, and at every time with one size. */
+ *  data at every size with one time, and at every time with one size. */
 TEST(test_sizes_and_data)
 {
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
@@ -323,7 +323,7 @@ TEST(test_sizes_and_data)
 }
 
 /** Several calls before a fold, and rows split into ranges; 2592 spectra cross
- * the segments of every variant. */
+ *  the segments of every variant. */
 TEST(test_pieces)
 {
     static const struct cut cuts[] = {{512, 0}, {32, 0},   {544, 1},
@@ -373,7 +373,7 @@ TEST(test_rows_are_separate)
 }
 
 /** The bound of int32: the largest multiple of FX8_GROUP full-scale spectra
- * (65,504 of 65,535) without a fold, and twice as many with one. */
+ *  (65,504 of 65,535) without a fold, and twice as many with one. */
 TEST(test_int32_bound)
 {
     const size_t most = FX8_MAX_INT32_SPECTRA / FX8_GROUP * FX8_GROUP;
@@ -431,8 +431,8 @@ TEST(test_imaginary_bound)
 }
 
 /** FP32 on floats: within the bound of operations.h of a long double sum. Float
- * sums are really taken per 512 spectra of a call: splitting at multiples of
- * 512 changes no bit. */
+ *  sums are really taken per 512 spectra of a call: splitting at multiples of
+ *  512 changes no bit. */
 TEST(test_fp32_bound)
 {
     static const struct cut cut = {1024, 2};
@@ -485,7 +485,7 @@ TEST(test_fp32_bound)
  */
 
 /** Masks of every kind: full rows, rows with holes, empty ones; `kind` 0 mixes
- * them, 1 all full, 2 none full, 3 all empty. */
+ *  them, 1 all full, 2 none full, 3 all empty. */
 static void fill_mask(uint64_t *row, size_t n_words, size_t i, int kind)
 {
     for (size_t k = 0; k < n_words; k++) {

@@ -48,7 +48,7 @@ static const char *group_of(const char *file, char name[64])
 }
 
 /** Whether a case is meant by `names`: a group, cases, or a group and cases of
- * it. */
+ *  it. */
 static bool is_wanted(const struct test_case *test, int n_names, char **names)
 {
     char group[64];
@@ -85,7 +85,7 @@ static int run_group(struct test_case *const *all, size_t n)
 }
 
 /** The same in a process of its own, so that a group's environment or crash
- * does not affect others. */
+ *  does not affect others. */
 static int run_group_apart(struct test_case *const *all, size_t n)
 {
     int status = 1;

@@ -95,7 +95,7 @@ struct Spectra {
 };
 
 /** Sums that the kernel adds to zeros, [channel][pair][part]; empty after an
- * error of the runtime. */
+ *  error of the runtime. */
 template <class T, class Sum>
 std::vector<int64_t> sums_as(const fx8_cuda_correlator &correlator,
                              const Spectra &spectra)

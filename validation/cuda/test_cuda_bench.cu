@@ -48,7 +48,7 @@ struct Outcome {
 };
 
 /** TAP needs stdout to itself: while one of these exists, text goes to a file
- * that is not read. */
+ *  that is not read. */
 class Silence
 {
   public:

@@ -40,7 +40,7 @@ static void must(fx8_status status, const fx8_error &error)
 }
 
 /** Four blocks and part of a fifth of recorded integers; the third block is
- * missing. */
+ *  missing. */
 constexpr size_t BLOCK = 8192;
 constexpr size_t N_SPECTRA = 4 * BLOCK + 37;
 constexpr size_t N_INPUTS = 5;

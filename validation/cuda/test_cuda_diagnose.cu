@@ -56,7 +56,7 @@ static cudaError_t add_to_sub_tile(const fx8_cuda_correlation *job)
 }
 
 /** The correlator on spectra in which two words of 4 times are exchanged: those
- * of rows a and b of the first column. */
+ *  of rows a and b of the first column. */
 static cudaError_t exchange(const fx8_cuda_correlation *job, size_t a,
                             size_t word_a, size_t b, size_t word_b)
 {

@@ -39,7 +39,7 @@ static uint64_t below(uint64_t n)
  */
 
 /** Antennas and their feeds are inputs; the products of a baseline are any
- * pairs of the feeds of two antennas. */
+ *  pairs of the feeds of two antennas. */
 struct Shape {
     size_t n_antennas, n_feeds, n_products, n_channels, average;
 };
@@ -126,7 +126,7 @@ struct Task {
                 }
     }
     /** Small numbers, zeros of both signs, some beyond 2^53; means near the
-     * level at which rounding noise is subtracted. */
+     *  level at which rounding noise is subtracted. */
     void make_sums()
     {
         for (size_t k = 0; k < int8.size(); ++k) {

@@ -231,7 +231,7 @@ TEST(illegal_turns_are_refused)
  */
 
 /** Phases: small, of many turns, and near the limits of the functions'
- * branches. */
+ *  branches. */
 static double random_turns(size_t k)
 {
     static const double special[] = {0.0,   0.25,  -0.25,  0.5,

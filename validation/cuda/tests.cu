@@ -37,7 +37,7 @@ int list()
 }
 
 /** The group of the program's name, gpu_fir for cuda_fir, or of the first word,
- * which is then removed; "" for all groups. */
+ *  which is then removed; "" for all groups. */
 std::string take_group(const char *program, std::vector<std::string> &words)
 {
     const char *slash = strrchr(program, '/');

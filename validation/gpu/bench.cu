@@ -16,7 +16,7 @@ void must(cudaError_t status, const char *what)
 {
     if (status == cudaSuccess)
         return;
-    (void)cudaGetLastError(); /* told here: not a second time */
+    (void)cudaGetLastError(); /* reported here, and not repeated */
     throw Failure(std::string(what) + ": " + cudaGetErrorName(status) + ": " +
                   cudaGetErrorString(status));
 }
@@ -145,7 +145,7 @@ class Event
     cudaEvent_t event_;
 };
 
-/** Seconds of n calls, the first of which is call `first`. */
+/** Seconds of n calls; the first one is call `first`. */
 double time_round(const Bench &bench, const Work &work, size_t first, size_t n)
 {
     const Event begin, end;
@@ -167,8 +167,8 @@ constexpr size_t MOST_CALLS = 2000;
 
 double measure(const Bench &bench, const Work &work)
 {
-    /* Clocks rise within milliseconds of work, code is loaded by the first
-     * call: a guess of how long a call is comes after both. */
+    /* Clocks rise within milliseconds of work, and the first call loads the
+     * code: the length of a call is estimated after both. */
     const double round_s = bench.is_tiny()    ? 0
                            : bench.is_quick() ? 4e-3
                                               : 12e-3;
@@ -215,8 +215,8 @@ namespace
 const struct Section {
     const char *name;
     void (*measure)(Bench &bench);
-    double until;     /* share of the time after which it begins nothing more */
-    bool is_selected; /* by its name alone: another has the same and more */
+    double until;     /* share of the time after which it stops */
+    bool is_selected; /* only when named: others cover it */
 } sections[] = {
     {"ceilings", measure_ceilings, 0.15, false},
     {"kernels", measure_kernels, 1.0, true},
@@ -228,8 +228,8 @@ const struct Section {
     {"energy", measure_energy, 1.0, false},
 };
 
-/** Whether a section is to be measured: those that are shares of the ceilings
- *  after these; "kernels" measures them itself. */
+/** Whether a section is to be measured. The ceilings come with every other
+ *  section, for its shares; "kernels" measures them itself. */
 bool is_wanted(const Section &section, const std::string &name)
 {
     if (section.measure == nullptr) /* weak, and not in this program */
@@ -292,7 +292,8 @@ size_t run(const Settings &settings, Report *report)
         report->text("\n%s\n", section.name);
         try {
             section.measure(bench);
-            /* as the work has left it: clocks and power are under load */
+            /* right after the work: clocks and power are still those under load
+             */
             report->text("  %s\n", describe_state(bench).c_str());
         } catch (const std::exception &failure) {
             report->text("%s: FAILED: %s\n", section.name, failure.what());

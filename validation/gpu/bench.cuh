@@ -18,7 +18,7 @@
  *     quicklook.cu       results to a quick-look
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
- *     goals.cu           what should be reached, beside what was
+ *     goals.cu           goals, and the figures reached
  *
  * Notes: 1) whatever fails throws Failure; a section that fails is told, and
  *           the next one runs
@@ -45,7 +45,7 @@
 namespace bench
 {
 
-/** Something that should have worked, in one line. */
+/** An expected success that failed, in one line. */
 class Failure : public std::runtime_error
 {
   public:
@@ -62,22 +62,22 @@ void must(cudaError_t status, const char *what);
 enum class Extent {
     FULL,
     QUICK, /**< fewer sizes, shorter rounds */
-    TINY   /**< the least that runs every line: for pretend devices, on which
-                times mean nothing */
+    TINY   /**< the least that runs every line: for pretend devices, whose times
+              mean nothing */
 };
 
 struct Settings {
     Extent extent = Extent::FULL;
-    double seconds = 330; /**< after which no measurement is begun */
+    double seconds = 330; /**< after which no measurement starts */
     std::string section;  /**< empty: all but "kernels" */
-    std::string profile;  /**< a correlator, to be called twice and no more */
+    std::string profile;  /**< a correlator, to be called only twice */
     int device = 0;
 };
 
 /* --- the report ------------------------------------------------------------
  */
 
-/** A row for programs: a JSON object on a line. */
+/** A row for programs: a JSON object on one line. */
 class Row
 {
   public:
@@ -91,7 +91,7 @@ class Row
     std::string line_;
 };
 
-/** What is measured, as it comes: a program that is stopped leaves it. */
+/** The results as they come; a program that is stopped leaves those so far. */
 class Report
 {
   public:
@@ -112,7 +112,7 @@ class Report
  */
 
 /** Rates that nothing on this card exceeds, as measured; 0: not measured, or
- *  not there. */
+ *  not available. */
 struct Ceilings {
     double dp4a, imma, igmma;  /**< integer operations / s */
     double ffma;               /**< floating-point operations / s */
@@ -120,7 +120,7 @@ struct Ceilings {
     double to_device, to_host; /**< bytes / s, pinned memory */
 };
 
-/** What should be reached: see the table of goals.cu. */
+/** What is to be reached: see the table of goals.cu. */
 enum class Aim {
     FP32,
     DP4A,
@@ -128,23 +128,23 @@ enum class Aim {
     WGMMA_512,
     WGMMA_2048,
     PEER, /**< cuBLAS */
-    CORE, /**< one of the CPU beside the card */
+    CORE, /**< a core of the CPU beside the card */
     FIR,
     TURN,
     ENGINE,
     ENERGY
 };
 
-/** The least of what was measured for each aim. */
+/** The lowest figure for each aim. */
 class Goals
 {
   public:
     struct Found {
         double value;
         size_t n;          /**< how often it was measured */
-        std::string where; /**< of the least; empty: nothing was measured */
+        std::string where; /**< of the lowest; empty: nothing was measured */
     };
-    /** 0 counts for nothing: what a share is of is not known. */
+    /** 0 does not count: the ceiling of a share is not known. */
     void note(Aim aim, double value, const std::string &where);
     Found find(Aim aim) const
     {
@@ -156,16 +156,16 @@ class Goals
     std::map<Aim, Found> found_;
 };
 
-/** Dense int8 operations / s as the data sheet of the card has them; 0: not
- *  known here. */
+/** Dense int8 operations / s by the card's data sheet; 0: not known here. */
 double sheet_of(const char *card);
 
 struct Bench;
 
-/** Whether a goal is about arrays of so many inputs, calls of so many times. */
+/** Whether a goal applies to arrays of so many inputs and calls of so many
+ *  times. */
 bool is_goal_of(const Bench &bench, Aim aim, size_t n_inputs, size_t n_times);
 
-/** Everything that a section works with. */
+/** Everything that a section uses. */
 struct Bench {
     Settings settings;
     Report *report;
@@ -173,10 +173,10 @@ struct Bench {
     fx8_cuda_capability capability;
     cudaStream_t stream;
     Ceilings ceilings;
-    std::set<std::string> told; /**< remarks that need no second telling */
+    std::set<std::string> told; /**< remarks made once already */
     Goals goals;
     size_t n_wrong;             /**< kernels whose sums differed */
-    double begin_s, deadline_s; /**< of fx8_clock_seconds() */
+    double begin_s, deadline_s; /**< by fx8_clock_seconds() */
 
     bool is_tiny() const
     {
@@ -188,7 +188,7 @@ struct Bench {
     }
     /** Whether there is time for another measurement. */
     bool has_time() const;
-    /** Bytes of an array that no cache holds. */
+    /** Bytes of an array too large for any cache. */
     size_t streamed_bytes() const;
     /** Bytes of device memory that are free. */
     size_t free_bytes() const;
@@ -208,7 +208,7 @@ template <class T> class Memory
     }
     ~Memory()
     {
-        (void)cudaFree(data_); /* an error of earlier work is told there */
+        (void)cudaFree(data_); /* it would report an error of earlier work */
     }
     Memory(const Memory &) = delete;
     Memory &operator=(const Memory &) = delete;
@@ -221,8 +221,8 @@ template <class T> class Memory
     T *data_;
 };
 
-/** All elements of a vector to the device, and back.  A copy from pageable
- *  memory may still be on its way when the call returns, and no stream of a
+/** All elements of a vector to the device, and back. A copy from pageable
+ *  memory may still be under way when the call returns, and no stream of a
  *  benchmark waits for it. */
 template <class T> void upload(const std::vector<T> &from, T *to)
 {
@@ -264,23 +264,23 @@ class Pinned
 /* --- the clock -------------------------------------------------------------
  */
 
-/** Queues call k of what is measured, k counting up from 0. */
+/** Queues call k of the measured work, k counting up from 0. */
 using Work = std::function<void(size_t k)>;
 
 /**
- * measure -- seconds of a call: median of five rounds between events, each as
- * many calls as make it long enough; before them, calls that warm up.
+ * measure -- seconds of a call: median of five rounds between events, each of
+ * enough calls; some calls before them warm up.
  *
  * Notes: a round of one slow call (a tenth of a second) is done three times
  */
 double measure(const Bench &bench, const Work &work);
 
 /**
- * tell_cells -- cells and bytes a second, these beside a copy: a line and a
- * row.
+ * tell_cells -- print a line and a row: cells and bytes a second, the bytes as
+ * a share of a copy's.
  *
- * Given: head  what the line begins with
- *        row   what the row does
+ * Given: head  start of the line
+ *        row   start of the row
  */
 void tell_cells(Bench &bench, const std::string &head, Row row,
                 double cells_per_s, double bytes_per_s);
@@ -288,8 +288,8 @@ void tell_cells(Bench &bench, const std::string &head, Row row,
 /* --- data ------------------------------------------------------------------
  */
 
-/** Noise of 21 LSB rms, -128 now and then, in every byte of n_vectors of 16
- *  bytes. */
+/** Noise of 21 LSB rms, sometimes -128, in every byte of n_vectors of 16 bytes.
+ */
 void fill_noise(const Bench &bench, void *data, size_t n_vectors,
                 unsigned seed);
 
@@ -298,7 +298,7 @@ void fill_noise(const Bench &bench, void *data, size_t n_vectors,
 void widen(const Bench &bench, const int8_t *from, float *to, size_t pitch,
            size_t n_columns);
 
-/** Rows of numbers in the order of time: int8 [n_channels][2 N][n_times]. */
+/** Rows of numbers in order of time: int8 [n_channels][2 N][n_times]. */
 void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
                  size_t n_inputs, size_t n_channels, size_t n_times);
 
@@ -313,14 +313,14 @@ size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
 size_t count_differing(const Bench &bench, const int64_t *a, const double *b,
                        size_t n);
 
-/** How many sums differ from those of the products of rows: int32
- *  [n_channels][2 N][2 N], a symmetric matrix. */
+/** How many sums differ from the products of rows: int32 [n_channels][2 N][2
+ *  N], a symmetric matrix. */
 size_t count_differing_products(const Bench &bench, const int64_t *sums,
                                 const int32_t *products, size_t n_inputs,
                                 size_t n_channels);
 
 /** The largest difference from complex products, cf32 [n_channels][N][N] by
- *  columns, lower triangle: element (j, i) is that of pair (i, j). */
+ *  columns, lower triangle: element (j, i) belongs to pair (i, j). */
 double largest_difference(const Bench &bench, const int64_t *sums,
                           const float2 *products, size_t n_inputs,
                           size_t n_channels);
@@ -332,8 +332,8 @@ double largest_difference(const Bench &bench, const int64_t *sums,
 struct Array {
     size_t n_inputs, n_times, n_channels;
 
-    /** Operations that are asked for: of a complex product 4 multiplications
-     *  and 4 additions. */
+    /** Operations of an array: 4 multiplications and 4 additions for each
+     *  complex product. */
     double operations() const
     {
         return 4.0 * static_cast<double>(n_inputs) *
@@ -342,7 +342,7 @@ struct Array {
     }
 };
 
-/** What became of one kernel. */
+/** The result of one kernel. */
 struct Figure {
     std::string name;
     std::string note; /**< empty: exact and measured */
@@ -355,7 +355,7 @@ struct Figure {
     }
 };
 
-/** Names of the peers, in the order in which measure_peers() has them. */
+/** Names of the peers, in the order of measure_peers(). */
 std::vector<std::string> peer_names();
 
 /**
@@ -363,12 +363,12 @@ std::vector<std::string> peer_names();
  *
  * Given: x     int8 spectra, of array.n_channels channels
  *        sums  int64, of the first channel
- * Notes: a peer that is not there, refuses, or differs says so in its note
+ * Notes: the note of a peer says if it is absent, refuses or differs
  */
 std::vector<Figure> measure_peers(Bench &bench, const Array &array,
                                   const int8_t *x, const int64_t *sums);
 
-/** Memory of the host as vector code wants it. */
+/** Host memory, aligned for vector code. */
 class HostMemory
 {
   public:
@@ -398,12 +398,12 @@ inline constexpr HostCase host_cases[] = {{"CPU int8", true, false},
                                           {"CPU fp32", false, false},
                                           {"one core int8", true, true}};
 
-/** The correlators of this machine's CPU: the best level that it runs and that
+/** The correlators of this machine's CPU: the fastest variant that runs and
  *  agrees with the reference, on all cores that this program may use. */
 class Host
 {
   public:
-    /** With random spectra of both precisions, more than caches hold. */
+    /** With random spectra of both precisions, larger than the caches. */
     explicit Host(const Bench &bench);
 
     /** "avx512, 16 threads". */
@@ -412,8 +412,8 @@ class Host
     /**
      * measure -- the CPU on an array.
      *
-     * Returned: array  what was measured: channels, and fewer times where all
-     *                  would take too long or too much memory
+     * Returned: array the array measured: its channels, and fewer times if all
+     *         would take too long or too much memory
      * Notes:    well below a second
      */
     Figure measure(const HostCase &what, Array *array) const;
@@ -429,29 +429,29 @@ class Host
  */
 
 void measure_ceilings(Bench &bench);
-/** Operations / s of wgmma; 0: this device has none, or this build. */
+/** Operations / s of wgmma; 0: not on this device, or not in this build. */
 double measure_igmma(const Bench &bench);
 void measure_correlators(Bench &bench);
-/** The main correlators, then the ceilings, then what else is beside them. */
+/** The main correlators, then the ceilings, then the peers. */
 void measure_kernels(Bench &bench);
-/** Two calls of a correlator as measured there, for a profiler; throws. */
+/** Two calls of a correlator as measured by that section, for a profiler;
+ *  throws. */
 void call_kernel(Bench &bench);
 void measure_channelizer(Bench &bench);
 void measure_postprocess(Bench &bench);
 void measure_quicklook(Bench &bench);
 void measure_engine(Bench &bench) __attribute__((weak));
-/** Spectra that the engine correlates in one call on this card, of an array of
- *  so many inputs; throws; null in a program without it. */
+/** Spectra that the engine correlates in one call on this card, for an array of
+ *  so many inputs; throws; null in a program without the engine. */
 size_t call_of_engine(const Bench &bench, size_t n_inputs)
     __attribute__((weak));
 void measure_energy(Bench &bench);
 
-/** Every goal of the section that was asked for, all where none was, one line
- *  each, be it measured or not; how many were missed. */
+/** A line for every goal of the section asked for, or of all, measured or not;
+ *  returns how many were missed. */
 size_t tell_goals(Bench &bench);
 
-/** Driver, clocks and power as NVML has them, one line; says when NVML is not
- *  there. */
+/** Driver, clocks and power by NVML in one line, or that NVML is absent. */
 std::string describe_state(const Bench &bench);
 
 /**
@@ -461,8 +461,8 @@ std::string describe_state(const Bench &bench);
  */
 size_t run(const Settings &settings, Report *report);
 
-/** Two calls of one correlator, settings.profile, under a profiler; throws
- *  where there is none of that name. */
+/** Two calls of one correlator, settings.profile, under a profiler; throws if
+ *  no correlator has that name. */
 bool profile(const Settings &settings, Report *report);
 
 /** Names of the sections, in their order. */

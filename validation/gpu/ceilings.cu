@@ -3,8 +3,8 @@
  * ceilings.cu -- see bench.cuh: how fast one instruction is on registers alone,
  * and how fast bytes are copied.
  *
- * Each operand is random and used in turn: unchanging ones would leave the
- * power, and so the clock, of a real kernel out.
+ * The operands are random and take turns: constant ones would need less power
+ * than a real kernel, and so allow a higher clock.
  */
 #include <algorithm>
 
@@ -21,10 +21,10 @@ namespace
 constexpr unsigned THREADS = 256;
 constexpr unsigned BLOCKS_PER_SM = 8;
 
-/* Steps of a loop with all accumulators. */
+/* Steps of a loop over all accumulators. */
 constexpr int STEPS = 8;
 
-/** An operand, and what is done with two. */
+/** An operand, and an operation on two. */
 __device__ __forceinline__ void take(int word, int *operand)
 {
     *operand = word;
@@ -44,7 +44,7 @@ __device__ __forceinline__ float multiply_add(float a, float b, float sum)
     return fmaf(a, b, sum);
 }
 
-/** Sixteen accumulators in turn; all are needed for what comes out. */
+/** Sixteen accumulators in turn; the result depends on all of them. */
 template <class Number>
 __device__ __forceinline__ void accumulate(const int *operands, Number *out,
                                            unsigned n_rounds)
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(THREADS)
 #endif
 }
 
-/** Rounds of a launch: a millisecond or so. */
+/** Rounds of a launch: about a millisecond. */
 unsigned rounds_of(const Bench &bench)
 {
     return bench.is_tiny() ? 1 : 512;
@@ -137,7 +137,7 @@ double measure_instruction(const Bench &bench,
            THREADS / seconds;
 }
 
-/** Bytes / s of a copy, and the row of it. */
+/** Bytes / s of a copy, and its row. */
 double measure_copy(Bench &bench, const char *name, size_t bytes, double factor,
                     const Work &work)
 {

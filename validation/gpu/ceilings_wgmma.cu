@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ceilings_wgmma.cu -- see bench.cuh: the instruction of sm_90a, compiled for
- * that alone: 64 x 256 sums in registers, both factors in shared memory.  The
+ * ceilings_wgmma.cu -- see bench.cuh: the instruction of sm_90a, compiled only
+ * for sm_90a: 64 x 256 sums in registers, both factors in shared memory. The
  * two warpgroups of a block take turns, so that one works while the other
  * waits.
  */
@@ -77,7 +77,7 @@ double measure_igmma(const Bench &bench)
         static_cast<int>(SHARED_BYTES));
     if (error == cudaErrorNoKernelImageForDevice ||
         error == cudaErrorInvalidDeviceFunction) {
-        (void)cudaGetLastError(); /* it is kept until asked for */
+        (void)cudaGetLastError(); /* the error is kept until asked for */
         return 0;
     }
     must(error, "shared memory of IGMMA");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channelizer.cuh -- what channelizer.cu and fft.cu share: samples and spectra
- * of a filter bank, and telling how fast a stage of it is. */
+ * of a filter bank, and the report of a stage's speed. */
 #ifndef FX8_VALIDATION_GPU_CHANNELIZER_CUH
 #define FX8_VALIDATION_GPU_CHANNELIZER_CUH
 
@@ -14,7 +14,7 @@ namespace bench
 
 constexpr size_t INPUTS = 64;
 
-/** Samples, what becomes of them, and what is needed for it. */
+/** Samples, the results of each stage, and everything needed for them. */
 struct Chain {
     fx8_filterbank bank;
     size_t n_spectra, row, n_bins, stride; /* floats from row to row */
@@ -108,7 +108,7 @@ struct Chain {
         s.n_times = fx8_cuda_times(n_spectra);
         return s;
     }
-    /** Of so many bytes read and written for each number of a row of bins. */
+    /** With so many bytes read and written for each number of a row of bins. */
     double bytes(size_t numbers, size_t bytes_of_number) const
     {
         return static_cast<double>(INPUTS * n_spectra * numbers) *

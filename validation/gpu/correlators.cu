@@ -15,9 +15,10 @@ namespace bench
 namespace
 {
 
-/* First what goals are about: time may run out. */
+/* Sizes with goals come first: time may run out. */
 const size_t all_inputs[] = {512, 1024, 2048, 256, 128, 64, 32, 16};
-/* The last: of a call of the engine, for each number of inputs. */
+/* The last one: the times of a call of the engine, for each number of inputs.
+ */
 const size_t all_times[] = {8192, 1024, 256, 0};
 const size_t tiny_times[] = {256, 0};
 constexpr size_t TINY_INPUTS = 16;
@@ -35,7 +36,7 @@ std::vector<fx8_cuda_correlator> all_correlators()
     return list;
 }
 
-/** What an array is told of. */
+/** Everything reported about an array. */
 struct Line {
     std::vector<Figure> figures; /* correlators, peers, CPU */
     Array array8;                /* of INT8 correlators */
@@ -82,7 +83,7 @@ Line measure_array(Bench &bench, const Host &host, size_t n_inputs,
 
 const char *const kinds[] = {"dp4a", "mma", "wgmma", "fp32"};
 
-/** Columns beside those of the correlators. */
+/** Columns in addition to those of the correlators. */
 std::vector<std::string> other_names()
 {
     std::vector<std::string> names = peer_names();
@@ -113,7 +114,7 @@ void print_head(Bench &bench, const Host &host, size_t n_times)
     bench.report->text("\n");
 }
 
-/** A figure of a column, or a dash for none. */
+/** A figure of a column, or a dash if there is none. */
 void print_cell(Bench &bench, int width, int digits, double value)
 {
     if (value > 0)
@@ -122,8 +123,8 @@ void print_cell(Bench &bench, int width, int digits, double value)
         bench.report->text("%*s", width, "-");
 }
 
-/** How many times the fastest kernel of its precision is faster than the CPU;
- *  0: one of them was not measured. */
+/** The speed of the fastest kernel of a precision relative to the CPU; 0: one
+ *  of them was not measured. */
 double over_host(const std::vector<Figure> &figures, const HostCase &what)
 {
     const Figure *const card =
@@ -170,7 +171,7 @@ void print_line(Bench &bench, size_t n_inputs, const Line &line)
     bench.report->text("\n");
 }
 
-/** A line of a table.  n_times: 0: of a call of the engine */
+/** A line of a table. n_times 0: those of a call of the engine */
 void measure_line(Bench &bench, const Host &host, size_t n_inputs,
                   size_t n_times)
 {

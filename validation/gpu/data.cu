@@ -12,7 +12,7 @@ namespace
 
 constexpr unsigned THREADS = 256;
 
-/** Blocks for n threads; each kernel goes on in steps of the whole grid. */
+/** Blocks for n threads; each kernel continues in steps of the whole grid. */
 dim3 blocks_for(size_t n)
 {
     const size_t wanted = (n + THREADS - 1) / THREADS;
@@ -99,7 +99,7 @@ __global__ void bench_compare_kernel(const int64_t *a, const Number *b,
             atomicAdd(n_differing, 1ULL);
 }
 
-/** Every pair i <= j of every channel, for some thread: visit(channel, i, j,
+/** Every pair i <= j of every channel, each in one thread: visit(channel, i, j,
  *  sums of the pair). */
 template <class Visit>
 __device__ __forceinline__ void over_pairs(const int64_t *sums, size_t n_inputs,
@@ -187,11 +187,11 @@ __global__ void bench_difference_kernel(const int64_t *sums,
             const double most = re < im ? im : re;
             atomicMax(largest, most < 0x1p62
                                    ? static_cast<unsigned long long>(ceil(most))
-                                   : 1ULL << 62); /* also what is no number */
+                                   : 1ULL << 62); /* true also for NaN */
         });
 }
 
-/** A number on the device that kernels count in. */
+/** A number on the device, used as a counter by kernels. */
 class Counter
 {
   public:

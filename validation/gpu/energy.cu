@@ -3,8 +3,8 @@
  * energy.cu -- see bench.cuh: joules of a correlation, integers beside floats,
  * as the card's management library counts them.
  *
- * The library is opened at run time, with prototypes of our own: a program that
- * is built without a driver has no header for it.
+ * The library is opened at run time, with our own prototypes: a build without
+ * the driver has no header for it.
  * Source: NVML API reference, "Device Queries"
  */
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ namespace
 enum { NVML_SUCCESS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 typedef void *nvml_device;
 
-/** The functions of NVML that are asked; null: this version has not got it. */
+/** The functions of NVML in use; null: not in this version. */
 struct Nvml {
     int (*init)();
     int (*driver_version)(char *text, unsigned size);
@@ -38,7 +38,7 @@ struct Nvml {
     int (*power)(nvml_device device, unsigned *milliwatts);
     int (*clock)(nvml_device device, int kind, unsigned *megahertz);
     nvml_device device;
-    std::string trouble; /**< why nothing can be asked; empty: it can */
+    std::string trouble; /**< why NVML cannot be used; empty: it can */
 };
 
 template <class Function>
@@ -47,7 +47,7 @@ void find(void *library, const char *name, Function *function)
     *function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-/** NVML for the card of the bench.  Pretend cards have no other one's. */
+/** NVML for the card of the bench. Pretend cards do not get a real card's. */
 Nvml open_nvml(const Bench &bench)
 {
     Nvml nvml = {};
@@ -87,11 +87,11 @@ std::string clock_of(const Nvml &nvml, int kind)
     return std::to_string(megahertz) + " MHz";
 }
 
-constexpr double EACH_S = 3; /* the counter moves every tenth of a second */
+constexpr double EACH_S = 3; /* the counter changes every tenth of a second */
 constexpr double IDLE_S = 2;
 
-/** Joules so far: counted, or, on cards before Volta, the power times the
- *  clock's progress; negative: neither. */
+/** Joules so far: counted or, on cards before Volta, the power times the time
+ *  passed; negative: neither is available. */
 class Meter
 {
   public:
@@ -105,7 +105,7 @@ class Meter
         is_counted_ = count(&first_);
         at_s_ = fx8_clock_seconds();
     }
-    /** To be called often: power is taken as constant in between. */
+    /** Call this often: the power is taken as constant between calls. */
     void sample()
     {
         unsigned milliwatts = 0;
@@ -142,12 +142,12 @@ class Meter
     double joules_ = 0, at_s_ = 0;
 };
 
-/** Watts of a card that this program holds and gives nothing to do. */
+/** Watts of a card that this program holds idle. */
 double measure_idle_power(const Nvml &nvml)
 {
     Meter meter(nvml);
     double watts = 0;
-    /* The first second is for clocks and counter to come to rest. */
+    /* The first second lets clocks and counter settle. */
     for (const double seconds : {1.0, IDLE_S}) {
         meter.start();
         const double begin = fx8_clock_seconds();
@@ -162,7 +162,7 @@ double measure_idle_power(const Nvml &nvml)
     return watts;
 }
 
-/** The array whose energy is told. */
+/** The array whose energy is reported. */
 constexpr Array MEASURED = {512, 8192, 32};
 
 /** Spectra of the array in both precisions, and room for sums. */
@@ -177,7 +177,7 @@ class Spectra
         widen(bench, x8_.data(), x32_.data(), fx8_cuda_pitch(MEASURED.n_inputs),
               MEASURED.n_channels * MEASURED.n_times / FX8_CUDA_TIMES_INT8);
     }
-    /** A job that begins with sums of zero. */
+    /** A job that starts with zero sums. */
     fx8_cuda_correlation job(const Bench &bench,
                              const fx8_cuda_correlator &correlator) const
     {
@@ -235,7 +235,7 @@ double measure_joules(Bench &bench, const Nvml &nvml,
 {
     Meter meter(nvml);
     double joules = 0, products = 0;
-    /* The first time warms card and clocks up. */
+    /* The first time is a warm-up of card and clocks. */
     for (const double seconds : {1.0, EACH_S}) {
         meter.start();
         products = 0;

@@ -2,9 +2,9 @@
 /*
  * engine.cu -- see bench.cuh: the CUDA engine as fx8 uses it, from samples in
  * memory to visibilities in memory, both pinned, the next dump pushed while
- * results of the last one return.  Beside it what its stages allow:
- * channelising and correlating follow each other on the device, copying goes on
- * beside them.  Then the quick-look of these visibilities.
+ * results of the last one return. Beside it the rate that its stages allow:
+ * channelising and correlating follow each other on the device, copying runs
+ * alongside. Then the quick-look of these visibilities.
  */
 #include <algorithm>
 #include <memory>
@@ -36,20 +36,20 @@ constexpr size_t TAPS = 8;
 constexpr size_t SPECTRA = 65536; /* of a dump */
 constexpr unsigned MOST_THREADS = 16;
 
-/* Of a band that is a case: inputs times channels. */
+/* Inputs times channels of one band of a case. */
 constexpr size_t ROWS = 32768;
-/* Samples that are worth pinning. */
+/* The least samples that are worth pinning. */
 constexpr size_t TINY_CHANNELS = 64, TINY_SPECTRA = 512;
 
-/** The calls of an engine, errors thrown. */
+/** The calls of an engine; errors are thrown. */
 void must_engine(enum fx8_status status, const fx8_error &error)
 {
     if (status != FX8_OK)
         throw Failure(error.message);
 }
 
-/** The visibilities of a dump, single inputs for antennas, and what they are
- *  made with. */
+/** The visibilities of a dump, single inputs as antennas, and the plan that
+ *  makes them. */
 class Results
 {
   public:
@@ -87,7 +87,7 @@ class Results
     {
         return {visibilities_.data(), flags_.data(), nsamples_.data()};
     }
-    /** As the session does. */
+    /** Pin the results, as the session does. */
     void pin(const fx8_engine_operations &operations, fx8_engine *engine)
     {
         operations.pin(engine, visibilities_.data(),
@@ -137,7 +137,7 @@ class Results
     fx8_quicklook_differences differences_ = {};
 };
 
-/** An engine with samples, masks and room for results. */
+/** An engine with samples, masks and memory for results. */
 class Engine
 {
   public:
@@ -203,7 +203,7 @@ class Engine
     {
         return engine_->devices[0].call.most_spectra;
     }
-    /** Whether the samples are: a machine may refuse. */
+    /** Whether the samples are pinned: a machine may refuse. */
     bool is_pinned() const
     {
         return fx8_cuda_is_pinned(engine_, samples_.data(), samples_.size());
@@ -255,8 +255,7 @@ class Engine
                     error);
         has_ended_ = true;
     }
-    /** Results of the dump that ended, if there is one; must_be: wait for them.
-     */
+    /** Results of the last dump, if there is one; must_be: wait for them. */
     void take(bool must_be)
     {
         fx8_error error;
@@ -319,8 +318,8 @@ class Engine
     std::vector<int64_t> counts_, clips_;
     Results results_;
     fx8_postprocess plan_ = {};
-    bool has_ended_ = false;      /* a dump that was not taken yet */
-    std::vector<double> taken_s_; /* when dumps were */
+    bool has_ended_ = false;      /* a dump has ended and was not taken */
+    std::vector<double> taken_s_; /* times at which dumps were taken */
 };
 
 /** Seconds of a dump. */
@@ -328,7 +327,8 @@ struct Round {
     double whole, channelize, correlate, process, look; /* last: after whole */
 };
 
-/** Stages are those of all dumps: when the last one was taken, all are done. */
+/** The times of stages are for all dumps: once the last one was taken, all are
+ *  done. */
 Round run_round(Engine *engine, size_t n_dumps)
 {
     const double n = static_cast<double>(n_dumps);
@@ -346,7 +346,7 @@ Round run_round(Engine *engine, size_t n_dumps)
 void measure_case(Bench &bench, const Case &shape, unsigned precision)
 {
     Engine engine(bench, shape, precision);
-    (void)run_round(&engine, 2); /* warms up */
+    (void)run_round(&engine, 2); /* warm-up */
     std::vector<Round> rounds;
     for (int k = 0; k < (bench.is_quick() ? 1 : 3); ++k)
         rounds.push_back(run_round(&engine, bench.is_quick() ? 2 : 4));
@@ -393,7 +393,7 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
             .number("of_limit", limit / r.whole));
 }
 
-/** A case that fails does not end the others. */
+/** A case that fails does not stop the others. */
 void try_case(Bench &bench, const Case &shape, unsigned precision)
 {
     try {

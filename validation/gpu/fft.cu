@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fft.cu -- see channelizer.cuh: cuFFT in single and, where it has it, in half
+/* fft.cu -- see channelizer.cuh: cuFFT in single and, if it can, in half
  * precision. */
 #include <cufft.h>
 
@@ -68,7 +68,7 @@ void measure_fft(Bench &bench, const Chain &chain)
                                static_cast<int>(INPUTS * chain.n_spectra),
                                &bytes),
              "cufftMakePlanMany");
-    /* Repeated in place they would overflow. */
+    /* Repeated in place, values would overflow. */
     const Memory<float> out(INPUTS * chain.n_spectra * chain.stride);
     float *const data = chain.folded.data();
     cufftComplex *const in = reinterpret_cast<cufftComplex *>(data);
@@ -90,7 +90,7 @@ namespace
 
 constexpr size_t CHECKED_SPECTRA = 1024;
 
-/* Numbers of a row, closed up. */
+/* The numbers of a row without the gaps between rows. */
 __global__ void bench_halves_kernel(const float *from, __half *to, size_t row,
                                     size_t stride, size_t n_rows)
 {

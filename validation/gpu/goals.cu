@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * goals.cu -- see bench.cuh: what the kernels are meant to reach, beside what
- * they do: the least over all that was measured of what a goal speaks of, data
- * resident.
+ * they do: the lowest figure measured for a goal, with resident data.
  */
 #include <cstring>
 
@@ -15,18 +14,18 @@ namespace bench
 namespace
 {
 
-/* In place of a kind: of all kinds of integers the best counts. */
+/* In place of a kind: the best of all integer kinds counts. */
 const char INTEGERS[] = "int8";
 
 constexpr size_t ANY = SIZE_MAX;
 
-/* Where no size is named: 512 inputs, 8192 spectra. */
+/* If no size is given: 512 inputs, 8192 spectra. */
 const struct Goal {
     Aim aim;
     const char *section;
-    const char *kind; /* of kernel, which may be left out; "": none */
+    const char *kind; /* a kind of kernel, which may be left out; "": none */
     const char *what;
-    double wanted, stretch; /* the second 0: none */
+    double wanted, stretch; /* stretch 0: none */
     size_t least_inputs, most_inputs, least_times, most_times;
 } goals[] = {
     {Aim::FP32, "correlators", "fp32",
@@ -56,14 +55,14 @@ const struct Goal {
      512, 512, 8192, 8192},
 };
 
-/* Dense int8 operations / s of NVIDIA's data sheets, by the card's name. */
+/* Dense int8 operations / s by NVIDIA's data sheets, by the card's name. */
 const struct {
     const char *part;
     double rate;
 } sheets[] = {
     {"H200", 1979e12}, {"H100 80GB HBM3", 1979e12}, {"H100 PCIe", 1513e12}};
 
-/** Whether no kernel that a goal is about is there. */
+/** Whether every kernel of a goal is left out. */
 bool is_without(const Goal &goal)
 {
     return goal.kind == INTEGERS
@@ -71,7 +70,7 @@ bool is_without(const Goal &goal)
                : goal.kind[0] != '\0' && is_left_out(goal.kind);
 }
 
-/** Whether a goal is about what was asked for: all are about everything. */
+/** Whether a goal belongs to the section asked for; without one all do. */
 bool is_asked_for(const Goal &goal, const std::string &section)
 {
     if (section.empty())
@@ -81,7 +80,7 @@ bool is_asked_for(const Goal &goal, const std::string &section)
     return std::strcmp(goal.section, "correlators") == 0 && !is_without(goal);
 }
 
-/** What becomes of a goal.  One kind alone says nothing of the best of all. */
+/** The verdict on a goal. One kind alone says nothing about the best of all. */
 const char *verdict_on(const Goal &goal, const Goals::Found &found)
 {
     if (found.where.empty())

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * host.cu -- see bench.cuh: what the CPU beside the card makes of the same
- * arrays, by the correlators of kernels/cpu that fx8 itself takes without one.
+ * host.cu -- see bench.cuh: the CPU beside the card on the same arrays, with
+ * the correlators of kernels/cpu that fx8 uses without a card.
  *
- * Channels are spread over the threads, each with sums of its own, as the CPU
- * engine does with as many of them; folding is left out, as it is on the card.
+ * Channels are spread over the threads, each with sums of its own, as in the
+ * CPU engine with many channels; folding is left out, as on the card.
  */
 #include <algorithm>
 #include <memory>
@@ -21,16 +21,16 @@ namespace bench
 namespace
 {
 
-/* Of spectra of one precision: beyond the caches of a CPU. */
+/* Bytes of the spectra of one precision: beyond the caches of a CPU. */
 constexpr size_t POOL_BYTES = size_t(256) << 20;
 constexpr size_t TINY_POOL_BYTES = size_t(1) << 20;
 
-/* A round is at least so long, as far as the spectra go: threads start within
- * a hundredth of it. */
+/* Least length of a round, if there are enough spectra: all threads start
+ * within a hundredth of it. */
 constexpr double ENOUGH_S = 0.04;
-constexpr size_t ROUNDS = 3; /* an odd number: there is a median */
+constexpr size_t ROUNDS = 3; /* odd, so that there is a median */
 
-/* As many times a call has at least before it is known how long it takes. */
+/* Least times of a call, before its speed is known. */
 constexpr size_t FIRST_TIMES = 2 * FX8_GROUP;
 
 /* --- spectra ---------------------------------------------------------------
@@ -44,7 +44,7 @@ struct Filling {
 
 constexpr size_t SLICE_BYTES = size_t(1) << 18;
 
-/* Uniform, -63 to 63, and -128 now and then; the FP32 numbers are the first of
+/* Uniform, -63 to 63, and sometimes -128; the FP32 numbers equal the first of
  * the bytes. */
 void fill_slice(void *context, size_t slice, size_t)
 {
@@ -77,8 +77,8 @@ struct Call {
     {
         return is_int8 ? sizeof(fx8_ci8) : sizeof(fx8_cf32);
     }
-    /* A cache line more than the times: rows a power of two apart would share
-     * lines of the first-level cache. */
+    /* A cache line more than the times need: rows a power of two apart would
+     * compete for lines of the first-level cache. */
     size_t stride() const
     {
         return array.n_times + FX8_ALIGNMENT / sample_bytes();
@@ -118,11 +118,11 @@ void correlate_channel(void *context, size_t channel, size_t)
                                           static_cast<double *>(sums));
 }
 
-/** Seconds of a call, which leaves its sums. */
+/** Seconds of a call; its sums remain. */
 double time_call(Call *call, size_t n_threads)
 {
     const Array &a = call->array;
-    call->sums.reset(); /* both at a time may be too much */
+    call->sums.reset(); /* both at once may be too much */
     call->sums.reset(new HostMemory(a.n_channels * call->sums_bytes()));
     const double begin = fx8_clock_seconds();
     fx8_parallel_for(a.n_channels, n_threads, false, correlate_channel, call);
@@ -130,7 +130,7 @@ double time_call(Call *call, size_t n_threads)
 }
 
 /** Whether the last channel's sums of the last input with itself and with the
- *  first one are those of its spectra: whole numbers, whose sums are exact. */
+ *  first one match its spectra: whole numbers, whose sums are exact. */
 template <class Number, class Item, class Sum>
 bool agrees(Call *call, void (*fold)(size_t n_inputs, Item *, Sum *))
 {
@@ -158,7 +158,8 @@ bool agrees(Call *call, void (*fold)(size_t n_inputs, Item *, Sum *))
     return true;
 }
 
-/** Times, then channels, until a call is long enough or the spectra end. */
+/** More times, then more channels, until a call is long enough or the spectra
+ *  end. */
 void grow(Call *call, size_t n_times, size_t pool_bytes, size_t n_threads)
 {
     for (;;) {

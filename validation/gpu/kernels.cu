@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * kernels.cu -- see bench.cuh: the correlators with which large arrays are
- * correlated, at a few sizes, in the order of worth: times first, then the
- * ceilings that they are shares of, then cuBLAS and the CPU on the same data.
- * FX8_ONLY=wgmma,cublas,cpu is one kind in a process of its own.
+ * correlated, at a few sizes, the most important first: times, then the
+ * ceilings for their shares, then cuBLAS and the CPU on the same data.
+ * FX8_ONLY=wgmma,cublas,cpu runs one kind in a process of its own.
  */
 #include <cstring>
 
@@ -19,17 +19,17 @@ namespace
 /** An array to measure. */
 struct Size {
     size_t n_inputs;
-    size_t n_times;  /* 0: of a call of the engine */
+    size_t n_times;  /* 0: that of a call of the engine */
     bool has_others; /* cuBLAS and the CPU are measured too */
 };
 
-/* In the order of worth; the last two are for a goal. */
+/* The most important first; the last two are for a goal. */
 const Size all_sizes[] = {{512, 8192, true},  {2048, 8192, true},
                           {512, 1024, false}, {2048, 1024, false},
                           {512, 256, false},  {2048, 256, false},
                           {512, 0, false},    {2048, 0, false},
                           {256, 8192, false}, {1024, 8192, false}};
-/* Those of a pretend device are small. */
+/* Small sizes for a pretend device. */
 const Size tiny_sizes[] = {{16, 256, true}, {16, 0, false}};
 
 constexpr unsigned LEAST_TILE = 64;
@@ -41,7 +41,7 @@ struct Measured {
     std::vector<Figure> figures;
 };
 
-/** Those that round to nearest and have tiles for large arrays. */
+/** Correlators that round to nearest and have tiles for large arrays. */
 std::vector<fx8_cuda_correlator> main_correlators()
 {
     size_t n;
@@ -54,7 +54,7 @@ std::vector<fx8_cuda_correlator> main_correlators()
     return list;
 }
 
-/** A line of a figure, with its share where the ceiling is known. */
+/** The line of a figure, with its share if the ceiling is known. */
 void tell_line(Bench &bench, const Measured &array, const Figure &figure)
 {
     const double ceiling = ceiling_of(bench.ceilings, figure.name);
@@ -117,7 +117,7 @@ std::vector<Size> sizes(const Bench &bench)
                : std::vector<Size>(std::begin(all_sizes), std::end(all_sizes));
 }
 
-/** Every size that there is time for. */
+/** Every size for which there is time. */
 std::vector<Measured> measure_sizes(Bench &bench)
 {
     std::vector<Measured> all;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * main.cu -- bench-gpu: what a card can do at best and what the CUDA engine
- * makes of it.  Exit status: 0 measured and right, 1 not, or an error, 2 wrong
- * use, 77 without a card (what a caller counts as skipped).
+ * main.cu -- bench-gpu: what a card can do at best, and what the CUDA engine
+ * reaches. Exit status: 0 measured and right, 1 not, or an error, 2 wrong use,
+ * 77 without a card (what a caller counts as skipped).
  */
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +51,7 @@ bool is_section(const std::string &text)
     return false;
 }
 
-/** A number of at least `least`, to the end of the text. */
+/** A number of at least `least` that is the whole rest of the text. */
 bool read_number(const char *text, double least, double *value)
 {
     char *end;
@@ -91,7 +91,7 @@ bool read_request(int argc, char **argv, Request *request)
     return true;
 }
 
-/** Whether there is a card; if not, one line why. */
+/** Whether there is a card; if not, print why in one line. */
 bool has_card(int device)
 {
     int n = 0;
@@ -157,7 +157,7 @@ std::FILE *open_file(const std::string &path)
     return file;
 }
 
-/** Measure into page and rows; the page is under its name when whole. */
+/** Measure into page and rows; the page gets its name when it is complete. */
 int measure(const Request &request, const std::string &path, std::FILE *page,
             std::FILE *rows, const cudaDeviceProp &card, const char *command)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * peers.cu -- see bench.cuh: what cuBLAS makes of the same spectra.
+ * peers.cu -- see bench.cuh: cuBLAS on the same spectra.
  *
  *     cublasCherk3mEx 8i  complex int8 in, complex float sums
  *     cublasLt int8       a real product of the 2 N rows with themselves: the
  *                         whole square in int32, in one batch
  *     cublasCherk fp32    complex floats
  *
- * The libraries are opened at run time, with the prototypes of their headers
- * where the program was compiled with them.
+ * The libraries are opened at run time, with the prototypes of their headers if
+ * the program was compiled with them.
  *
  * Notes: a rank-k update has no batch: a call for each channel, and at most
  *        MOST_CALLS channels
@@ -56,10 +56,10 @@ namespace
 
 constexpr size_t MOST_CALLS = 64;
 constexpr size_t WORKSPACE_BYTES = size_t(64) << 20;
-constexpr int GUESSES = 4; /* of the library, of which the fastest counts */
+constexpr int GUESSES = 4; /* of algorithms; the fastest one counts */
 
 #define NAME_OF_(function) #function
-/** The name of a function as it is exported: a macro may stand for it. */
+/** The name of a function as exported: a macro may replace it. */
 #define NAME_OF(function) NAME_OF_(function)
 
 /** A function of an open library. */
@@ -74,7 +74,7 @@ template <class Function> Function find(void *library, const char *name)
 #define FIND(library, function)                                                \
     find<decltype(&::function)>(library, NAME_OF(function))
 
-/** The version that the headers are of; it stays open. */
+/** The version of the headers; the library stays open. */
 void *open_library(const char *name)
 {
     const std::string file =
@@ -92,9 +92,9 @@ void check(cublasStatus_t status, const char *what)
                       std::to_string(static_cast<int>(status)));
 }
 
-/** Sums as floats of n_times products of the noise of data.cu may differ by
- *  this: a rounding of a product, of three, and of an addition for each, of
- *  magnitudes that are at most the power. */
+/** Allowed difference of float sums of n_times products of the noise of
+ *  data.cu: a rounding of each product, of three, and of each addition, of
+ *  magnitudes of at most the power. */
 double float_limit(const Array &array)
 {
     const double n = static_cast<double>(array.n_times);
@@ -102,7 +102,7 @@ double float_limit(const Array &array)
     return 8.0 * n * 0x1p-24 * power + 1.0;
 }
 
-/** As many channels as there is memory for, at most `most`. */
+/** As many channels as memory allows, up to `most`. */
 Array part_of(const Bench &bench, const Array &array, size_t channel_bytes,
               size_t most)
 {
@@ -118,7 +118,7 @@ fx8_cuda_spectra spectra_of(const Array &array, const int8_t *x8,
                             const float *x32)
 {
     fx8_cuda_spectra spectra = {};
-    spectra.int8 = const_cast<int8_t *>(x8); /* only exported */
+    spectra.int8 = const_cast<int8_t *>(x8); /* only exported, in no header */
     spectra.fp32 = const_cast<float *>(x32);
     spectra.n_inputs = array.n_inputs;
     spectra.n_channels = array.n_channels;
@@ -243,10 +243,9 @@ void measure_cherk(Bench &bench, const Array &whole, const int8_t *x,
         figure);
 }
 
-/* --- a batch of products of int8 -------------------------------------------
- */
+/* int8 products in one batch */
 
-/** The products of an array, as cublasLt wants them described. */
+/** The products of an array, described for cublasLt. */
 class LtProduct
 {
   public:
@@ -277,7 +276,8 @@ class LtProduct
     LtProduct(const LtProduct &) = delete;
     LtProduct &operator=(const LtProduct &) = delete;
 
-    /** What the library thinks is fastest, the best guess first. */
+    /** The algorithms that the library expects to be fast, the best guess
+     *  first. */
     std::vector<cublasLtMatmulHeuristicResult_t> guess() const
     {
         cublasLtMatmulPreference_t preference;

@@ -17,7 +17,7 @@ namespace bench
 namespace
 {
 
-/** Antennas of one feed or two, channels, and how many become one. */
+/** Antennas of one feed or two, channels, and how many are averaged to one. */
 struct Size {
     size_t n_antennas, n_feeds, n_channels, average;
 };
@@ -25,11 +25,11 @@ struct Size {
 const Size sizes[] = {
     {64, 1, 8192, 1}, {256, 1, 2048, 1}, {256, 2, 512, 1}, {256, 2, 512, 8}};
 
-/* Compared with the host before anything is measured; columns and channels
- * left over. */
+/* Sizes compared with the host before any measurement; some columns and
+ * channels do not fill a block. */
 const Size checked = {17, 2, 70, 1};
 
-/** Sums of a dump, everything that they become results with, the results. */
+/** Sums of a dump, everything needed to make results of them, the results. */
 struct Dump {
     Size size;
     size_t n_products, n_pairs, n_baselines, n_cells;
@@ -78,7 +78,7 @@ struct Dump {
         return static_cast<double>(n_sums()) * sizeof(int64_t) +
                static_cast<double>(n_cells) * FX8_CUDA_RESULT_BYTES;
     }
-    /** Both feeds alike, then crossed. */
+    /** Equal feeds, then crossed ones. */
     void make_products()
     {
         for (size_t a = 0; a < size.n_antennas; ++a)

@@ -2,8 +2,8 @@
 /*
  * quicklook.cu -- see bench.cuh: the cells of a quick-look, as cells a second
  * and as bytes a second, visibilities counted once as they are read and halves
- * once as they are written, beside a copy.  Its share of a whole dump is told
- * by engine.cu.
+ * once as they are written, beside a copy.  engine.cu reports its share of a
+ * whole dump.
  */
 #include <cmath>
 #include <cstdio>
@@ -32,7 +32,7 @@ const struct {
 
 constexpr unsigned THREADS = 256, BLOCKS = 4096;
 
-/** A number between -0.5 and 0.5 that looks random, never 0. */
+/** A number between -0.5 and 0.5 that looks random and is never 0. */
 __host__ __device__ float noise_of(size_t k)
 {
     const uint32_t mixed = static_cast<uint32_t>(k) * 2654435761U | 1U;
@@ -47,8 +47,8 @@ __global__ void bench_noise_kernel(float *to, size_t n)
         to[k] = noise_of(k);
 }
 
-/** The visibilities of a dump and what a quick-look makes of them: inputs of
- *  power 1, products of 8192 spectra each. */
+/** The visibilities of a dump and the plan of their quick-look: inputs of power
+ *  1, products of 8192 spectra each. */
 class Dump
 {
   public:
@@ -115,8 +115,8 @@ class Dump
         job.notes = notes_.data();
         must(fx8_cuda_quicklook(&job, bench.stream), "quick-look");
     }
-    /** Whether coherences are the visibilities of inputs of power 1: times
-     *  2^14, within half a step of a half. */
+    /** Whether the coherences equal the visibilities of inputs of power 1:
+     *  times 2^14, within half a step of a half. */
     bool is_exact(const Bench &bench) const
     {
         std::vector<uint16_t> halves(2 * n_cells());
@@ -133,7 +133,7 @@ class Dump
     }
 
   private:
-    /** Of a half that is finite. */
+    /** Value of a finite half. */
     static double value_of(uint16_t half)
     {
         const int exponent = half >> 10 & 31, fraction = half & 1023;

@@ -18,13 +18,12 @@ namespace
 constexpr size_t SETS = 2;
 constexpr size_t CHECKED_CHANNELS = 2;
 
-/* Blocks of the largest tile, so that what is left over at the end of a launch
- * is little: so many for each multiprocessor. */
+/* Blocks of the largest tile for each multiprocessor, enough that little of a
+ * launch's end is idle. */
 constexpr size_t WAVES = 16;
 constexpr size_t LARGEST_TILE = 128;
 
-/* Beyond what the card's floating-point units do in this time a call need not
- * grow. */
+/* A call need not take longer than this on the card's floating-point units. */
 constexpr double LONG_S = 0.05;
 
 size_t vectors_of(const Array &a)
@@ -37,8 +36,8 @@ size_t sum_numbers(const Array &a)
     return 2 * fx8_pair_count(a.n_inputs);
 }
 
-/** Floating-point operations / s: the ceiling, or, before it is measured, what
- *  cards of today have at most. */
+/** Floating-point operations / s: the ceiling or, before it is measured, the
+ *  most that present cards have. */
 double float_rate(const Bench &bench)
 {
     int kilohertz = 0;
@@ -50,8 +49,8 @@ double float_rate(const Bench &bench)
                : 2.0 * 128 * 1e3 * kilohertz * bench.card.multiProcessorCount;
 }
 
-/** Channels so that a call is larger than the cache and fills the device, as
- *  far as memory goes.  item_bytes: of a number, 1 or 4 */
+/** Enough channels for a call to be larger than the cache and to fill the
+ *  device, as far as memory allows. item_bytes: of a number, 1 or 4 */
 size_t choose_channels(const Bench &bench, const Array &a, size_t item_bytes)
 {
     const size_t x_bytes = 16 * vectors_of(a) * item_bytes;
@@ -130,7 +129,7 @@ fx8_cuda_correlation job_of(const Bench &bench, const Task &task, bool is_int8,
 namespace
 {
 
-/** Whether the sums of some channels are those of the definition. */
+/** Whether the sums of some channels match the definition. */
 bool check(Bench &bench, Task *task, const fx8_cuda_correlator &correlator)
 {
     fx8_cuda_correlation job = job_of(bench, *task, correlator.is_int8, 0);
@@ -292,7 +291,7 @@ void note_goals(Bench &bench, size_t n_inputs, size_t n_times,
     const struct {
         Aim aim;
         const Figure *figure;
-        double rate; /* of what it is a share of; 0: not known */
+        double rate; /* of its ceiling; 0: not known */
     } shares[] = {
         {Aim::FP32, best_of(figures, "fp32"), bench.ceilings.ffma},
         {Aim::DP4A, best_of(figures, "dp4a"), bench.ceilings.dp4a},

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * task.cuh -- what the sections about correlators share: random spectra of an
- * array, a kernel on them, beside sums by the definition and beside ceilings.
+ * array and a kernel on them, compared with sums by the definition and with
+ * the ceilings.
  *
- * The job of a call is larger than the cache, and a second one of as many
- * bytes takes turns with it.  Every kernel first correlates some channels from
- * zeroed sums: it must have the sums of the definition, or it is not measured.
+ * The job of a call is larger than the cache, and takes turns with a second one
+ * of the same size. Every kernel first correlates some channels from zeroed
+ * sums; unless these equal the definition it is not measured.
  */
 #ifndef FX8_VALIDATION_GPU_TASK_CUH
 #define FX8_VALIDATION_GPU_TASK_CUH
@@ -25,7 +26,7 @@ struct Task {
     std::unique_ptr<Memory<int64_t>> sums;     /**< int64 or double */
     std::unique_ptr<Memory<int64_t>> expected; /**< by the definition */
 
-    /** Whether there is memory for a call. */
+    /** Whether memory suffices for a call. */
     bool is_possible() const
     {
         return array8.n_channels > 0;
@@ -39,20 +40,20 @@ Task make_task(Bench &bench, size_t n_inputs, size_t n_times);
 fx8_cuda_correlation job_of(const Bench &bench, const Task &task, bool is_int8,
                             size_t set);
 
-/** A correlator checked and measured; its note says why not. */
+/** A correlator checked and measured; if not, its note says why. */
 Figure measure_one(Bench &bench, Task *task,
                    const fx8_cuda_correlator &correlator);
 
-/** A row about a figure, and, once, a line about its note.
- *  item_bytes: of a number, 1 or 4; 0: not beside a copy */
+/** A row for a figure, and, once, a line with its note. item_bytes: of a
+ *  number, 1 or 4; 0: no share of a copy */
 void tell_figure(Bench &bench, const Array &array, const Figure &figure,
                  size_t item_bytes);
 
-/** The ceiling that a kernel is a share of; 0: none. */
+/** The ceiling for a kernel's share; 0: none. */
 double ceiling_of(const Ceilings &ceilings, const std::string &name);
 
-/** Bytes that a call must read and write at least, per second, beside those of
- *  a copy. */
+/** Bytes that a call must at least read and write, per second, as a share of a
+ *  copy's. */
 double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
                      double seconds);
 
@@ -63,10 +64,10 @@ const Figure *best_of(const std::vector<Figure> &figures, const char *kind);
 const Figure *best_of_integers(const std::vector<Figure> &figures);
 
 /** Times of a call of the engine for so many inputs; 0: not known, which was
- *  told. */
+ *  reported. */
 size_t times_of_call(Bench &bench, size_t n_inputs);
 
-/** What the goals make of figures of an array. */
+/** Pass the figures of an array to the goals. */
 void note_goals(Bench &bench, size_t n_inputs, size_t n_times,
                 const std::vector<Figure> &figures);
 
