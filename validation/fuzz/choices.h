@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * choices.h -- the bytes of a fuzzer as choices.  Where they are used up every
- * choice is the first one, which is the harmless one: no bytes at all change
- * nothing.
+ * choices.h -- the bytes of a fuzzer as choices. Once they are used up every
+ * choice is the first one, which is harmless: no bytes change nothing.
  */
 #ifndef FX8_VALIDATION_FUZZ_CHOICES_H
 #define FX8_VALIDATION_FUZZ_CHOICES_H
@@ -11,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What is left of the bytes; they belong to the fuzzer. */
+/** The bytes that are left; they belong to the fuzzer. */
 struct choices {
     const uint8_t *bytes;
     size_t n;
@@ -32,7 +31,7 @@ static inline size_t choose(struct choices *choices, size_t n)
     return next_byte(choices) % n;
 }
 
-/** False unless the bytes say so. */
+/** False unless the next byte says otherwise. */
 static inline bool perhaps(struct choices *choices)
 {
     return choose(choices, 4) == 1;

@@ -15,7 +15,7 @@
 
 #include "correlator/fx8.h"
 
-/** End the program with words where `holds` is false. */
+/** End the program with a message if `holds` is false. */
 __attribute__((format(printf, 2, 3))) static inline void claim(
     bool holds, const char *format, ...)
 {
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static inline void claim(
     abort();
 }
 
-/** The record of a failed call: its status, and one line of words. */
+/** The record of a failed call: its status, and a message of one line. */
 static inline void claim_one_line(enum fx8_status status,
                                   const struct fx8_error *error)
 {
@@ -45,7 +45,7 @@ static inline void claim_one_line(enum fx8_status status,
               "control character %d in: %s", (int)*at, error->message);
 }
 
-/** A record in which nothing is told yet. */
+/** An empty record. */
 static inline struct fx8_error no_error(void)
 {
     struct fx8_error error;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_recordings.c -- good files of every format, spoilt as the bytes of the
- * fuzzer say but valid HDF5, opened and read.  A refusal is one line; what is
- * opened tells of itself only what can be, and is read within its buffers;
- * no handle of HDF5 stays open, and no result may take the file's place.
- * FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the good files
- * are left in that new folder, no more.
+ * fuzz_recordings.c -- good files of every format, damaged by the fuzzer's
+ * bytes but still valid HDF5, opened and read. A refusal is one line; a
+ * recording that opens has only possible properties and is read within its
+ * buffers; no handle of HDF5 stays open, and no result may replace the file.
+ * FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the program only
+ * writes the good files into that new folder.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,12 +24,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *n_arguments, char ***arguments);
 
-/* What a run may ask memory for: beyond it a recording is not read. */
+/* Most memory for a run: a recording that needs more is not read. */
 enum { MOST_INPUTS = 1 << 12, MOST_BUFFER = 1 << 22, MOST_CHANGES = 6 };
 
 /* --- results beside it ------------------------------------------------- */
 
-/* What has been read is no place for a result. */
+/* A file that was read cannot be overwritten by a result. */
 static void check_spared(const char *path)
 {
     struct stat status;
@@ -43,7 +43,8 @@ static void check_spared(const char *path)
     claim_one_line(FX8_ERR_USAGE, &error);
 }
 
-/* As what an earlier run left: refused or replaced, and never changed. */
+/* As the .part of an earlier run it is refused or replaced, and never changed.
+ */
 static void begin_over(const char *path)
 {
     static struct fixture f;
@@ -118,8 +119,8 @@ static void check_observation(const struct fx8_reader *reader)
     check_missing(reader->missing, reader->n_missing, o);
 }
 
-/* Samples [first, first + n): the checker of addresses sees a byte beyond the
- * buffer, written or read. */
+/* Samples [first, first + n): the address checker finds any access beyond the
+ * buffer. */
 static void read_range(struct fx8_reader *reader, size_t n_inputs,
                        int64_t first, int64_t n)
 {
@@ -188,7 +189,7 @@ static void select_inputs(struct fx8_reader *reader, struct choices *choices)
                    &error);
 }
 
-/* The defaults, which stay those of the table of keys, and some choices. */
+/* Defaults, equal to those of the table of keys, and some choices. */
 static struct fx8_settings choose_settings(enum fx8_format format,
                                            struct choices *choices)
 {
@@ -288,7 +289,7 @@ static void read_visibilities(const char *const *paths, size_t n_paths,
     if (status != FX8_OK)
         claim_one_line(status, &error);
     const size_t n = values == NULL ? 0 : shape[0] * shape[1] * shape[2];
-    if (n > 0) { /* the checker of addresses sees the last one */
+    if (n > 0) { /* the address checker watches the last one */
         const volatile double last = values[n - 1];
         (void)last;
     }
@@ -306,7 +307,7 @@ static const struct {
     void (*read)(const char *const *paths, size_t n_paths,
                  enum fx8_format format, struct choices *choices);
     enum fx8_format format;
-    const char *opened; /* what is opened; NULL: every file */
+    const char *opened; /* the file to open; NULL: every file */
 } targets[] = {
     {"fx8", make_good_fx8, read_recording, FX8_FORMAT_FX8, "good/good.h5"},
     {"tart", make_good_tart, read_recording, FX8_FORMAT_TART, "good/good.h5"},
@@ -366,8 +367,8 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
     (void)n_arguments;
     (void)arguments;
     fx8_h5_quiet();
-    /* the library gives large buffers back after each file; asking for them
-     * anew would take ten times as long as all the rest */
+    /* the library frees large buffers after each file; allocating them anew
+     * would take ten times as long as everything else */
     H5set_free_list_limits(-1, -1, -1, -1, -1, -1);
     target = chosen_target(name_of, sizeof targets / sizeof targets[0]);
     const char *wanted = getenv("FX8_FUZZ_GOOD");
@@ -379,13 +380,13 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
         exit(0);
     }
     ftw(folder, remember_file, 8);
-    /* whatever order the folder lists them in */
+    /* independent of the folder's order */
     qsort(files, n_files, sizeof files[0], by_name);
     return 0;
 }
 
-/* Some changes to one file; of several it may also be absent, or be another.
- */
+/* Some changes to one file; one of several files may also be removed, or
+ * replaced by another. */
 static void spoil_file(struct choices *choices)
 {
     struct good_file *file = &files[choose(choices, n_files)];
@@ -401,7 +402,7 @@ static void spoil_file(struct choices *choices)
     }
     hid_t opened = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (opened < 0)
-        return; /* gone already */
+        return; /* already removed */
     const size_t n_changes = choose(choices, MOST_CHANGES);
     for (size_t i = 0; i < n_changes; i++)
         spoil_object(opened, choices);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_texts.c -- any bytes as INI, CSV, JSON and single values: a refusal is
- * one line, what is accepted is what the C library makes of it and survives
- * being written and read again.  FX8_FUZZ_TARGET names the target.
+ * one line; accepted values equal the C library's, and survive being written
+ * and read again. FX8_FUZZ_TARGET names the target.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static char *dump_of(const struct fx8_settings *settings, size_t *length)
     return dump;
 }
 
-/* What loads is dumped; the dump loads and is dumped again, as the same. */
+/* Settings that load are dumped; the dump loads, and its dump is the same. */
 static void check_dump(struct fx8_settings *settings)
 {
     size_t length, again_length;
@@ -84,7 +84,7 @@ static void fuzz_ini(const uint8_t *bytes, size_t size)
     load_settings(scratch_write("fuzz.ini", bytes, size), NULL, 0);
 }
 
-/* Every line an override, as after --set. */
+/* Every line is an override, as after --set. */
 static void fuzz_overrides(const uint8_t *bytes, size_t size)
 {
     enum { MOST = 8 };
@@ -140,7 +140,7 @@ static void fuzz_sources(const uint8_t *bytes, size_t size)
     claim(n > 0, "a table without rows");
     for (size_t i = 0; i < n; i++) {
         const double *to = sources[i].direction_enu;
-        /* three roundings of squares about one */
+        /* three roundings of squares near one */
         claim(fabs(to[0] * to[0] + to[1] * to[1] + to[2] * to[2] - 1) < 1e-14,
               "no unit vector");
         claim(sources[i].icrs_deg[0] >= 0 && sources[i].icrs_deg[0] <= 360 &&
@@ -213,7 +213,7 @@ static void check_fraction(const char *text)
           got);
     char format[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(terms[0], terms[1], format);
-    /* a term of 19 digits is more than a decimal may have */
+    /* a term of 19 digits is longer than a decimal may be */
     if (terms[0] < INT64_C(1000000000000000000) &&
         terms[1] < INT64_C(1000000000000000000))
         claim(fx8_number_fraction(format, &again[0], &again[1]) &&
@@ -303,7 +303,7 @@ static const struct {
     {"ini", fuzz_ini},
     {"overrides", fuzz_overrides},
     {"antennas", fuzz_antennas},
-    {"positions", fuzz_antennas}, /* the same loader on seeds of JSON */
+    {"positions", fuzz_antennas}, /* the same loader, on seeds of JSON */
     {"sources", fuzz_sources},
     {"tart_config", fuzz_tart_config},
     {"values", fuzz_values},

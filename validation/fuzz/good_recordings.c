@@ -7,7 +7,7 @@
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 
-/* Long enough for a dump: a millisecond at the least. */
+/* Long enough for a dump: at least a millisecond. */
 enum { ANTENNAS = 3, SAMPLES = 200, TART_BYTES = 2100 };
 
 /* FOLDER/NAME, valid until the next call. */

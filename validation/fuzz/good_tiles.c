@@ -8,7 +8,7 @@ void make_good_aavs(const char *folder)
     static const char *const names[2][2] = {
         {"tiles/tile0-0.hdf5", "tiles/tile0-1.hdf5"},
         {"tiles/tile1-0.hdf5", "tiles/tile1-1.hdf5"}};
-    /* the header keeps a scratch folder of its own for each program text */
+    /* the header's scratch folder is separate in each source file */
     claim(mkdir(scratch_path("tiles"), 0777) == 0, "no folder of tiles");
     for (int tile = 0; tile < 2; tile++)
         for (int part = 0; part < 2; part++) {

@@ -7,7 +7,7 @@
 
 enum { MOST_OBJECTS = 96, NAME_SIZE = 64, MOST_BYTES = 1 << 20 };
 
-/* --- what is in the file --------------------------------------------- */
+/* --- the items of the file ------------------------------------------- */
 
 struct names {
     char name[MOST_OBJECTS][NAME_SIZE];
@@ -92,15 +92,15 @@ static const char *odd_text(struct choices *choices)
     return own;
 }
 
-/* Numbers at which something tends to turn round. */
+/* Numbers at which something may overflow or wrap. */
 static void odd_value(uint8_t *to, size_t size, struct choices *choices)
 {
     static const uint64_t numbers[] = {
         0,
         1,
         UINT64_MAX,                   /* -1 */
-        UINT64_C(0x8000000000000000), /* least int64, -0.0 */
-        UINT64_C(0x7fffffffffffffff), /* most int64, NaN */
+        UINT64_C(0x8000000000000000), /* smallest int64, -0.0 */
+        UINT64_C(0x7fffffffffffffff), /* largest int64, NaN */
         UINT64_C(0x7ff0000000000000), /* infinity */
         UINT64_C(0xfff0000000000000), /* -infinity */
         UINT64_C(0x7fefffffffffffff), /* largest double */
@@ -118,8 +118,8 @@ static void odd_value(uint8_t *to, size_t size, struct choices *choices)
         to[i] = (uint8_t)(number >> (i % 8 * 8));
 }
 
-/* What is written into something new or in place of something: elements of
- * `type` in memory, [count]; odd values here and there. */
+/* Values for something new or to be replaced: elements of `type` in memory,
+ * [count]; some of them odd. */
 static void spoil_elements(uint8_t *elements, hid_t type, size_t count,
                            struct choices *choices)
 {
@@ -154,7 +154,7 @@ static void write_texts(hid_t item, bool is_attribute, hid_t type, size_t count,
     free(texts);
 }
 
-/* Whether a dataset has chunks that HDF5 would need much memory to write. */
+/* Whether HDF5 would need much memory to write a dataset's chunks. */
 static bool has_huge_chunks(hid_t dataset, size_t element_bytes)
 {
     hid_t list = H5Dget_create_plist(dataset);
@@ -169,8 +169,7 @@ static bool has_huge_chunks(hid_t dataset, size_t element_bytes)
     return bytes > MOST_BYTES;
 }
 
-/* Odd values into an attribute or a dataset; what it held stays between them.
- */
+/* Odd values in an attribute or a dataset, between its old ones. */
 static void spoil_values(hid_t item, bool is_attribute, struct choices *choices)
 {
     hid_t type = is_attribute ? H5Aget_type(item) : H5Dget_type(item);
@@ -201,7 +200,7 @@ static void spoil_values(hid_t item, bool is_attribute, struct choices *choices)
 
 /* --- items ------------------------------------------------------------- */
 
-/* Another type, another shape, or both, in place of those of an item. */
+/* Replace an item by one of another type, another shape, or both. */
 static void change_shape(hid_t *type, hid_t *space, struct choices *choices)
 {
     const size_t what = choose(choices, 3);
@@ -302,7 +301,8 @@ static void replace_dataset(hid_t file, const char *name, bool same_shape,
     H5Tclose(type);
 }
 
-/* A link to nothing, to something else, or a group or type in its place. */
+/* Replace an item by a link to nothing or to something else, a group or a type.
+ */
 static void replace_link(hid_t file, const char *name, const char *other,
                          struct choices *choices)
 {

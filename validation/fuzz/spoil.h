@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spoil.h -- changes to a good HDF5 file that leave it valid HDF5: other
- * values, types, ranks, sizes, chunks, filters, links, attributes.
+ * spoil.h -- changes to a good HDF5 file that keep it valid HDF5: other values,
+ * types, ranks, sizes, chunks, filters, links, attributes.
  */
 #ifndef FX8_VALIDATION_FUZZ_SPOIL_H
 #define FX8_VALIDATION_FUZZ_SPOIL_H
@@ -10,20 +10,19 @@
 
 #include "validation/fuzz/choices.h"
 
-/** One change to one object of an open file, as the choices say.  What HDF5
- *  itself refuses is not done. */
+/** One change to one object of an open file, by the choices. Changes that HDF5
+ * refuses are skipped. */
 void spoil_object(hid_t file, struct choices *choices);
 
-/** Any of HDF5's kinds of elements, none of which holds pointers but a string
- *  of variable length; the caller closes it. */
+/** Any of HDF5's kinds of elements; only strings of variable length hold
+ * pointers. The caller closes it. */
 hid_t spoil_type(struct choices *choices);
 
-/** No element, one, or axes of sizes from none to 2^62; the caller closes it.
- */
+/** No element, one, or axes of sizes from 0 to 2^62; the caller closes it. */
 hid_t spoil_space(struct choices *choices);
 
-/** Layout, chunks, filters and fill value of a dataset of that shape and type,
- *  a creation list; the caller closes it. */
+/** A creation list: layout, chunks, filters and fill value for a dataset of
+ * that shape and type; the caller closes it. */
 hid_t spoil_layout(hid_t space, hid_t type, struct choices *choices);
 
 #endif

@@ -15,7 +15,7 @@ static hid_t number_type(struct choices *choices)
     return H5Tcopy(types[choose(choices, sizeof types / sizeof types[0])]);
 }
 
-/* A number of fewer bits than its bytes hold, at some place in them. */
+/* A number of fewer bits than its bytes hold, at any place in them. */
 static hid_t odd_number_type(struct choices *choices)
 {
     hid_t type = H5Tcopy(H5T_STD_I16LE);
@@ -34,7 +34,7 @@ static hid_t string_type(struct choices *choices)
     return type;
 }
 
-/* {r, i} and what may be mistaken for it. */
+/* {r, i} and types that look like it. */
 static hid_t compound_type(struct choices *choices)
 {
     static const char *const names[] = {"r",      "i",    "real",  "imag",
@@ -150,8 +150,8 @@ static void set_chunks(hid_t list, hid_t space, struct choices *choices)
     H5Pset_chunk(list, rank, extent);
 }
 
-/* Packing filters stand alone and before whole numbers: elsewhere libhdf5 1.10
- * falls over its own files as it writes them. */
+/* Packing filters come alone and only with whole numbers: libhdf5 1.10 fails on
+ * its own files otherwise. */
 static void set_filters(hid_t list, hid_t type, struct choices *choices)
 {
     const bool is_packable = H5Tget_class(type) == H5T_INTEGER;
@@ -176,8 +176,8 @@ static void set_filters(hid_t list, hid_t type, struct choices *choices)
         H5Pset_fletcher32(list);
 }
 
-/* Nothing to read where nothing was written would be garbage for pointers,
- * which no file holds that HDF5 has made. */
+/* A dataset that was never written must be filled: garbage would be taken for
+ * pointers, which no file made by HDF5 holds. */
 static void set_fill(hid_t list, hid_t type, struct choices *choices)
 {
     uint8_t value[1024];

@@ -8,8 +8,8 @@
  *           host merges them
  *        2) the references are the card's double functions, checked by the
  *           host in long double
- *        3) launches are slices of SLICE arguments: cards that drive a screen
- *           do not let a kernel run for seconds
+ *        3) launches are slices of SLICE arguments: a card that drives a screen
+ *         stops kernels that run for seconds
  */
 #include <cfloat>
 #include <cinttypes>
@@ -42,8 +42,7 @@ constexpr int NO_DEVICE = 77;
 constexpr uint64_t SLICE = UINT64_C(1) << 26;
 constexpr unsigned BLOCK = 256;
 
-/** Say what went wrong and leave: there is nothing to clean up but the
- *  process. */
+/** Report an error and exit: only the process needs cleaning up. */
 void must(cudaError_t status, const char *what)
 {
     if (status == cudaSuccess)
@@ -53,7 +52,7 @@ void must(cudaError_t status, const char *what)
     std::exit(EXIT_FAILURE);
 }
 
-/** Device memory that goes with its scope. */
+/** Device memory, freed at the end of its scope. */
 template <class Item> struct device_array {
     Item *items = nullptr;
     size_t n;
@@ -65,7 +64,7 @@ template <class Item> struct device_array {
     }
     ~device_array()
     {
-        cudaFree(items); /* an error has been seen before */
+        cudaFree(items); /* errors were reported before */
     }
     device_array(const device_array &) = delete;
     device_array &operator=(const device_array &) = delete;
@@ -122,9 +121,8 @@ template <class Item> struct device_array {
 #define HARDWARE_TANH(x) tanhf(x)
 #endif
 
-/** Every form on the device: row(arity, function, form, expression).  "ieee"
- *  is what a card does with IEEE mode: correctly rounded operations and CUDA's
- *  own functions. */
+/** Every form on the device: row(arity, function, form, expression). "ieee" is
+ * a card's IEEE mode: correctly rounded operations and CUDA's own functions. */
 #define FORMS(row)                                                             \
     row(UNARY, reciprocal, ieee, __frcp_rn(x)) row(UNARY, reciprocal, fast,    \
                                                    fx8_reciprocal(x))          \
@@ -199,16 +197,17 @@ __global__ void __launch_bounds__(BLOCK)
             Form::reference(fx8_bits_float(a[k]), fx8_bits_float(b[k]));
 }
 
-/** Whether a half is what the portable definition makes of x; a NaN is a
- *  NaN. */
+/** Whether a half equals the portable definition's result for x, any NaN
+ * another NaN. */
 __device__ bool is_half_of(float x, __half half)
 {
     const uint16_t bits = __half_as_ushort(half);
     return x != x ? (bits & 0x7fff) > 0x7c00 : bits == fx8_half_from_float(x);
 }
 
-/** differing[thread] of the floats of bits [first, end), an even number, whose
- *  conversion, alone or two at once, is not that of the definition. */
+/** differing[thread]: the number of floats with bits in [first, end), an even
+ * number of them, whose conversion, alone or in pairs, differs from the
+ * definition. */
 __global__ void __launch_bounds__(BLOCK)
     survey_halves(uint64_t first, uint64_t end, uint64_t *differing)
 {
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(BLOCK) widen_halves(float *floats)
 /* --- one form ----------------------------------------------------------------
  */
 
-/** What is launched for a form: the same for every form. */
+/** The launches of a form, the same for every form. */
 struct form {
     const char *function, *name;
     void (*survey)(unsigned blocks, const struct bound &bound, uint64_t first,
@@ -265,7 +264,7 @@ void launch_references(size_t n, const uint32_t *a, const uint32_t *b,
      launch_references<function##_##form>},
 const form forms[] = {FORMS(LIST_FORM)};
 
-/** What was found of a form. */
+/** The findings for a form. */
 struct finding {
     const form *subject;
     struct bound bound;
@@ -274,8 +273,8 @@ struct finding {
     struct error_at deviation; /**< of the reference */
 };
 
-/** The bound of a form; where none is documented, what is right for
- *  instructions that take subnormal arguments and results for zero. */
+/** The bound of a form; without a documented bound, what fits instructions that
+ * treat subnormal arguments and results as zero. */
 bool bound_of(const form &subject, struct bound *bound)
 {
     if (find_bound("cuda", subject.function, subject.name, bound))
@@ -306,7 +305,7 @@ struct measured survey_form(const form &subject, const struct bound &bound,
 }
 
 /** The largest deviation of the card's reference from the host's in higher
- *  precision, over a sample and where the form is most wrong. */
+ * precision, over a sample and where the form errs most. */
 struct error_at check_references(const form &subject,
                                  const struct measured &measured)
 {
@@ -344,7 +343,7 @@ struct error_at check_references(const form &subject,
 /* --- halves ------------------------------------------------------------------
  */
 
-/** Floats, of all, that become another half than the definition's. */
+/** Number of floats, of all, whose half differs from the definition's. */
 uint64_t count_wrong_halves(unsigned blocks)
 {
     device_array<uint64_t> differing((size_t)blocks * BLOCK);
@@ -359,7 +358,7 @@ uint64_t count_wrong_halves(unsigned blocks)
     return sum;
 }
 
-/** Halves, of all 65,536, that become another float than on the host. */
+/** Number of halves, of all 65,536, whose float differs from the host's. */
 size_t count_wrong_floats()
 {
     const unsigned n = 65536;
@@ -374,10 +373,9 @@ size_t count_wrong_floats()
     return wrong;
 }
 
-/* --- what is written ---------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------- */
 
-/** All that was found. */
+/** All findings. */
 struct results {
     cudaDeviceProp card;
     uint64_t n_floats;
@@ -386,8 +384,7 @@ struct results {
     size_t wrong_floats;
 };
 
-/** Version of the driver in the kernel's words, or of the interface it
- *  offers. */
+/** Version of the driver as the kernel gives it, or of its interface. */
 void print_driver(std::FILE *file)
 {
     char line[200] = "";

@@ -74,7 +74,7 @@ void result_path(const char *kind, const char *name, char *path, size_t size)
 {
     snprintf(path, size, "validation/results/numerics-%s%s%s.md", kind,
              kind[0] == '\0' ? "" : "-", name);
-    /* every run of other characters is one hyphen */
+    /* every run of other characters becomes one hyphen */
     char *const suffix = path + strlen(path) - strlen(".md");
     char *to = path + strlen("validation/results/");
     for (const char *from = to; from < suffix; from++) {

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** The CPU: its name, family and model where the system tells them. */
+/** The CPU: its name, and family and model if the system gives them. */
 const char *machine_cpu(void);
 
 /** Compiler of this program, version of the C library; one line. */
@@ -25,8 +25,8 @@ const char *machine_date(void);
  *  digits and hyphens; an empty kind leaves its hyphen out. */
 void result_path(const char *kind, const char *name, char *path, size_t size);
 
-/** The words of a command line with blanks between, the program without its
- *  folder, cut at `size`. */
+/** The words of a command line separated by blanks, the program without its
+ * folder, cut at `size`. */
 void join_command(int argc, char **argv, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -40,13 +40,13 @@ struct request {
     const char *worst;  /* NULL: not written */
 };
 
-/** All that was found. */
+/** All findings. */
 struct results {
     size_t n;
     struct subject subjects[MAX_SUBJECTS];
     struct finding findings[MAX_SUBJECTS];
     struct reference_check
-        checks[MAX_SUBJECTS]; /* of the first of a function */
+        checks[MAX_SUBJECTS]; /* for the first form of a function */
 };
 
 static bool read_count(const char *text, uint64_t *count)
@@ -87,7 +87,8 @@ static bool read_request(int argc, char **argv, struct request *request)
     return optind == argc;
 }
 
-/** Measure function after function; the subjects of one stand together. */
+/** Measure function after function; the subjects of a function are neighbours.
+ */
 static bool measure_all(const struct request *request, struct results *results)
 {
     results->n = list_subjects(results->subjects);
@@ -123,8 +124,7 @@ static struct table_row row_of(const struct results *results, size_t i)
                               &results->findings[i].measured};
 }
 
-/* --- what is written ---------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------- */
 
 static void print_variants(FILE *file, const struct results *results)
 {
@@ -272,8 +272,8 @@ static size_t count_faults(const struct request *request,
     return faults;
 }
 
-/* Whether a file can be written, asked before hours of work; one that is there
- * keeps what it holds. */
+/* Whether a file can be written, asked before hours of work; an existing one
+ * keeps its content. */
 static bool is_writable(const char *path)
 {
     FILE *file = path == NULL ? NULL : fopen(path, "a");

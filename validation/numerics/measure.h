@@ -5,17 +5,17 @@
  *
  * Notes: 1) an ulp is the spacing of floats at the reference, 2^-149 at least
  *           and 2^104 at most
- *        2) an infinity counts as 2^128, which is what a float beyond the
- *           largest rounds to: a finite result beside an overflow costs ulps,
- *           it is no disagreement
+ *        2) an infinity counts as 2^128, the value at which rounding overflows:
+ *         a finite result beside an overflow costs ulps but is no disagreement
  *        3) where the reference is NaN or exactly infinite (a pole, an
  *           infinite argument), the result must be that; otherwise, and for a
  *           NaN anywhere else, it counts as a disagreement
  *        4) where the reference is exactly zero, a zero of the other sign is
- *           counted by itself
- *        5) an error is held against a bound of kernels/numeric/bounds.h:
- *           finite arguments outside of its range are not judged, and errors in
- *           ulps and relative are of results off by more than its max_absolute
+ *         counted separately
+ *        5) an error is compared with a bound of kernels/numeric/bounds.h:
+ *         finite arguments outside its range are not judged, and errors in
+ *         ulps and relative errors count only for results off by more than its
+ *         max_absolute
  */
 #ifndef FX8_VALIDATION_NUMERICS_MEASURE_H
 #define FX8_VALIDATION_NUMERICS_MEASURE_H
@@ -35,7 +35,7 @@ struct bound {
     double max_ulp, max_relative, max_absolute, lowest, highest;
 };
 
-/** What is known of one form of one function; all zero bytes: nothing yet. */
+/** Findings for one form of one function; all zero bytes: none yet. */
 struct measured {
     uint64_t n;             /**< arguments tried */
     uint64_t n_not_nearest; /**< results other than the rounded reference */
@@ -49,14 +49,14 @@ struct measured {
     struct error_at special, zero_sign; /**< smallest argument, error 1 */
 };
 
-/** What a result is compared with. */
+/** The reference that a result is compared with. */
 struct expected {
-    double value;    /**< the reference within +-2^128 */
-    double per_ulp;  /**< 1 / ulp */
-    double size;     /**< |value|, infinite where that is no normal float and
-                          not zero: relative errors are of normal results */
-    float nearest;   /**< the float nearest to it */
-    bool is_special; /**< the result must be `nearest` itself */
+    double value;   /**< the reference within +-2^128 */
+    double per_ulp; /**< 1 / ulp */
+    double size;   /**< |value|, infinite unless that is a normal float or zero:
+                      relative errors are only for normal results */
+    float nearest; /**< the float nearest to it */
+    bool is_special; /**< the result must equal `nearest` */
 };
 
 /** Bits of a double. */
@@ -75,8 +75,9 @@ FX8_NUMERIC double bits_double(uint64_t bits)
     return x;
 }
 
-/** Whether x lies in the range of a bound, which is one of magnitudes unless
- *  it begins below zero, and has no end if that is the largest float. */
+/** Whether x lies in the range of a bound. The range is one of magnitudes
+ * unless it begins below zero, and unlimited if it ends at the largest float.
+ */
 FX8_NUMERIC bool is_in_range(const struct bound *bound, double x)
 {
     const double place = bound->lowest < 0.0 ? x : fabs(x);
@@ -84,7 +85,7 @@ FX8_NUMERIC bool is_in_range(const struct bound *bound, double x)
            (bound->highest >= 0x1.fffffep127 || !(place > bound->highest));
 }
 
-/** A reference, made ready for comparison. */
+/** A reference, prepared for comparison. */
 FX8_NUMERIC struct expected expect(double reference)
 {
     const double huge = 0x1p128, tiny = 0x1p-126;
@@ -102,7 +103,7 @@ FX8_NUMERIC struct expected expect(double reference)
 }
 
 /** Keep the larger error; of equal ones the one at the smaller argument, so
- *  that the order of trying does not matter. */
+ * that the order of arguments does not matter. */
 FX8_NUMERIC void keep_worst(struct error_at *worst, double error, uint32_t a,
                             uint32_t b)
 {
@@ -121,14 +122,15 @@ FX8_NUMERIC bool same_float(float x, float y)
     return fx8_float_bits(x) == fx8_float_bits(y) || (x != x && y != y);
 }
 
-/** An argument, or a pair of them, and where it stands. */
+/** An argument, or a pair of them, and whether it is in range. */
 struct argument {
     uint32_t a, b;    /**< bits; b is 0 for functions of one argument */
     bool is_in_range; /**< of the bound */
     bool is_finite;
 };
 
-/** The argument of a function of one, beside its bound. */
+/** The argument of a function of one, and whether it is in the bound's range.
+ */
 FX8_NUMERIC struct argument argument_of(const struct bound *bound, uint32_t a)
 {
     const double x = (double)fx8_bits_float(a);
@@ -151,7 +153,7 @@ FX8_NUMERIC struct argument pair_of(const struct bound *bound, uint32_t a,
     return argument;
 }
 
-/** Count a result that is NaN or has to be, or that must be infinite. */
+/** Count a result that is NaN or should be, or that must be infinite. */
 FX8_NUMERIC void measure_special(struct measured *m, const struct expected *e,
                                  const struct argument *x, float y)
 {
@@ -161,7 +163,7 @@ FX8_NUMERIC void measure_special(struct measured *m, const struct expected *e,
     keep_worst(&m->special, 1.0, x->a, x->b);
 }
 
-/** Count a result that equals the reference, if it does not in sign. */
+/** Count a result that equals the reference, if their signs differ. */
 FX8_NUMERIC void measure_exact(struct measured *m, const struct expected *e,
                                const struct argument *x, float y)
 {
@@ -208,7 +210,7 @@ FX8_NUMERIC void measure(struct measured *m, const struct bound *bound,
         measure_error(m, bound, error, error * e->per_ulp, error / e->size, x);
 }
 
-/** Add what another part of the arguments gave. */
+/** Add the findings for another part of the arguments. */
 FX8_NUMERIC void merge_measured(struct measured *into,
                                 const struct measured *from)
 {

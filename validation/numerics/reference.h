@@ -3,13 +3,13 @@
  * reference.h -- the functions measured, in double precision, on the host and
  * on a card.
  *
- * Notes: 1) the float arguments are exact, so that a reference is wrong by the
- *           double function alone: 2^-51 relative and less by the manuals of
+ * Notes: 1) the float arguments are exact, so that only the double function
+ *           makes a reference err: 2^-51 relative and less by the manuals of
  *           glibc ("Known Maximum Errors in Math Functions": 2 ulp) and CUDA
  *           ("Mathematical Functions": 2 ulp); REFERENCE_LIMIT is what a
  *           comparison in higher precision must show
  *        2) phases are reduced to an eighth of a turn, exactly, before the
- *           constant 2 pi comes in: the relative error holds at the zeros too.
+ *           multiplication by 2 pi: the relative error holds at the zeros too.
  *           Zeros have the signs of IEEE 754 sinPi and cosPi: that of the
  *           argument, and plus
  */

@@ -9,8 +9,8 @@
 /* --- in higher precision ----------------------------------------------------
  */
 
-/** sin(2 pi (x + shift / 4)), reduced otherwise than the reference: the
- *  remainder by a quarter of a turn is exact. */
+/** sin(2 pi (x + shift / 4)), reduced in another way than the reference: the
+ * remainder by a quarter of a turn is exact. */
 static long double turns_long(float x, int shift)
 {
     const long double two_pi = 6.283185307179586476925286766559L;
@@ -76,7 +76,7 @@ static long double atan2_long(float a, float b)
             y[k] = value;                                                      \
     }
 
-/* As one would write it: whole turns off, which is exact, then radians. */
+/* The usual code: whole turns removed, which is exact, then radians. */
 #define TWO_PI 6.2831853f
 
 LIBRARY_UNARY(reciprocal, 1.0f / x[k])
@@ -166,7 +166,8 @@ double reference_deviation(const struct function *function, uint32_t a,
                                   : function->binary_long(x, y);
     if (isnan(exact) || isnan(reference))
         return isnan(exact) && isnan(reference) ? 0.0 : HUGE_VAL;
-    /* beyond the floats, and far below them, a double may end */
+    /* beyond the range of floats, and far below it, a double may overflow or
+     * vanish */
     if (fabsl(exact) > 0x1p200L)
         return fabs(reference) > 0x1p199 && (exact > 0) == (reference > 0)
                    ? 0.0

@@ -16,13 +16,13 @@
 extern "C" {
 #endif
 
-/** Whether long double has the digits to check a double. */
+/** Whether long double is precise enough to check a double. */
 #define HAVE_LONG_REFERENCE (LDBL_MANT_DIG > DBL_MANT_DIG)
 
 /** Largest relative error that a reference may have: 2^-21 of an ulp. */
 #define REFERENCE_LIMIT 0x1p-45
 
-/** A function; of the pairs of pointers one is NULL. */
+/** A function; one pointer of each pair is NULL. */
 struct function {
     const char *name; /**< as in kernels/numeric/bounds.h */
     double (*unary)(float);
@@ -38,7 +38,7 @@ struct function {
 /** Number of functions. */
 size_t function_count(void);
 
-/** A function, index below function_count(). */
+/** The function of an index below function_count(). */
 const struct function *function_at(size_t index);
 
 /** The function of a name, or NULL. */
@@ -50,8 +50,8 @@ const struct function *function_named(const char *name);
 double reference_deviation(const struct function *function, uint32_t a,
                            uint32_t b, double reference);
 
-/** The bound of a form on "host" or "cuda"; false where there is none, and
- *  then one that nothing exceeds. */
+/** The bound of a form on "host" or "cuda"; false, with an infinite bound, if
+ * there is none. */
 bool find_bound(const char *device, const char *function, const char *form,
                 struct bound *bound);
 

@@ -8,18 +8,18 @@
 
 #include "kernels/numeric/target.h"
 
-/** All floats there are. */
+/** Number of all floats. */
 #define ALL_FLOATS (UINT64_C(1) << 32)
 
-/** Pairs that stand for all pairs: 2^14 of each pair of exponents and more. */
+/** Pairs that represent all pairs: 2^14 and more of each pair of exponents. */
 #define MOST_PAIRS (UINT64_C(1) << 30)
 
-/** Where the pairs begin. */
+/** Index of the first pair. */
 #define PAIR_SEED UINT64_C(20261120)
 
-/** Step between the floats of a sample of n of them: odd, so that no float
- *  comes twice, and no multiple of a power of two, so that every exponent
- *  comes with all kinds of mantissas. */
+/** Step between the floats of a sample of n: odd, so that no float comes twice,
+ * and no multiple of a power of two, so that every exponent comes with all
+ * kinds of mantissas. */
 FX8_NUMERIC uint32_t sample_stride(uint64_t n)
 {
     return n >= ALL_FLOATS ? 1u : (uint32_t)(ALL_FLOATS / n) | 1u;

@@ -10,19 +10,19 @@
 #include "validation/numerics/sample.h"
 #include "validation/numerics/survey.h"
 
-/* Arguments in one call of a function: what is kept of them fits a cache. */
+/* Arguments in one call of a function: its arrays fit in a cache. */
 #define CHUNK 1024
 
 /* Arguments that a thread takes at once. */
 #define ITEM (UINT64_C(1) << 20)
 
-/* One argument in so many, a prime, has its reference checked. */
+/* One argument in this many, a prime, has its reference checked. */
 #define CHECKED_STEP 4093
 
 /* --- subjects ----------------------------------------------------------------
  */
 
-/* The subject of a form, added if it is not there. */
+/* The subject of a form, added if it is missing. */
 static struct subject *subject_of(struct subject *subjects, size_t *n,
                                   const struct function *function,
                                   const char *form)
@@ -41,7 +41,7 @@ static struct subject *subject_of(struct subject *subjects, size_t *n,
 static void add_variant(struct subject *subject, const char *variant,
                         fx8_unary *unary, fx8_binary *binary)
 {
-    /* a variant inherits what it does not do itself: once is enough */
+    /* a variant inherits what it does not override: once is enough */
     for (size_t i = 0; i < subject->n_variants; i++)
         if (subject->unary[i] == unary && subject->binary[i] == binary)
             return;
@@ -94,13 +94,13 @@ struct chunk {
     uint32_t a_bits[CHUNK], b_bits[CHUNK];
     float a[CHUNK], b[CHUNK], y[CHUNK], other[CHUNK];
     double reference[CHUNK];
-    /* what a quick look needs of the struct expected */
+    /* the part of struct expected for the fast path */
     double value[CHUNK], per_ulp[CHUNK], size[CHUNK];
     uint32_t nearest[CHUNK]; /* bits */
-    uint32_t settled[CHUNK]; /* all ones where only `nearest` is right */
+    uint32_t settled[CHUNK]; /* all ones if only `nearest` is right */
 };
 
-/* The bits of any NaN are made these before they are compared. */
+/* The bits that replace those of any NaN before a comparison. */
 #define ANY_NAN 0x7fc00000u
 
 static uint32_t plain_bits(float x)
@@ -151,12 +151,12 @@ static void compare_variants(const struct subject *subject, struct chunk *chunk,
     }
 }
 
-/* Results that are looked at together, since nearly all of them change no
- * more of what is known than numbers: measure() looks at the rest. */
+/* Results that are checked together by the fast path: nearly all only add to
+ * counts; measure() takes the others. */
 #define BATCH 64
 
-/* Whether the errors of a batch are below the largest so far, and below the
- * bound, or where there is only one right result, results are that. */
+/* Whether the errors of a batch are below the largest so far and below the
+ * bound or, if only one result is right, whether results equal it. */
 static bool is_unremarkable(const struct bound *bound, const struct measured *m,
                             const struct chunk *chunk, size_t first)
 {
@@ -233,7 +233,7 @@ static void check_reference(const struct function *function, uint32_t a,
 /* --- all chunks --------------------------------------------------------------
  */
 
-/* What a thread keeps to itself. */
+/* A thread's own data. */
 struct worker {
     struct chunk chunk;
     struct reference_check check;
@@ -301,7 +301,7 @@ static void merge_finding(struct finding *into, const struct finding *from)
     }
 }
 
-/* The reference must be right above all where a form is most wrong. */
+/* The reference must be right above all where a form errs most. */
 static void check_worst(const struct function *function,
                         const struct finding *finding,
                         struct reference_check *check)

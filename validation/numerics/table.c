@@ -116,8 +116,8 @@ size_t judge_row(const struct table_row *row, bool is_tight, FILE *file)
         {"absolute", row->bound->max_absolute, &m->beyond},
     };
     size_t faults = 0;
-    /* an error above both an absolute bound and a relative one is in the
-     * figures of either: the last is judged where there is such a bound */
+    /* an error above both an absolute and a relative bound is in both figures:
+     * the absolute one is judged only with an absolute bound */
     const size_t n = row->bound->max_absolute > 0.0 ? 3 : 2;
     for (size_t i = 0; i < n; i++)
         faults += judge(row, &criteria[i], is_tight, file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.h -- error tables: what was measured, beside the bound that is
- * documented, and whether the two belong together.
+ * table.h -- error tables: the measured errors beside the documented bounds,
+ * and whether they fit.
  */
 #ifndef FX8_VALIDATION_NUMERICS_TABLE_H
 #define FX8_VALIDATION_NUMERICS_TABLE_H
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/** How much larger than the error measured over all arguments its bound may
- *  be: rounding up at the fourth digit, and no more. */
+/** Largest ratio of a bound to the error measured over all arguments: rounding
+ * up at the fourth digit, and no more. */
 #define MOST_SLACK 1.02
 
 /** A row. */
@@ -30,7 +30,7 @@ void print_table_head(FILE *file);
 void print_table_row(FILE *file, const struct table_row *row, bool is_tight);
 
 /**
- * judge_row -- hold a row against its bound.
+ * judge_row -- compare a row with its bound.
  *
  * Given:    is_tight  whether the bound must also be no larger than
  *                     MOST_SLACK times the error measured
@@ -39,11 +39,11 @@ void print_table_row(FILE *file, const struct table_row *row, bool is_tight);
  */
 size_t judge_row(const struct table_row *row, bool is_tight, FILE *file);
 
-/** What the notes of the table say of its columns. */
+/** The notes of the table about its columns. */
 void print_legend(FILE *file);
 
-/** Text of arguments: hexadecimal floats, of two where a pair is meant;
- *  `text` holds TABLE_TEXT characters and is returned. */
+/** Text of arguments: hexadecimal floats, two for a pair; `text` holds
+ * TABLE_TEXT characters and is returned. */
 #define TABLE_TEXT 80
 const char *argument_text(const struct error_at *at, bool is_pair, char *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * worst_arguments.h -- where the exhaustive run found the largest errors, in
- * ulps and relative; written by `numerics --worst FILE`.
+ * worst_arguments.h -- the arguments of the largest errors, in ulps and
+ * relative, of the exhaustive run; written by `numerics --worst FILE`.
  */
 #ifndef FX8_VALIDATION_NUMERICS_WORST_ARGUMENTS_H
 #define FX8_VALIDATION_NUMERICS_WORST_ARGUMENTS_H
