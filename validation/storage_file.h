@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storage_file.h -- datasets stored outside the file that is opened. Accepted
+ * storage_file.h -- datasets stored outside the file that is opened.  Accepted
  * ones are read as written; where HDF5 would fill in zeros, fx8 refuses in one
  * line.
  */

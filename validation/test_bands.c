@@ -2,13 +2,13 @@
 /*
  * test_bands.c -- several bands in one session against one session per band;
  * the central channels alone against all channels; scaled samples against
- * samples as recorded. All must be equal bit for bit.
+ * samples as recorded.  All must be equal bit for bit.
  *
  * Shows (correlation, bands in a session): several bands give what each gives
  *     in a session of its own: both sample types and sidebands, averages,
  *     different gaps and markers per band, ragged blocks, threads, quick-look.
- *     Averages across bands are correct, for bounds too. `keep_fraction` keeps
- *     the central channels. White noise has the expected power. Input gains
+ *     Averages across bands are correct, for bounds too.  `keep_fraction` keeps
+ *     the central channels.  White noise has the expected power.  Input gains
  *     leave no trace
  * Within: to the bit; power 5 sigma
  * Because: both runs use the same samples in the same order
@@ -191,7 +191,7 @@ TEST(every_band_as_if_alone)
 /* --- averages across bands ----------------------------------------- */
 
 /* Averages across the bands of one product, weighted and flagged by
- * CONVENTIONS.md. Bits are equal where only the order of operations could
+ * CONVENTIONS.md.  Bits are equal where only the order of operations could
  * differ; the exact mean lies between the bounds. */
 static void check_average(const struct collected *bands,
                           const struct collected *mean, size_t kind, size_t row,
@@ -329,7 +329,7 @@ TEST(kept_channels_keep_the_power)
 
 /* --- gains of the input ------------------------------------------- */
 
-/* Recorded values are multiples of 4. Rows scaled by 1, 1/2 or 1/4 and pushed
+/* Recorded values are multiples of 4.  Rows scaled by 1, 1/2 or 1/4 and pushed
  * with that gain give the same bits as the recorded values. */
 TEST(gains_of_the_input_leave_no_trace)
 {

@@ -302,7 +302,7 @@ static char *page_of(const struct fx8_comparison *comparison, size_t *size)
     return text;
 }
 
-/* 512 inputs, 1024 channels, every other one left out. The limit here, a
+/* 512 inputs, 1024 channels, every other one left out.  The limit here, a
  * quarter of a page's, leaves room for long names. */
 TEST(a_page_of_any_array_is_small)
 {

@@ -197,7 +197,7 @@ TEST(any_bits)
 
 /* --- every pair of exponents --------------------------------------------- */
 
-/* The ends of the field, its middle, and two arbitrary values. With the
+/* The ends of the field, its middle, and two arbitrary values.  With the
  * exponents 0 and 255 they are zero, subnormal numbers, infinity and NaN. */
 static const uint32_t mantissas[8] = {0,        1,        0x3fffff, 0x400000,
                                       0x5a827a, 0x6d2b91, 0x7ffffe, 0x7fffff};

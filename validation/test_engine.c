@@ -82,7 +82,7 @@ static bool quantise(float value, float gain, int8_t *out)
 }
 
 /* Exported spectra against the direct DFT; INT8 spectra and their clips also
- * against the FP32 ones, bit for bit. Masked spectra are zero. */
+ * against the FP32 ones, bit for bit.  Masked spectra are zero. */
 static void check_spectra(const struct task *task, const struct outcome *o)
 {
     const size_t inputs = task->plan.n_inputs;
@@ -250,7 +250,7 @@ TEST(several_blocks_per_dump)
 }
 
 /* Long transforms have batches of less than a group of 32 spectra: masks must
- * still match their spectra. Only a few bins are computed plainly. */
+ * still match their spectra.  Only a few bins are computed plainly. */
 TEST(batches_shorter_than_a_group)
 {
     enum { CHANNELS = 32768, N = 45 };

@@ -194,7 +194,7 @@ TEST(rotated_spectra)
 }
 
 /* The sums equal, to the bit, those that an engine without batches makes of the
- * spectra. The spectra are equal too, unless cuFFT on a card computed them: it
+ * spectra.  The spectra are equal too, unless cuFFT on a card computed them: it
  * may round differently at another place of another batch; pretend devices do
  * every transform by itself. */
 static void check_batch(const struct task *large, const struct outcome *wanted,

@@ -162,7 +162,7 @@ struct process {
     struct fx8_result wanted[FX8_N_RESULTS];
 };
 
-/* The same dump repeatedly: none is added to another. Without bounds, the next
+/* The same dump repeatedly: none is added to another.  Without bounds, the next
  * one is pushed before this one is taken. */
 static void check_dumps(const struct process *p, bool is_pinned)
 {
@@ -216,7 +216,7 @@ static void check_dumps(const struct process *p, bool is_pinned)
     free(counts);
 }
 
-/* The host makes its results from the sums of finish_dump(). The device's
+/* The host makes its results from the sums of finish_dump().  The device's
  * results go to pageable memory and, unless is_enough, to pinned memory too. */
 static void check_process(const struct task *task, const struct wanted *w,
                           size_t n_devices, bool is_enough)

@@ -129,7 +129,7 @@ static double half_width(const double *weights, size_t n_weights, size_t length,
     return offset;
 }
 
-/* Published shapes, N >= 64. Tolerances: half a unit of the last published
+/* Published shapes, N >= 64.  Tolerances: half a unit of the last published
  * digit and 0.01 dB for the remaining dependence on N. The width ratios were
  * published from a sweep of unstated step; computed in steps of 0.0005 channels
  * they are 2.66, 1.71, 1.80 and 1.37, up to 1 % above: 1.5 % still separates

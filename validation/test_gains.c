@@ -272,7 +272,7 @@ TEST(gains_from_fewer_spectra)
 }
 
 /* A constant has no power except at baseband zero: for 4 channels the sums
- * cancel exactly. These channels have gain 1, are flagged, and keep their
+ * cancel exactly.  These channels have gain 1, are flagged, and keep their
  * value. */
 TEST(levels_of_zero)
 {
@@ -317,7 +317,7 @@ static void set_line(const struct voltages *v, size_t input, int64_t t,
 }
 
 /* Beside a line there is only float rounding, some 1e-7 of the line: the level
- * there is zero, wherever the line is. Spectra of length 60, not a power of
+ * there is zero, wherever the line is.  Spectra of length 60, not a power of
  * two, whose sums may not cancel exactly. */
 TEST(levels_of_rounding)
 {

@@ -259,7 +259,7 @@ TEST(exact_and_fp32_sums_lie_inside)
         }
 }
 
-/* Bounds far apart would enclose anything. The limit is FP32's bound, 520
+/* Bounds far apart would enclose anything.  The limit is FP32's bound, 520
  * roundings of half a unit, doubled, as a directed rounding may be a whole unit
  * off. */
 TEST(bounds_are_near)
@@ -322,7 +322,7 @@ static struct spectra make_integers(int64_t sums[])
 }
 
 /* Without folds floats lose digits, and the bounds show it: they enclose the
- * sum of integers and differ. Folded every 512 products they are equal. */
+ * sum of integers and differ.  Folded every 512 products they are equal. */
 TEST(integers_beyond_24_bits)
 {
     const struct cut unfolded = {N_PRODUCTS, 0, N_PRODUCTS};

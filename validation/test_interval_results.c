@@ -217,7 +217,7 @@ static void process(struct scene *c)
 }
 
 /* The exact mean of a component over the channels of a group, from one of the
- * sums, compared with a bound: -1, 0 or 1 for below, equal, above. The mean
+ * sums, compared with a bound: -1, 0 or 1 for below, equal, above.  The mean
  * times channels times valid products is an unrounded sum. */
 static int compare_mean(const struct scene *c, const double *sums,
                         const size_t *used, size_t n_used, double sign,

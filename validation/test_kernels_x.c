@@ -430,9 +430,9 @@ TEST(test_imaginary_bound)
     spectra_close(&x);
 }
 
-/** FP32 on floats: within the bound of operations.h of a long double sum. Float
- *  sums are really taken per 512 spectra of a call: splitting at multiples of
- *  512 changes no bit. */
+/** FP32 on floats: within the bound of operations.h of a long double sum.
+ *  Float sums are really taken per 512 spectra of a call: splitting at
+ *  multiples of 512 changes no bit. */
 TEST(test_fp32_bound)
 {
     static const struct cut cut = {1024, 2};

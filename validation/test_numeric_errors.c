@@ -26,7 +26,7 @@
 #include "validation/numerics/worst_arguments.h"
 #include "validation/testing.h"
 
-/* Floats and pairs tried: all exponents with many mantissas. Fewer under the
+/* Floats and pairs tried: all exponents with many mantissas.  Fewer under the
  * checkers, which test the code, not its errors. */
 #if FX8_CHECKED
 #define N_SHORT (UINT64_C(1) << 18)
@@ -160,7 +160,7 @@ static void add_neighbours(const struct subject *subject,
     survey_arguments(subject, 2 * NEIGHBOURS + 1, a, b, finding);
 }
 
-/* Every documented bound is nearly reached. The C library's functions have no
+/* Every documented bound is nearly reached.  The C library's functions have no
  * bound here. */
 TEST(test_worst_arguments)
 {

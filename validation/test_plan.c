@@ -437,9 +437,9 @@ TEST(frequencies_ascend_from_the_rule)
     }
 }
 
-/* Coarse channels of 25/27 MHz every 25/32 MHz, 27/32 of each kept. In units of
- * 1/(27 N) Hz every frequency is an integer, the whole axis has equal steps of
- * 25,000,000, and each double is the nearest one. */
+/* Coarse channels of 25/27 MHz every 25/32 MHz, 27/32 of each kept.  In units
+ * of 1/(27 N) Hz every frequency is an integer, the whole axis has equal steps
+ * of 25,000,000, and each double is the nearest one. */
 TEST(oversampled_bands_make_one_axis)
 {
     enum { COARSE = 5, FIRST = 140 };

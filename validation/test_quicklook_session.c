@@ -133,7 +133,7 @@ TEST(nothing_without_being_planned)
 }
 
 /* rho of baseline (0, 1) from the visibilities that the quick-look used: INT8
- * if planned, else FP32. A half is rounded by 2^-11. */
+ * if planned, else FP32.  A half is rounded by 2^-11. */
 static void check_first(const struct looked *l, size_t dump)
 {
     const struct fx8_half_functions *half = &fx8_operations_variant(0)->half;
@@ -171,7 +171,7 @@ TEST(int8_before_fp32)
 }
 
 /* A rectangular FFT uses every sample once: M spectra and n channels are M n
- * products, over all unflagged channels together. Four taps overlap by 10.6 %
+ * products, over all unflagged channels together.  Four taps overlap by 10.6 %
  * at most; a cell of one channel by 5.2 %, both slightly less at the ends of M.
  */
 TEST(what_a_cell_is_worth)

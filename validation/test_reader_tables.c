@@ -58,7 +58,7 @@ static void fill_antennas(struct antenna_row rows[N_ANT])
     }
 }
 
-/* Write a whole recording with a table of n rows; closes its type. Returns the
+/* Write a whole recording with a table of n rows; closes its type.  Returns the
  * file, still open. */
 static hid_t make_with_table(const char *name, const char *table, hid_t type,
                              size_t n, const void *rows)

@@ -72,7 +72,7 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
 }
 
 /* FP32 within the roundings of floats: 16 of them per spectrum of rms about 17,
- * then 30 products summed. INT8 within the noise of quantising to 8 steps:
+ * then 30 products summed.  INT8 within the noise of quantising to 8 steps:
  * sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of 30 products;
  * a tenth is more than six sigma. */
 TEST(visibilities_by_the_definition)
@@ -326,7 +326,7 @@ TEST(a_gap_is_a_missing_stretch)
 }
 
 /* A dump depends only on its own samples: a plan that starts there gives the
- * same bits. FP32, and INT8 without a quantiser, have no gains to differ. */
+ * same bits.  FP32, and INT8 without a quantiser, have no gains to differ. */
 TEST(a_dump_does_not_know_what_came_before)
 {
     for (int i = 0; i < 6; i++) {
@@ -457,7 +457,7 @@ TEST(inputs_dead_for_a_while)
 }
 
 /* 1/6 of a step squared is subtracted from autos, in input counts 1/6 / gain^2,
- * where the level is at least a step; crosses do not change. Both values are
+ * where the level is at least a step; crosses do not change.  Both values are
  * rounded to float once: 2^-23 of the auto. */
 TEST(bias_of_the_quantiser)
 {

@@ -428,7 +428,7 @@ static struct asked ask(struct fx8_plan plan, size_t limit)
 }
 
 /* A round keeps 256 spectra of all inputs in floats, 16 MiB of 64 inputs of 256
- * channels, and searches ahead on a second copy of the samples. The spectra of
+ * channels, and searches ahead on a second copy of the samples.  The spectra of
  * a block come on top, 1000 of 2 bytes or 512 of 8, and 2,080 sums a channel,
  * which take 4 and 8 MiB; 5 MiB are for padding and small arrays. */
 TEST(the_memory_limit_counts_the_levels)

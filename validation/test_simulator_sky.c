@@ -25,7 +25,7 @@ static double complex feed_amplitude(const struct fx8_source *source,
 }
 
 /* Without receiver noise the unit is an rms of 1 LSB: I = 2048 is an amplitude
- * of 45 LSB in a part of a complex sample and of 64 in a real one. Rounding
+ * of 45 LSB in a part of a complex sample and of 64 in a real one.  Rounding
  * leaves 0.41 LSB / sqrt(n), times 7 as it is partly a line spectrum, and the
  * image of a real tone 0.02. */
 static void check_tone(struct fx8_simulation *plan,
@@ -165,7 +165,7 @@ static struct fx8_source make_celestial(const struct fx8_simulation *plan,
 
 /* simulator.h, "A celestial source moves": at sixteenths of the way from the
  * centre of a block to the next, the phase errs as the sum of two blocks does;
- * its mean does not err. Both inputs have the same signals, so that only
+ * its mean does not err.  Both inputs have the same signals, so that only
  * rounding scatters, 0.02 of a sample's power, and the mixed products of two
  * blocks, 0.06 / 2 of it: 1.5e-4 in the mean of 40960 samples. */
 TEST(blocks_follow_the_sky)

@@ -137,7 +137,7 @@ static size_t dumps_until(struct fx8_spot *spot, size_t row, size_t column)
 }
 
 /* One of 32 places: 15 pairs of a dump that are not of one input, seven of
- * fewer inputs. Random pairs would take 32 for a given place, and 32 (ln 32 +
+ * fewer inputs.  Random pairs would take 32 for a given place, and 32 (ln 32 +
  * 0.6) = 130 for the last one: twice that is soon. */
 TEST(a_wrong_sub_tile_is_looked_at_soon)
 {

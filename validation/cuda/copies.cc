@@ -74,7 +74,7 @@ static bool agrees(cudaMemcpyKind kind, Place to, Place from)
     return false;
 }
 
-/* Check and queue. Like CUDA, with pageable memory even an asynchronous copy
+/* Check and queue.  Like CUDA, with pageable memory even an asynchronous copy
  * takes the source's bytes at once, and a result arrives before the call
  * returns. */
 static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,

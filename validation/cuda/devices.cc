@@ -137,7 +137,7 @@ static void check_pointers(const Call &call)
     }
 }
 
-/* The fault that is planted in a kernel, or nothing. Launches of a template
+/* The fault that is planted in a kernel, or nothing.  Launches of a template
  * share one name; the kernels have their own, which the linker knows in a
  * library or a program that exports its symbols. */
 static std::string planted_in(const Call &call)

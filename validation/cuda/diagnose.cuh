@@ -3,7 +3,7 @@
  * diagnose.cuh -- diagnosis of a correlator with wrong sums: the pairs, the
  * sub-tiles, and where each place of a fragment arrives.
  *
- * Fragments are those of the tensor cores: 16 rows or 8 columns of a tile. One
+ * Fragments are those of the tensor cores: 16 rows or 8 columns of a tile.  One
  * number of a fragment is 1, all others of its side of the tile are 0, the
  * other side is random: the sums then show which of its numbers was multiplied
  * by the 1, and so the part and time at which the 1 arrived.

@@ -50,8 +50,8 @@ FX8_UNSEEN void Block::sync_named(unsigned barrier, unsigned threads, Site site)
 /* --- meetings of a warp ------------------------------------------------------
  */
 
-/* The gate at which lanes with this mask wait, else a free one. A lane waits at
- * no more than one gate, so that one of 32 is always free. */
+/* The gate at which lanes with this mask wait, else a free one.  A lane waits
+ * at no more than one gate, so that one of 32 is always free. */
 FX8_UNSEEN WarpGate &Block::find_gate(uint32_t mask)
 {
     const unsigned warp = fibres_[current_].warp;
@@ -192,7 +192,7 @@ FX8_UNSEEN void Block::bulk_copy(void *to, const void *from, unsigned bytes,
     bulk_[n_bulk_++] = {to, from, bytes, barrier};
 }
 
-/* Let one pending copy arrive; false if there is none. For the thread checker
+/* Let one pending copy arrive; false if there is none.  For the thread checker
  * another flow does it, which has acquired all that was released before. */
 FX8_UNSEEN bool Block::land_a_copy()
 {

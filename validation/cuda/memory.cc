@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.cc -- see machine.h: devices' memory, and the host's pinned memory.
- */
+/* memory.cc -- see machine.h: devices' memory, and the host's pinned memory. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -226,8 +226,8 @@ TEST(rows_are_copied_with_their_pitches)
         host[static_cast<size_t>(k)] = k;
     DeviceArray<int> device(std::vector<int>(24, -2));
     const size_t i = sizeof(int);
-    /* 4 rows of 3 elements into rows of 6; then 2 elements of each into rows
-     * of 5. */
+    /* 4 rows of 3 elements into rows of 6; then 2 elements of each into rows of
+     * 5. */
     MUST(cudaMemcpy2DAsync(device.data(), 6 * i, host.data(), 3 * i, 3 * i, 4,
                            cudaMemcpyHostToDevice));
     MUST(cudaMemcpy2DAsync(back.data(), 5 * i, device.data() + 1, 6 * i, 2 * i,

@@ -72,8 +72,8 @@ static double wide(uint64_t random)
     return ldexp(fraction(random), static_cast<int>(random % 79) - 40);
 }
 
-/* Spectra in the device's layout. Everything that no correlator may use is
- * garbage: rows without an input, columns behind the last time, the tail. Only
+/* Spectra in the device's layout.  Everything that no correlator may use is
+ * garbage: rows without an input, columns behind the last time, the tail.  Only
  * the times that share 16 bytes with the last one are zero. */
 template <class T> struct Spectra {
     Shape shape;
@@ -264,7 +264,7 @@ TEST(int8_extremes_are_exact)
 }
 
 /* Every stage of a ring is refilled at least twice: the longest ring has three
- * stages of 128 times. Other shapes of the triangle, an odd end. */
+ * stages of 128 times.  Other shapes of the triangle, an odd end. */
 TEST(int8_rings_come_round)
 {
     for (size_t n_inputs : {5, 70, is_short ? 70 : 130})

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * choices.h -- the bytes of a fuzzer as choices. Once they are used up every
+ * choices.h -- the bytes of a fuzzer as choices.  Once they are used up every
  * choice is the first one, which is harmless: no bytes change nothing.
  */
 #ifndef FX8_VALIDATION_FUZZ_CHOICES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_recordings.c -- good files of every format, damaged by the fuzzer's
- * bytes but still valid HDF5, opened and read. A refusal is one line; a
+ * bytes but still valid HDF5, opened and read.  A refusal is one line; a
  * recording that opens has only possible properties and is read within its
  * buffers; no handle of HDF5 stays open, and no result may replace the file.
  * FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the program only

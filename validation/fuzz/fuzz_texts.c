@@ -2,7 +2,7 @@
 /*
  * fuzz_texts.c -- any bytes as INI, CSV, JSON and single values: a refusal is
  * one line; accepted values equal the C library's, and survive being written
- * and read again. FX8_FUZZ_TARGET names the target.
+ * and read again.  FX8_FUZZ_TARGET names the target.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -10,19 +10,19 @@
 
 #include "validation/fuzz/choices.h"
 
-/** One change to one object of an open file, by the choices. Changes that HDF5
- * refuses are skipped. */
+/** One change to one object of an open file, by the choices.  Changes that HDF5
+ *  refuses are skipped. */
 void spoil_object(hid_t file, struct choices *choices);
 
 /** Any of HDF5's kinds of elements; only strings of variable length hold
- * pointers. The caller closes it. */
+ *  pointers.  The caller closes it. */
 hid_t spoil_type(struct choices *choices);
 
 /** No element, one, or axes of sizes from 0 to 2^62; the caller closes it. */
 hid_t spoil_space(struct choices *choices);
 
 /** A creation list: layout, chunks, filters and fill value for a dataset of
- * that shape and type; the caller closes it. */
+ *  that shape and type; the caller closes it. */
 hid_t spoil_layout(hid_t space, hid_t type, struct choices *choices);
 
 #endif

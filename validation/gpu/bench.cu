@@ -228,7 +228,7 @@ const struct Section {
     {"energy", measure_energy, 1.0, false},
 };
 
-/** Whether a section is to be measured. The ceilings come with every other
+/** Whether a section is to be measured.  The ceilings come with every other
  *  section, for its shares; "kernels" measures them itself. */
 bool is_wanted(const Section &section, const std::string &name)
 {

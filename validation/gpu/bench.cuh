@@ -221,7 +221,7 @@ template <class T> class Memory
     T *data_;
 };
 
-/** All elements of a vector to the device, and back. A copy from pageable
+/** All elements of a vector to the device, and back.  A copy from pageable
  *  memory may still be under way when the call returns, and no stream of a
  *  benchmark waits for it. */
 template <class T> void upload(const std::vector<T> &from, T *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ceilings_wgmma.cu -- see bench.cuh: the instruction of sm_90a, compiled only
- * for sm_90a: 64 x 256 sums in registers, both factors in shared memory. The
+ * for sm_90a: 64 x 256 sums in registers, both factors in shared memory.  The
  * two warpgroups of a block take turns, so that one works while the other
  * waits.
  */

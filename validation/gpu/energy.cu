@@ -47,7 +47,7 @@ void find(void *library, const char *name, Function *function)
     *function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-/** NVML for the card of the bench. Pretend cards do not get a real card's. */
+/** NVML for the card of the bench.  Pretend cards do not get a real card's. */
 Nvml open_nvml(const Bench &bench)
 {
     Nvml nvml = {};

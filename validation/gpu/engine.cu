@@ -2,9 +2,9 @@
 /*
  * engine.cu -- see bench.cuh: the CUDA engine as fx8 uses it, from samples in
  * memory to visibilities in memory, both pinned, the next dump pushed while
- * results of the last one return. Beside it the rate that its stages allow:
+ * results of the last one return.  Beside it the rate that its stages allow:
  * channelising and correlating follow each other on the device, copying runs
- * alongside. Then the quick-look of these visibilities.
+ * alongside.  Then the quick-look of these visibilities.
  */
 #include <algorithm>
 #include <memory>

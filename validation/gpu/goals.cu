@@ -80,7 +80,8 @@ bool is_asked_for(const Goal &goal, const std::string &section)
     return std::strcmp(goal.section, "correlators") == 0 && !is_without(goal);
 }
 
-/** The verdict on a goal. One kind alone says nothing about the best of all. */
+/** The verdict on a goal.  One kind alone says nothing about the best of all.
+ */
 const char *verdict_on(const Goal &goal, const Goals::Found &found)
 {
     if (found.where.empty())

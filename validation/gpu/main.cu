@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * main.cu -- bench-gpu: what a card can do at best, and what the CUDA engine
- * reaches. Exit status: 0 measured and right, 1 not, or an error, 2 wrong use,
+ * reaches.  Exit status: 0 measured and right, 1 not, or an error, 2 wrong use,
  * 77 without a card (what a caller counts as skipped).
  */
 #include <cstdlib>

@@ -5,7 +5,7 @@
  * the ceilings.
  *
  * The job of a call is larger than the cache, and takes turns with a second one
- * of the same size. Every kernel first correlates some channels from zeroed
+ * of the same size.  Every kernel first correlates some channels from zeroed
  * sums; unless these equal the definition it is not measured.
  */
 #ifndef FX8_VALIDATION_GPU_TASK_CUH

@@ -121,8 +121,9 @@ template <class Item> struct device_array {
 #define HARDWARE_TANH(x) tanhf(x)
 #endif
 
-/** Every form on the device: row(arity, function, form, expression). "ieee" is
- * a card's IEEE mode: correctly rounded operations and CUDA's own functions. */
+/** Every form on the device: row(arity, function, form, expression).  "ieee" is
+ *  a card's IEEE mode: correctly rounded operations and CUDA's own functions.
+ */
 #define FORMS(row)                                                             \
     row(UNARY, reciprocal, ieee, __frcp_rn(x)) row(UNARY, reciprocal, fast,    \
                                                    fx8_reciprocal(x))          \
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /** Whether a half equals the portable definition's result for x, any NaN
- * another NaN. */
+ *  another NaN. */
 __device__ bool is_half_of(float x, __half half)
 {
     const uint16_t bits = __half_as_ushort(half);
@@ -206,8 +207,8 @@ __device__ bool is_half_of(float x, __half half)
 }
 
 /** differing[thread]: the number of floats with bits in [first, end), an even
- * number of them, whose conversion, alone or in pairs, differs from the
- * definition. */
+ *  number of them, whose conversion, alone or in pairs, differs from the
+ *  definition. */
 __global__ void __launch_bounds__(BLOCK)
     survey_halves(uint64_t first, uint64_t end, uint64_t *differing)
 {
@@ -274,7 +275,7 @@ struct finding {
 };
 
 /** The bound of a form; without a documented bound, what fits instructions that
- * treat subnormal arguments and results as zero. */
+ *  treat subnormal arguments and results as zero. */
 bool bound_of(const form &subject, struct bound *bound)
 {
     if (find_bound("cuda", subject.function, subject.name, bound))
@@ -305,7 +306,7 @@ struct measured survey_form(const form &subject, const struct bound &bound,
 }
 
 /** The largest deviation of the card's reference from the host's in higher
- * precision, over a sample and where the form errs most. */
+ *  precision, over a sample and where the form errs most. */
 struct error_at check_references(const form &subject,
                                  const struct measured &measured)
 {

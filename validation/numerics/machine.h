@@ -26,7 +26,7 @@ const char *machine_date(void);
 void result_path(const char *kind, const char *name, char *path, size_t size);
 
 /** The words of a command line separated by blanks, the program without its
- * folder, cut at `size`. */
+ *  folder, cut at `size`. */
 void join_command(int argc, char **argv, char *text, size_t size);
 
 #ifdef __cplusplus

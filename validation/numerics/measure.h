@@ -75,8 +75,8 @@ FX8_NUMERIC double bits_double(uint64_t bits)
     return x;
 }
 
-/** Whether x lies in the range of a bound. The range is one of magnitudes
- * unless it begins below zero, and unlimited if it ends at the largest float.
+/** Whether x lies in the range of a bound.  The range is one of magnitudes
+ *  unless it begins below zero, and unlimited if it ends at the largest float.
  */
 FX8_NUMERIC bool is_in_range(const struct bound *bound, double x)
 {
@@ -103,7 +103,7 @@ FX8_NUMERIC struct expected expect(double reference)
 }
 
 /** Keep the larger error; of equal ones the one at the smaller argument, so
- * that the order of arguments does not matter. */
+ *  that the order of arguments does not matter. */
 FX8_NUMERIC void keep_worst(struct error_at *worst, double error, uint32_t a,
                             uint32_t b)
 {

@@ -10,7 +10,7 @@
  */
 
 /** sin(2 pi (x + shift / 4)), reduced in another way than the reference: the
- * remainder by a quarter of a turn is exact. */
+ *  remainder by a quarter of a turn is exact. */
 static long double turns_long(float x, int shift)
 {
     const long double two_pi = 6.283185307179586476925286766559L;

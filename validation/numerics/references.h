@@ -51,7 +51,7 @@ double reference_deviation(const struct function *function, uint32_t a,
                            uint32_t b, double reference);
 
 /** The bound of a form on "host" or "cuda"; false, with an infinite bound, if
- * there is none. */
+ *  there is none. */
 bool find_bound(const char *device, const char *function, const char *form,
                 struct bound *bound);
 

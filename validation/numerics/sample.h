@@ -18,8 +18,8 @@
 #define PAIR_SEED UINT64_C(20261120)
 
 /** Step between the floats of a sample of n: odd, so that no float comes twice,
- * and no multiple of a power of two, so that every exponent comes with all
- * kinds of mantissas. */
+ *  and no multiple of a power of two, so that every exponent comes with all
+ *  kinds of mantissas. */
 FX8_NUMERIC uint32_t sample_stride(uint64_t n)
 {
     return n >= ALL_FLOATS ? 1u : (uint32_t)(ALL_FLOATS / n) | 1u;

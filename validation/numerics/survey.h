@@ -52,8 +52,8 @@ struct extent {
 };
 
 /** Every form that the variants of this CPU list, and the C library's
- * functions. Forms of a function are neighbours. Returns the number of subjects
- * [MAX_SUBJECTS], 0 if a form has an unknown name. */
+ *  functions.  Forms of a function are neighbours.  Returns the number of
+ *  subjects [MAX_SUBJECTS], 0 if a form has an unknown name. */
 size_t list_subjects(struct subject *subjects);
 
 /**

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /** Largest ratio of a bound to the error measured over all arguments: rounding
- * up at the fourth digit, and no more. */
+ *  up at the fourth digit, and no more. */
 #define MOST_SLACK 1.02
 
 /** A row. */
@@ -43,7 +43,7 @@ size_t judge_row(const struct table_row *row, bool is_tight, FILE *file);
 void print_legend(FILE *file);
 
 /** Text of arguments: hexadecimal floats, two for a pair; `text` holds
- * TABLE_TEXT characters and is returned. */
+ *  TABLE_TEXT characters and is returned. */
 #define TABLE_TEXT 80
 const char *argument_text(const struct error_at *at, bool is_pair, char *text);
 
