@@ -124,7 +124,7 @@ static const char *write_file(const struct variant *variant)
 static const struct variant fp32 = {"fp32", "FP32", NULL, 1, 0, false, 0};
 static const struct variant int8 = {"int8", "INT8", NULL, 1.001, 0, true, 0};
 
-/* either order: INT8 is the subject, its levels are used */
+/* either order: INT8 is the subject, its gains are used */
 TEST(order_does_not_matter)
 {
     const char *a = write_file(&int8), *b = write_file(&fp32);
@@ -164,7 +164,7 @@ TEST(one_file_against_itself_is_identical)
     fx8_compare_clear(&comparison);
 }
 
-/* without levels: identical is fine (method none), different is not */
+/* without gains: identical is fine (method none), different is not */
 TEST(missing_levels)
 {
     struct variant bare = int8;

@@ -317,8 +317,8 @@ static void set_line(const struct voltages *v, size_t input, int64_t t,
 }
 
 /* Beside a line there is only float rounding, some 1e-7 of the line: the level
- * there is zero, wherever the line is.  Spectra of length 60, not a power of
- * two, whose sums may not cancel exactly. */
+ * there is zero, wherever the line is.  Length 60, as sums of a power of two
+ * may cancel exactly. */
 TEST(levels_of_rounding)
 {
     static const struct {

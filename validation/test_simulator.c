@@ -383,7 +383,7 @@ TEST(dropouts_are_blank_and_listed)
             lost[input * n + (size_t)(missing[m].first_sample + k)]++;
         total += missing[m].n_samples;
     }
-    /* each of 32 lost stretches is rounded to a sample */
+    /* each of 32 gaps is rounded to a sample */
     assert_true(llabs(total - INPUTS * plan.n_samples / 10) <= 32 * INPUTS);
     for (size_t k = 0; k < n * INPUTS; k++) {
         assert_true(lost[k] <= 1);

@@ -153,8 +153,7 @@ FX8_UNSEEN static size_t count_untouched(const unsigned char *bytes, size_t n)
 
 void check_ends(int device)
 {
-#if !FX8_ADDRESS_CHECKER /* with the address checker the write itself is an    \
-                            error */
+#if !FX8_ADDRESS_CHECKER /* there the write itself is an error */
     for (const auto &each : machine().memory) {
         if (each.second.device != device)
             continue;

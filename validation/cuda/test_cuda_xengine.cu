@@ -218,8 +218,7 @@ void check_exact(const Shape &shape, Values values, int n_calls,
                                  (part == 0 ? exact[k].re : exact[k].im));
         }
     for (const auto &correlator : correlators(sizeof(T) == 1, largest_tile)) {
-        /* the harness sets the rounding mode for each operation, which is slow
-         */
+        /* slow: the harness sets the rounding mode for each operation */
         if (correlator.rounding != FX8_CUDA_NEAREST && shape.n_inputs > 3)
             continue;
         const bool is_same =

@@ -43,8 +43,8 @@ static void check_spared(const char *path)
     claim_one_line(FX8_ERR_USAGE, &error);
 }
 
-/* As the .part of an earlier run it is refused or replaced, and never changed.
- */
+/* The file under the name of an earlier run's .part: the result is refused or
+ * replaces it, and never changes it. */
 static void begin_over(const char *path)
 {
     static struct fixture f;

@@ -20,8 +20,8 @@
  *     energy.cu          joules, by NVML
  *     goals.cu           goals, and the figures reached
  *
- * Notes: 1) whatever fails throws Failure; a section that fails is told, and
- *           the next one runs
+ * Notes: 1) whatever fails throws Failure; a section that fails is reported,
+ *           and the next one runs
  *        2) one thread, one stream; the engine alone has threads of its own
  *        3) bench-kernels has no cuFFT: without engine.cu and fft.cu, whose
  *           functions are weak
@@ -412,8 +412,8 @@ class Host
     /**
      * measure -- the CPU on an array.
      *
-     * Returned: array the array measured: its channels, and fewer times if all
-     *         would take too long or too much memory
+     * Returned: array  what was measured: its channels, and fewer times if all
+     *                  would take too long or too much memory
      * Notes:    well below a second
      */
     Figure measure(const HostCase &what, Array *array) const;

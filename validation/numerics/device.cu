@@ -9,7 +9,7 @@
  *        2) the references are the card's double functions, checked by the
  *           host in long double
  *        3) launches are slices of SLICE arguments: a card that drives a screen
- *         stops kernels that run for seconds
+ *           stops kernels that run for seconds
  */
 #include <cfloat>
 #include <cinttypes>

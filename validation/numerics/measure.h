@@ -6,16 +6,17 @@
  * Notes: 1) an ulp is the spacing of floats at the reference, 2^-149 at least
  *           and 2^104 at most
  *        2) an infinity counts as 2^128, the value at which rounding overflows:
- *         a finite result beside an overflow costs ulps but is no disagreement
+ *           a finite result beside an overflow costs ulps but is no
+ *           disagreement
  *        3) where the reference is NaN or exactly infinite (a pole, an
  *           infinite argument), the result must be that; otherwise, and for a
  *           NaN anywhere else, it counts as a disagreement
  *        4) where the reference is exactly zero, a zero of the other sign is
- *         counted separately
+ *           counted separately
  *        5) an error is compared with a bound of kernels/numeric/bounds.h:
- *         finite arguments outside its range are not judged, and errors in
- *         ulps and relative errors count only for results off by more than its
- *         max_absolute
+ *           finite arguments outside its range are not judged, and errors in
+ *           ulps and relative errors count only for results off by more than
+ *           its max_absolute
  */
 #ifndef FX8_VALIDATION_NUMERICS_MEASURE_H
 #define FX8_VALIDATION_NUMERICS_MEASURE_H
@@ -51,11 +52,11 @@ struct measured {
 
 /** The reference that a result is compared with. */
 struct expected {
-    double value;   /**< the reference within +-2^128 */
-    double per_ulp; /**< 1 / ulp */
-    double size;   /**< |value|, infinite unless that is a normal float or zero:
-                      relative errors are only for normal results */
-    float nearest; /**< the float nearest to it */
+    double value;    /**< the reference within +-2^128 */
+    double per_ulp;  /**< 1 / ulp */
+    double size;     /**< |value|, infinite where that is no normal float and
+                          not zero: relative errors are of normal results */
+    float nearest;   /**< the float nearest to it */
     bool is_special; /**< the result must equal `nearest` */
 };
 
