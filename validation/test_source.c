@@ -317,8 +317,8 @@ TEST(stopped_before_the_session_is_closed)
 /* --- what a long list costs ------------------------------------------------
  */
 
-/* A million gaps under 50,000 blocks: looking at each once takes a fraction of
- * a second, at all for every block 2.5 10^10 steps. */
+/* A million gaps under 50,000 blocks: looking at each gap once takes a fraction
+ * of a second, going through all for every block 2.5 10^10 steps. */
 TEST(a_million_stretches)
 {
     enum { N_GAPS = 1000000, STEP = 5 };

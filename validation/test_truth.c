@@ -184,7 +184,7 @@ static const struct fx8_source sky[] = {
      .tone_hz = 100e6 + 5.25 * 15625},
 };
 
-/* The observation and the job of a plan; everything else in the plan is set. */
+/* Make the observation and the job of a plan that is otherwise complete. */
 static void open_plan(struct fixture *fixture, const char *const *overrides,
                       size_t n_overrides)
 {
