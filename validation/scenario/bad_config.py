@@ -157,8 +157,8 @@ class BadConfiguration(refusal.Refusal):
         self.assert_refused(done, 2, "absent.csv")
 
     def test_texts_that_are_pipes(self):
-        """They are not waited for: no signal would end that.  Nor is one read
-        that has something in it."""
+        """fx8 does not wait for a pipe, because no signal would end the wait.
+        It does not read a pipe that has data either."""
         pipe = self.path("pipe")
         os.mkfifo(pipe)
         good = self.recording()

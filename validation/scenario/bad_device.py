@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of the CUDA runtime made to fail once, each in a run of its own: one
-line, exit 1, nothing under the final name, nothing left on a device.
+"""Each call of the CUDA runtime fails once, in a separate run: one error line,
+exit 1, nothing under the final name, nothing left on a device.
 
 Shows (devices, calls that fail): every function of the CUDA runtime and one
     call in 17 (`FX8_LONG=1`: every call) fails in turn, and each failure is
@@ -20,17 +20,17 @@ import program
 import refusal
 import tap
 
-# Calls that free something: their error is one of earlier work, which is
+# Calls that free something: they return the error of earlier work, which is
 # already reported.
 RELEASES = ("cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy",
             "cufftDestroy")
 
-# Time of every trial of a kernel, long enough for one round, so that a choice
-# by time always makes the same calls.
+# Reported time of every kernel trial. One round suffices, so that choosing by
+# time always makes the same calls.
 ELAPSED_MS = 5
 
 
-# No trial of the engine against the CPU engine.
+# Skips the trial against the CPU engine.
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
 
 
@@ -48,7 +48,7 @@ class BadDevice(refusal.Refusal):
         self.tiny = self.recording(n_samples=5000)
 
     def run_failing(self, number, n_devices, *arguments):
-        """Call `number` fails; returns the run, its report and its files."""
+        """Make call `number` fail; returns the run, its report and its files."""
         folder = self.path(f"{n_devices}.{number}")
         os.mkdir(folder)
         report = self.path(f"report.{n_devices}.{number}")
@@ -87,8 +87,8 @@ class BadDevice(refusal.Refusal):
                 sorted({*range(1, n_calls + 1, step),
                         *map(int, words["kinds"].split())})))
         refused = [n for n, run in enumerate(runs) if run[0].returncode == 1]
-        # after the last call that matters, and the end of a trial, a device is
-        # only freed: its four streams are awaited, and it is made current
+        # after the last call that matters, and after a trial, a device is only
+        # freed: wait for its four streams, make it current
         late = []
         for number, (done, words, names, folder) in enumerate(runs):
             what = f"{number + 1}: {words['failed']}: {done.stderr}"
@@ -101,7 +101,7 @@ class BadDevice(refusal.Refusal):
                 continue
             self.assertIn(done.returncode, (0, 3), what)
             failed = words["failed"].strip()
-            # this call only clears the error that a "not yet" answer leaves
+            # this call only clears the error left by a "not yet" answer
             if failed == "cudaGetLastError" and number < refused[-1]:
                 continue
             if failed not in RELEASES:
@@ -135,7 +135,8 @@ class BadDevice(refusal.Refusal):
 
     @tap.unittest.skipUnless(program.LONG, "FX8_LONG=1: three devices")
     def test_every_call_on_three_devices(self):
-        """The calls of a choice, 155 more on each, fail in the test before."""
+        """The calls of a choice (155 more on each device) fail in the test
+        above."""
         self.check(3, "--set", "correlator.device=0,1,2", "--set",
                    "correlator.kernel=dp4a-16")
 

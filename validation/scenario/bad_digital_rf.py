@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings of Digital RF that cannot be used: one line that names what is
-wrong, the right exit code, nothing under the final name.
+"""Unusable Digital RF recordings: one line that names the fault, the right exit
+code, nothing under the final name.
 
 Shows (recordings, damaged Digital RF): damaged and contradictory Digital RF
     recordings are refused
@@ -28,7 +28,8 @@ class BadDigitalRf(refusal.Refusal):
     """Each test spoils a good recording of two channels in one way."""
 
     def tree(self, **changes):
-        """The folder of a recording; `changes` to its second channel."""
+        """Write a recording with `changes` in its second channel; returns its
+        folder."""
         random = np.random.default_rng(171)
         top = self.path("tree")
         shutil.rmtree(top, ignore_errors=True)
@@ -151,7 +152,7 @@ class BadDigitalRf(refusal.Refusal):
                             "neither configured nor recorded")
 
     def note(self, channel, *hz, after=0):
-        """Metadata of a channel: frequencies of its sub-channels."""
+        """Write metadata of a channel: frequencies of its sub-channels."""
         folder = os.path.join(channel, "metadata")
         os.makedirs(folder, exist_ok=True)
         writer = digital_rf.DigitalMetadataWriter(
@@ -188,7 +189,7 @@ class BadDigitalRf(refusal.Refusal):
         self.assert_refused(
             self.correlate(top, *SITE), 1, "ch1/metadata", "441000000 Hz",
             "expected 440000000 Hz")
-        # stated in one place, and given where they contradict
+        # stated in one place; configured where they contradict each other
         shutil.rmtree(os.path.join(top, "ch1", "metadata"))
         for keys, hz in ((SITE, 440e6), (KEYS, 150e6)):
             done = self.correlate(top, *keys, "--force")

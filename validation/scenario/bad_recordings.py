@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings that cannot be used: one line that names file and dataset, the
-right exit code, nothing under the final name.
+"""Unusable recordings: one line that names file and dataset, the right exit
+code, nothing under the final name.
 
 Shows: as test_h5_storage.c
 """
@@ -63,7 +63,7 @@ class BadRecordings(refusal.Refusal):
                 self.refuse(path, "truncated.h5")
 
     def test_truncated_chunked_data(self):
-        # the file's header gets the new size, so that only the chunks are short
+        # the file's header has the new size, so that only chunks are cut
         path = self.recording("chunked.h5", chunks=(1, 1, 500))
         size = os.path.getsize(path) // 2
         with open(path, "r+b") as file:
@@ -100,8 +100,8 @@ class BadRecordings(refusal.Refusal):
         self.refuse(self.spoil(change), "voltages")
 
     def test_info_says_only_what_fits(self):
-        """A file that names itself fx8's is not told off for being no UVH5;
-        one of neither kind is told both."""
+        """For a file marked as an fx8 recording, the error does not mention
+        UVH5; for a file of neither kind it mentions both."""
         def change(file):
             del file["voltages"]
         done = program.run("info", self.spoil(change))
@@ -131,8 +131,8 @@ class BadRecordings(refusal.Refusal):
         return self.spoil(change)
 
     def elsewhere(self, name, make):
-        """A good recording and one of that name, its samples as the dataset
-        that make(file, samples) creates."""
+        """A good recording, and one called `name` whose samples are stored by
+        make(file, samples)."""
         good, path = self.recording(), self.path(name)
         shutil.copy(good, path)
         with h5py.File(path, "r+") as file:
@@ -152,7 +152,8 @@ class BadRecordings(refusal.Refusal):
         os.remove(self.output)
 
     def test_virtual_dataset(self):
-        """One file an antenna: whole it is read, whatever lacks is told."""
+        """One file per antenna: read if complete, else the error names what is
+        missing."""
         sources = [self.path(f"antenna{k}.h5") for k in range(2)]
 
         def make(file, samples, n_used=9000):
@@ -338,8 +339,8 @@ class BadRecordings(refusal.Refusal):
                     extra=("--set", "array.antennas=0-1,7"))
 
     def test_more_antennas_than_can_be_paired(self):
-        """The limit, by its key, whether antennas are recorded or are to be
-        simulated, from a table too."""
+        """The error names the key, for recorded and for simulated antennas,
+        also if they come from a table."""
         path = self.path("many.h5")
         with h5py.File(self.recording()) as good, \
                 h5py.File(path, "w") as file:
@@ -387,7 +388,7 @@ class BadRecordings(refusal.Refusal):
                     extra=("--set", "input.start_s=5"))
 
     def test_absurd_sizes(self):
-        # a dataset that declares 2^40 samples and stores none
+        # a dataset that declares 2^40 samples but stores none
         def change(file):
             del file["voltages"]
             dataset = file.create_dataset(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Channel files of AAVS that cannot be used together, or at all: one line that
-names the file at fault, the right exit code, nothing under the final name.
+"""AAVS channel files that are unusable, or unusable together: one line that
+names the faulty file, the right exit code, nothing under the final name.
 
 Shows: as test_reader_aavs.c
 """
@@ -155,7 +155,7 @@ class BadTiles(refusal.Refusal):
     def test_tile_between_the_samples(self):
         late = START + Fraction(4, 10) / aavs_files.RATE
         paths = [self.tile(0), self.tile(1, start=late)]
-        # either tile may be named as the wrong one
+        # the error may name either tile
         self.refuse(paths, "samples off the sampling of", "row 0",
                     "sample_timestamps/data")
 
@@ -168,8 +168,8 @@ class BadTiles(refusal.Refusal):
         self.refuse(paths, paths[1], "other channels than tile 0", paths[0])
 
     def test_channels_in_other_files(self):
-        """Three channels of a tile in files of their own are the same as those
-        of another tile in one file."""
+        """One tile has its three channels in separate files, another has them
+        in one file: the results agree."""
         one = self.samples
         rng = np.random.default_rng(5)
         self.samples = rng.integers(-50, 50, (3, 2, 2, 2000)).astype(complex)

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fx8 bench` as it is used: what it prints, by the definition of each figure;
-gates kept, broken and refused; signals. No test judges a speed, because the
-machine may be busy.
+"""`fx8 bench`: its output, by the definition of each figure; gates kept, broken
+and refused; signals. No test judges a speed, because the machine may be busy.
 
 Shows (commands, bench): value, ceiling and share of a figure are consistent;
     harmonic limits follow from the rates of three stages, parts of a job from
-    its time; every operation is there at every level, and every case that
+    its time; every operation appears in every variant, and every case that
     --list prints; gates are kept, broken, refused and written; wrong use is
-    refused; signals leave no file and no half of a document
+    refused; signals leave no file and no incomplete document
 Within: sums 10⁻¹³; arithmetic at most twice its instruction; no speed is
     judged
-Because: a few quotients in double; a neighbour on the same core may halve the
-    measured rate of the instruction, and a counting error brings more; a
-    test's machine may be busy
+Because: a few quotients in double; another program on the core may halve the
+    measured rate of the instruction, and a counting error changes it by more;
+    the test machine may be busy
 """
 import configparser
 import datetime
@@ -40,14 +39,14 @@ CPUS = len(os.sched_getaffinity(0))
 
 class Bench(refusal.Refusal):
     def bench(self, *arguments):
-        """Standard output of a run that says nothing on standard error."""
+        """Standard output of a run; standard error must be empty."""
         done = program.run("bench", *arguments,
                            environment={"TMPDIR": self.folder})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
     def document(self, *arguments):
-        """The JSON document, each figure checked by what it says of itself."""
+        """The JSON document; each figure must be consistent in itself."""
         document = json.loads(self.bench("--json", *arguments))
         for record in document["records"]:
             self.check_record(record, document["units"])
@@ -65,7 +64,7 @@ class Bench(refusal.Refusal):
             self.assertEqual([record[name] for name in FIELDS[9:]], [None] * 3)
             return
         self.assertGreater(record["ceiling"], 0)
-        # a quotient of the two numbers as written, rounded once
+        # the quotient of the two numbers as written, rounded once
         self.assertAlmostEqual(record["share"],
                                record["value"] / record["ceiling"],
                                delta=1e-15 * max(1, record["share"]))
@@ -73,7 +72,7 @@ class Bench(refusal.Refusal):
         self.assertGreaterEqual(record["lowest_share"], 0)
 
     def listed(self, *arguments):
-        """Cases that --list tells: {name: (section, quantities)}."""
+        """Cases that --list prints: {name: (section, quantities)}."""
         lines = self.bench("--list", *arguments).splitlines()[1:]
         found = {}
         for line in lines:
@@ -102,7 +101,7 @@ class Figures(Bench):
         return {record["quantity"]: record for record in document["records"]}
 
     def check_section(self, *arguments):
-        """Every figure of what is listed, or a remark, and no other."""
+        """Each listed figure is printed, or a remark instead; no others are."""
         document = self.document("--rounds", "1", *arguments)
         cases = self.listed(*arguments)
         told = {remark["case"] for remark in document["remarks"]}
@@ -147,8 +146,8 @@ class Figures(Bench):
         levels = {}
         for record in records:
             levels.setdefault(record["case"], []).append(record["variant"])
-            # instruction rates are the best of twenty; a neighbour on the
-            # same core may halve all of them, but only a counting error
+            # instruction rates are the best of twenty; another program on
+            # the core may halve all of them, but only a counting error
             # makes the ratio larger
             if "memcpy" not in record["ruler"]:
                 self.assertLessEqual(record["share"], 2, record)
@@ -182,7 +181,7 @@ class Figures(Bench):
                          STAGES + ["postprocess", "whole", "whole of machine"])
         for quantity, field in (("whole", "value"),
                                 ("whole of machine", "ceiling")):
-            # a sample of each of N inputs: (N + 1) / 2 products of it
+            # one sample of each of N inputs: (N + 1) / 2 products per sample
             rates = [figures[stage][field]
                      / (8.5 if stage == "correlate" else 1)
                      for stage in STAGES]
@@ -263,7 +262,7 @@ class Gates(Bench):
         self.assertEqual([(s["line"], s["least"], s["verdict"])
                           for s in shares],
                          [(3, 0, "kept"), (5, 0, "kept"), (6, 0, "kept")])
-        # of several variants the worst is judged
+        # the worst of several variants is judged
         measured = [r["share"] for r in document["records"]
                     if r["case"] == "correlate 16 int8"]
         self.assertEqual(shares[1]["share"], min(measured))
@@ -285,7 +284,7 @@ class Gates(Bench):
                          ["below", "kept"])
 
     def test_nothing_to_judge_is_not_kept(self):
-        # a vector library, which the reference does not use
+        # a vector library, which the reference variant does not use
         path = self.gate("[divide]\nlibmvec = 0\n")
         done = program.run("bench", "--gate", path, "--rounds", "1",
                            "--kernel", "reference")
@@ -304,7 +303,7 @@ class Gates(Bench):
                              "1")["machine"]["levels"]
 
     def test_variant_that_is_not_measured(self):
-        """Refused, not left out: the machine has it."""
+        """Refused, not skipped: this machine has that variant."""
         best = self.levels()[-1]
         for text, kernel in (("[rsqrt]\nreference fast = 9\n", best),
                              ("[16 x 1024 int8]\nreference whole = 9\n", best),
@@ -364,7 +363,7 @@ class Gates(Bench):
                 key = f"{record['variant']} {key}"
             low = record["lowest_share"]
             least = low - min(max(record["share"] - low, 0.02), low / 2)
-            # rounded down to three digits, the last worth up to 1 %
+            # rounded down to three digits; the last is worth up to 1 %
             written = lines[record["case"], key]
             self.assertLessEqual(written, least * (1 + 1e-12))
             self.assertGreater(written, least * (0.99 - 1e-12))
@@ -384,7 +383,8 @@ class Gates(Bench):
         return len({r["variant"] for r in document["records"]}) == 1
 
     def test_that_comes_along(self):
-        """Names what there is, and asks for something everywhere."""
+        """The gate in validation/results names existing cases, and sets a limit
+        for each."""
         parser = configparser.ConfigParser(comment_prefixes=("#", ";"))
         parser.optionxform = str
         parser.read("validation/results/gate-amd-zen5-2cores.ini")
@@ -466,7 +466,7 @@ class Use(Bench):
         self.assertEqual(err, f"fx8: error: stopped by a signal{told}\n")
         self.assertEqual(len(seen), n_files, seen)
         self.assertEqual(os.listdir(folder), [])
-        # a document is whole or not there
+        # a document is complete or absent
         self.assertEqual(out, "")
 
     def test_folder_absent(self):

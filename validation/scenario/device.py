@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole program on pretend devices against the CPU: the same files, except
-for one quantiser step near ties; which engine is chosen, and why; the bundle
-for a machine with a card and no packages.
+"""The whole program on pretend devices compared with the CPU: the same files,
+except for one quantiser step near ties; which engine is chosen, and why; the
+bundle for a machine with a card and no packages.
 
 Shows (devices, devices through the program): `--backend cuda` on 1 and 3
     pretend devices agrees with the CPU: methods, sample types, precisions,
@@ -38,7 +38,7 @@ import program
 import recorder
 import tap
 
-# The trial beside the CPU engine is for scenario/spare.py.
+# scenario/spare.py tests the trial against the CPU engine.
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
 METHODS = (("pfb", True), ("pfb", False), ("fft", True), ("fft", False),
            ("none", True))
@@ -61,7 +61,7 @@ class Device(program.Case):
 
     def run_both(self, path, setup, precision, environment, device="auto",
                  extra=(), kernel="auto"):
-        """Files of the CPU and of CUDA, which takes a kernel, for each
+        """Files of the CPU and of CUDA (with a given kernel) for each
         precision."""
         results = []
         for backend in ("cpu", "cuda"):
@@ -85,23 +85,24 @@ class Device(program.Case):
         return zip(*results)
 
     def compare(self, cpu, cuda, is_none):
-        """Two files of one precision; returns the number of unequal cells."""
+        """Compare two files of one precision; returns the number of unequal
+        cells."""
         self.assertEqual(cuda.keywords["BACKEND"].decode().split()[0], "cuda")
         np.testing.assert_array_equal(cpu.flags, cuda.flags)
         np.testing.assert_array_equal(cpu.nsamples, cuda.nsamples)
         if cpu.gains is not None:
-            # for both, the CPU measures the levels
+            # the CPU measures the levels for both
             np.testing.assert_array_equal(cpu.gains, cuda.gains)
         error = np.abs(cpu.visibilities - cuda.visibilities)
         scale = np.abs(cpu.visibilities).max()
         if is_none:
             np.testing.assert_array_equal(cpu.visibilities, cuda.visibilities)
         elif cpu.keywords["PRECISN"] == b"FP32":
-            # compare_fp32() says why
+            # reason: see compare_fp32()
             self.assertLess(error.max(), 2e-6 * scale)
         else:
-            # a step of a sample is 1 / (20 LSB) of the level, in one of M
-            # spectra; there are hardly ever two in a cell
+            # one step of a sample is 1 / (20 LSB) of the level, in one of M
+            # spectra; two in one cell are very rare
             m = int(cpu.keywords["NSPECTRA"])
             self.assertLess(error.max(), 4 * 127 / 20**2 / m * scale)
             self.assertLess(np.count_nonzero(error), 0.02 * error.size)
@@ -131,10 +132,10 @@ class Device(program.Case):
         self.check(3, "both", "0,1,2", METHODS[::2])
 
     def test_memory_that_is_pinned(self):
-        """Two dumps of three blocks, the last one a rest; two mebibytes of
-        samples and more are pinned. Samples of an input side by side are copied from where they were
-        read, and read over when they are; others are gathered while the block
-        before is copied."""
+        """Two dumps of three blocks, the last one shorter; reads of two
+        mebibytes and more are pinned. If the samples of an input are contiguous,
+        they are copied from the read buffer, which is reused once they are
+        copied; others are gathered while the previous block is copied."""
         generator = np.random.default_rng(403)
         samples = generator.integers(-128, 128, (66, 2, 33_000, 2))
         scene = program.Scene(samples[..., 0] + 1j * samples[..., 1],
@@ -149,8 +150,8 @@ class Device(program.Case):
                 self.compare(cpu, cuda, True)
 
     def test_bands(self):
-        """Coarse channels, each with an engine of its own on the devices; the
-        central part of them, and averages."""
+        """Coarse channels, each with its own engine on the devices; their
+        central part, and averages."""
         generator = np.random.default_rng(402)
         shape = (3, 3, 2, 9_000)
         samples = program.to_int8(20 * (
@@ -174,7 +175,7 @@ class Device(program.Case):
             self.look_at_bands(path, setup, n_devices, keys)
 
     def look_at_bands(self, path, setup, n_devices, keys):
-        """Coherences of all bands, against what numpy makes of the file."""
+        """Compare coherences of all bands with numpy's from the same file."""
         config, quick = self.path("bands.ini"), self.path("bands.h5")
         output = self.path("bands.uvh5")
         with open(config, "w", encoding="ascii") as file:
@@ -199,7 +200,7 @@ class Device(program.Case):
             error <= 1.01 * (2.0**-11 * np.abs(rho.real) + 2.0**-25)))
 
     def read_items(self, path):
-        """Every data set of a file by its name."""
+        """Every dataset of a file, by name."""
         found = {}
         with h5py.File(path, "r") as file:
             file.visititems(lambda name, item: found.update(
@@ -207,8 +208,8 @@ class Device(program.Case):
         return found
 
     def compare_looks(self, path, setup, n_devices, keys):
-        """Quick-looks of both engines: equal to the bit where the visibilities
-        are, but for bounds and history."""
+        """Quick-looks of both engines are bit-identical where the visibilities
+        are, except for bounds and history."""
         quick = self.path("quick.h5")
         files = []
         for backend in ("cpu", "cuda"):
@@ -230,7 +231,7 @@ class Device(program.Case):
             if not name.startswith("modes/"):
                 np.testing.assert_array_equal(cpu[name], cuda[name], name)
                 continue
-            # largest difference, and the bound of the engine's functions
+            # largest difference, and the error bound of the engine's functions
             a, b = np.atleast_1d(cpu[name]), np.atleast_1d(cuda[name])
             self.assertEqual(a[0], b[0], name)
             self.assertTrue(np.all(b >= a), name)
@@ -244,8 +245,8 @@ class Device(program.Case):
                     "postprocess.math": math, "correlator.precision": "int8"})
 
     def test_gains_of_16_bits(self):
-        """Inputs of 16 bits, which reach 8 by gains of their own: they are
-        divided out on the device, with the quantiser's gains and alone."""
+        """16-bit inputs are scaled to 8 bits by a gain each. The device divides
+        these gains out, with and without the quantiser's gains."""
         generator = np.random.default_rng(403)
         loud = np.array([3000, 40, 9000, 600])[:, None]
         samples = np.rint(loud * (
@@ -266,13 +267,13 @@ class Device(program.Case):
                                            pretend.devices(2), "0,1", keys):
                 self.compare(cpu, cuda, method == "none")
                 power = cpu.visibilities[:, 0, :, :2].real.mean((0, 1))
-                # in the recorder's numbers: 2 parts, and what is common
+                # in the recorder's units: 2 parts, and the common signal
                 np.testing.assert_allclose(
                     power, 3 * loud[:2, 0]**2, rtol=0.1)
 
     def test_long_dump_on_three_devices(self):
-        """Blocks of 8192 spectra go round the devices; two devices in the
-        other order give the same file."""
+        """Blocks of 8192 spectra are given to the devices in turn; two devices
+        in reverse order give the same file."""
         path = self.write(self.scene(True, 45_000), "long.h5")
         setup = oracle.Setup(1, 0.04, method="none", precision="int8")
         files = []
@@ -285,7 +286,7 @@ class Device(program.Case):
         np.testing.assert_array_equal(files[1], files[3])
 
     def check_bounds(self, setup, path, n_devices, device):
-        """Bounds of CUDA hold its FP32; `compare --rigorous` says so."""
+        """`compare --rigorous`: CUDA's FP32 lies within CUDA's bounds."""
         written = []
         for precision in ("fp32", "interval"):
             self.count += 1
@@ -324,7 +325,7 @@ class Device(program.Case):
                 self.assertGreater(apart, 0)
 
     def test_bounds_of_a_long_dump_on_three_devices(self):
-        """Every device has blocks of each dump."""
+        """Every device gets blocks of each dump."""
         path = self.write(self.scene(True, 45_000), "long.h5")
         setup = oracle.Setup(2, 0.04, method="pfb", precision="int8")
         _, down, up = self.check_bounds(setup, path, 3, "0,1,2")
@@ -332,9 +333,9 @@ class Device(program.Case):
             np.count_nonzero(down.visibilities != up.visibilities), 0)
 
     def test_little_memory_changes_no_bit(self):
-        """Blocks of 1,563 spectra take 8.1 MiB with the samples of one input
-        at a time, and 200 kB for each of the other five: 9 MiB, of which a
-        thirty-second is left alone, are too few for all of them."""
+        """Blocks of 1,563 spectra take 8.1 MiB with one input's samples at a
+        time, and 200 kB more for each of the other five. 9 MiB, of which 1/32
+        is left free, do not suffice for all at once."""
         path = self.write(self.scene(True, 60_000), "in.h5")
         setup = oracle.Setup(32, 0.05, precision="int8")
         files = []
@@ -347,8 +348,8 @@ class Device(program.Case):
             np.testing.assert_array_equal(files[1], files[k + 1])
 
     def test_rows_that_are_far_apart(self):
-        """Farther than the device copies them at a time: 100 kB of samples,
-        where rows of results are of 1 kB."""
+        """The pitch exceeds what the device can copy: 100 kB for samples; rows
+        of results have 1 kB."""
         path = self.write(self.scene(True, 60_000), "in.h5")
         setup = oracle.Setup(32, 0.05, precision="int8")
         for cpu, cuda in self.run_both(path, setup, "int8",
@@ -358,7 +359,8 @@ class Device(program.Case):
     # --- which engine, and why ------------------------------------------------
 
     def run_auto(self, environment, *arguments, channels=16):
-        """A small job with backend auto; what it printed and wrote."""
+        """Run a small job with backend auto; returns what it printed and
+        wrote."""
         self.count += 1
         output = self.path(f"auto{self.count}.uvh5")
         config = self.ini(
@@ -405,8 +407,8 @@ class Device(program.Case):
                 self.assertFalse(os.path.exists(output))
 
     def test_what_is_not_asked_for_is_not_told(self):
-        """Backend auto by default: of a device where it is used, and of none
-        where there is none."""
+        """With backend auto by default, a device is mentioned only if it is
+        used, and the lack of one not at all."""
         config = self.path("default.ini")
         with open(config, "w", encoding="ascii") as file:
             file.write("[channelizer]\nchannels = 16\n[correlator]\n"
@@ -468,7 +470,7 @@ class Bundle(program.Case):
         cls.bundle = os.path.join(build, "gpu-bundle")
 
     def run_whole(self, bundle, environment):
-        """Nothing of this machine's environment but the path."""
+        """Run it with only PATH from this machine's environment."""
         return subprocess.run(
             ["validation/gpu/whole.sh", bundle, self.path("whole")],
             env={"PATH": os.environ["PATH"], "FX8_SHORT": "1", **environment},
@@ -489,8 +491,8 @@ class Bundle(program.Case):
                 self.assertTrue(library.startswith(self.bundle), library)
 
     def test_it_runs_with_its_own_c_library(self):
-        """As where the machine's is too old: the programs do not start by
-        themselves."""
+        """As on a machine whose C library is too old: the programs do not start
+        without the bundled one."""
         bundle = self.path("bundle")
         shutil.copytree(self.bundle, bundle)
         for path in glob.glob(f"{bundle}/bin/*"):
@@ -511,7 +513,8 @@ class Bundle(program.Case):
         self.assertTrue(done.stdout.startswith("1..0 # SKIP "))
 
     def test_what_fails_is_told(self):
-        """No plug-in: what needs the card fails, the CPU does not."""
+        """Without the plug-in, steps that need the card fail and steps on the
+        CPU pass."""
         done = self.run_whole(self.bundle,
                               {"FX8_CUDA_PLUGIN": self.path("none.so")})
         self.assertEqual(done.returncode, 1, done.stdout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings that fail while they are read, and memory that runs out: one line
-and nothing left behind, or the same result as without the fault.
+"""Reads that fail during a run, and memory that runs out: one line and nothing
+left behind, or the same result as without the fault.
 
 Shows (failures, reads that fail): failing reads, a file cut, emptied or
     unlinked between any two reads, and memory that runs out are handled
@@ -33,7 +33,7 @@ class Faults(refusal.Refusal):
 
     def faulty(self, recording, fault, at, count="/dev/null",
                environment=None):
-        """A run in small blocks with a fault from the at-th read on."""
+        """Run in small blocks, with a fault from the at-th read on."""
         return self.correlate(recording, "--quiet", "--force", environment={
             **(environment or {}), "LD_PRELOAD": FAULTY,
             "FX8_BLOCK_SAMPLES": "700", "FX8_FAULT": fault,
@@ -45,8 +45,8 @@ class Faults(refusal.Refusal):
                               axes=("time", "antenna", "pol"))
 
     def judge(self, done, want, where):
-        """One line and the dumps that were finished, or the same result;
-        whether it failed."""
+        """Check for one line and the finished dumps, or the same result; returns
+        whether the run failed."""
         if done.returncode == 0:
             got = program.read(self.output)
             for name in ("visibilities", "flags", "nsamples"):
@@ -58,7 +58,8 @@ class Faults(refusal.Refusal):
         return True
 
     def moments(self, chunks):
-        """What a run without a fault gives, and some of its reads."""
+        """The result of a run without a fault, and the numbers of some of its
+        reads."""
         count = self.path("count")
         done = self.faulty(self.make(chunks), "none", 10**9, count)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -72,7 +73,8 @@ class Faults(refusal.Refusal):
                              reads - 1})
 
     def check(self, fault, refused):
-        """A fault in recordings of both layouts; `refused` of the moments."""
+        """Inject a fault in recordings of both layouts; refused(failed, all)
+        judges how many of the runs failed."""
         for chunks in (None, (500, 2, 1)):
             want, moments = self.moments(chunks)
             found = 0
@@ -86,7 +88,7 @@ class Faults(refusal.Refusal):
                                 (found, moments))
 
     def test_reads_fail(self):
-        # the last ones may come when all samples are there
+        # the last reads may come after all samples have been read
         self.check("eio", lambda found, n: found > n // 2)
 
     def test_file_shrinks(self):
@@ -96,15 +98,15 @@ class Faults(refusal.Refusal):
         self.check("gone", lambda found, n: found > n // 2)
 
     def test_reading_fails_while_gains_are_sought(self):
-        """An antenna begins to deliver in the second dump, and reading on for
-        its gains fails: the first dump is kept, though a device may not have
-        handed it over yet."""
+        """An antenna starts in the second dump, and reading ahead for its gains
+        fails. The first dump is kept, even if a device has not delivered it
+        yet."""
         generator = np.random.default_rng(17)
         samples = generator.integers(-60, 60, (2, 1, 8000)) * (1 + 1j)
         samples[1, 0, :3000] = 0
         path = self.write(program.Scene(samples), "in.h5")
         count = self.path("count")
-        # `make check` has no pretend devices: tier native runs this again
+        # `make check` has no pretend devices; tier native runs this again
         backends = ("cpu", "cuda") if os.path.exists(pretend.PLUGIN) else ("cpu",)
         for backend in backends:
             with self.subTest(backend=backend):
@@ -124,12 +126,12 @@ class Faults(refusal.Refusal):
                 self.assertEqual(self.assert_failed(done, want, "in.h5"), 1)
 
     def test_file_loses_its_name(self):
-        # the loss is noticed only before the file's final open
+        # the loss is noticed only before the file is opened for the last time
         self.check("unlink", lambda found, n: found < 2)
 
     def judge_crash(self, done):
-        """libhdf5 1.10 does not survive all of its own failed allocations;
-        nothing stands under the final name then."""
+        """libhdf5 1.10 may crash when its own allocations fail; then there is
+        no file under the final name."""
         frames = [line for line in done.stderr.splitlines()
                   if re.match(r"/\S+\(|\S+/fx8\(|\S+/fx8\[", line)
                   and not re.search(r"/libc\.so|faulty_io|ld-linux", line)]
@@ -140,7 +142,7 @@ class Faults(refusal.Refusal):
         return 1
 
     def test_memory_runs_out(self):
-        """From too little to begin with to enough, in steps."""
+        """Raise the limit in steps, from too little to start to enough."""
         generator = np.random.default_rng(7)
         samples = (generator.integers(-60, 60, (24, 2, 20_000))
                    + 1j * generator.integers(-60, 60, (24, 2, 20_000)))
@@ -158,7 +160,7 @@ class Faults(refusal.Refusal):
             with self.subTest(size_mib=size):
                 if program.run("--help", preexec_fn=limit,
                                environment=trace).returncode != 0:
-                    continue    # the libraries alone do not fit
+                    continue    # even the libraries do not fit
                 done = self.correlate(recording, "--quiet", "--force",
                                       preexec_fn=limit, environment=trace)
                 if done.returncode >= 128:
@@ -173,7 +175,7 @@ class Faults(refusal.Refusal):
         self.assertGreater(whole, 0)
 
     def test_part_swapped_before_it_is_renamed(self):
-        """The one moment that no check of the name can see."""
+        """The one moment that no check of the name can catch."""
         recording = self.recording()
         part = self.output + ".part"
         ours = part + ".ours"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""channelizer.fir = dp2a: the filter in integers, as it is used.
+"""channelizer.fir = dp2a: the integer filter, through the program.
 
 Shows: as test_filterbank.c
 """
@@ -10,16 +10,16 @@ import program
 import refusal
 import tap
 
-# Rounding changes a coefficient by at most half a unit of 1/32767 of the
-# largest, 2^-16 / sqrt(3) of it rms.  The mean square of 8 taps of a Hamming
-# filter is 0.113 of the largest tap's square, so a spectrum is off by
+# A coefficient is rounded to 1/32767 of the largest: an error of at most half
+# of that, 2^-16 / sqrt(3) of the largest rms.  The mean square of 8 taps of a
+# Hamming filter is 0.113 of the largest tap's square.  So a spectrum is off by
 # 2^-16 / sqrt(3 * 0.113) of its own rms, and a mean of many products by less
 # than twice that fraction of the power.
 DIFFERENCE = 2 * 2**-16 / np.sqrt(3 * 0.113)
 
 
 class Fir(refusal.Refusal):
-    """Both arithmetics of the filter."""
+    """The filter in integers and in floats."""
 
     def run_fir(self, recording, fir, kernel="auto", precision="fp32"):
         """The visibilities of one run."""

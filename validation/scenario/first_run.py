@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""gpu/first_run.sh, the single run on a card: started from a bare folder, with
-programs on pretend devices or scripts in their place, and a failure of each
-kind. Everything that did not fail is still measured.
+"""gpu/first_run.sh, the one run on a card, started from a bare folder, with
+programs on pretend devices or scripts in their place, and with each kind of
+failure. Everything that did not fail is still measured.
 
 Shows (devices, one run on a card): `gpu/first_run.sh` works from a bare
     folder, on pretend devices and with scripts for programs: kernels with
@@ -25,7 +25,7 @@ import program
 import tap
 
 KINDS = ("fp32", "dp4a", "mma", "wgmma")
-# Tools that the script and whole.sh call; the path has nothing else.
+# The only tools on the path: those that the script and whole.sh call.
 TOOLS = """awk basename cat chmod cmp cp cut date dirname env find grep gzip head
     ls mkdir mv nproc printf rm sed sh sleep sort tail tar tee timeout tr wc"""
 WELL = "exit 0"
@@ -54,7 +54,7 @@ LISTED = 'case $1 in -L) echo "GPU 0: a card" ;; esac'
 
 
 class Machine(program.Case):
-    """A folder with nothing but the scripts, and a path with few tools."""
+    """A folder with only the scripts, and a path with few tools."""
 
     def setUp(self):
         super().setUp()
@@ -77,7 +77,7 @@ class Machine(program.Case):
         os.chmod(path, 0o755)
 
     def scripts(self, folder="build", **changed):
-        """Programs that pretend; gpu_fir=None: not there."""
+        """Write scripts in place of programs; gpu_fir=None: leave it out."""
         changed = {name.replace("bench_", "bench-"): text
                    for name, text in changed.items()}
         for name, text in {**SCRIPTS, **changed}.items():
@@ -91,7 +91,8 @@ class Machine(program.Case):
                         **environment}}
 
     def run_all(self, **environment):
-        """Its exit status and the lines of its summary."""
+        """Run the script; returns its exit status and the lines of its
+        summary."""
         done = subprocess.run(**self.command(**environment), text=True,
                               capture_output=True, check=False)
         self.assertEqual(done.stderr, "")
@@ -112,7 +113,7 @@ class Machine(program.Case):
                 f"{beginning}\n" + "\n".join(summary))
 
     def check_measured(self, summary, kinds):
-        """These kinds are measured, the others are not and it is told why."""
+        """These kinds are measured; for the others the summary says why not."""
         for kind in KINDS:
             name = f"bench, kernels, {kind}: "
             self.check_lines(summary, name + (
@@ -147,7 +148,7 @@ class Pretend(Machine):
         os.symlink(os.path.join(pretend.BUILD, program_name), path)
 
     def test_wrong_sums_and_a_crash(self):
-        """The whole program does well without them."""
+        """The whole program works without these kernels."""
         status, summary = self.run_all(
             FX8_SHORT="1",
             FX8_HARNESS_PLANT="correlate_mma_64:idle,correlate_wgmma:crash")
@@ -189,8 +190,8 @@ class Pretend(Machine):
                              self.packed())
 
     def test_programs_that_came_along(self):
-        """Packed and stripped, with their libraries: there is no make.  Every
-        program that is left has run in the test before."""
+        """Programs packed and stripped, with their libraries, and no make. The
+        test above has run every other program."""
         for name in ("gpu_engine", "gpu_choose", "numerics-gpu", "gpu_xengine"):
             self.link(shutil.which("true"), name)
         os.rename(self.path("build"), self.path("elsewhere"))
@@ -220,8 +221,8 @@ class Scripts(Machine):
     """Scripts in place of the programs."""
 
     def test_a_kind_and_a_section_hang(self):
-        """The floats hang, the ceilings too; ncu is there.  What is recorded
-        and what is too large are not packed."""
+        """FP32 and the ceilings hang; ncu is present. Recordings and files that
+        are too large are not packed."""
         self.scripts(gpu_xengine='[ "$FX8_ONLY" != fp32 ] || sleep 100')
         self.script("path/ncu", 'echo "$*" && while [ "${1#*bench}" = "$1" ]; '
                                 'do shift; done && exec "$@"')
@@ -265,7 +266,7 @@ class Scripts(Machine):
         self.assertEqual(found, sorted(found))
 
     def test_no_time(self):
-        """What comes first takes all: the rest is told, not forgotten."""
+        """The first step takes all the time; the summary lists the rest."""
         self.scripts(gpu_xengine="sleep 100")
         status, summary = self.run_all(MOST_S="4")
         self.assertEqual(status, 1)
@@ -274,7 +275,7 @@ class Scripts(Machine):
                          "left out: numerics: no time left")
 
     def test_neither_make_nor_the_engine(self):
-        """Programs that came along, but those that need cuFFT."""
+        """Programs were brought along, except those that need cuFFT."""
         os.remove(self.path("path/make"))
         bundle = "build/gpu-bundle"
         self.scripts(f"{bundle}/programs", gpu_engine=None, bench_gpu=None,
@@ -294,7 +295,7 @@ class Scripts(Machine):
             "bench, channelizer: well", "bench, energy: well")
 
     def test_a_card_that_no_program_can_use(self):
-        """It is listed: a failure.  None is: a skip."""
+        """A listed card that does not work is a failure; no card is a skip."""
         self.scripts(**{
             name: 'echo "1..0 # SKIP no CUDA device: cudaErrorThis"; exit 77'
             for name in SCRIPTS})
@@ -318,7 +319,7 @@ class Scripts(Machine):
                          "check, choose: well")
 
     def test_a_signal(self):
-        """What there is, is packed."""
+        """After a signal, what has been written is packed."""
         self.scripts(gpu_fir="sleep 100")
         with subprocess.Popen(**self.command(), stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as run:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 info as it is used: the facts of a recording, its gaps and the levels of
-its inputs, in words and as JSON, against numpy; wrong use.
+"""fx8 info: metadata of a recording, its gaps and the levels of its inputs, as
+text and as JSON, compared with numpy; wrong use.
 
 Shows (commands, info): recordings with one fault of each kind, in words and as
     JSON, agree with numpy; gaps whose rows overlap and repeat, `--set`, odd
@@ -34,7 +34,7 @@ DIGITAL_RF = os.path.join(RECORDINGS, "digital_rf")
 
 
 def levels_of(samples, missing):
-    """What numpy makes of samples [time] and a mask of those missing."""
+    """Statistics of samples [time] with a mask of missing ones, by numpy."""
     there = samples[~missing]
     parts = np.stack([there.real, there.imag]).astype(int)
     return {
@@ -63,7 +63,7 @@ class Recordings(refusal.Refusal):
     """A recording with one fault of each kind."""
 
     N = 20_000
-    #        antenna, pol: what is wrong
+    #        antenna, pol: the fault
     WRONG = {(0, 1): ["dead"], (1, 0): ["clipped"],
              (2, 0): ["clipped", "-128"], (2, 1): ["DC offset"],
              (3, 0): ["weak"], (3, 1): ["strong"], (4, 0): ["absent"]}
@@ -118,7 +118,7 @@ class Recordings(refusal.Refusal):
                 want = levels_of(self.samples[antenna, pol],
                                  missing[antenna, pol])
                 for name, value in want.items():
-                    # quotients and a root of the same whole numbers
+                    # quotients and a root of the same integers
                     np.testing.assert_allclose(got[name], value, rtol=1e-14,
                                                err_msg=name)
 
@@ -173,7 +173,7 @@ class Recordings(refusal.Refusal):
     def test_gaps(self):
         path = self.write(self.scene)
         told = self.json("--no-levels", path)["missing"]
-        # one input misses everything
+        # one input lacks every sample
         self.assertEqual(told["of_some_inputs"], {
             "stretches": 2, "longest_samples": self.N - 3600,
             "samples_per_input": self.N - 600})
@@ -185,7 +185,7 @@ class Recordings(refusal.Refusal):
         self.assertIn("1, the longest of 600 samples (0.000648 s)", text)
 
     def assert_gaps(self, told, missing):
-        """What is told of missing samples beside a mask of them."""
+        """Compare the reported missing samples with a mask of them."""
         lacking = missing.reshape(-1, self.N)
         all_lack = lacking.all(axis=0)
         for name, marked in (("of_all_inputs", all_lack),
@@ -202,8 +202,8 @@ class Recordings(refusal.Refusal):
                          lacking.sum(axis=1).tolist())
 
     def test_rows_that_overlap_and_repeat(self):
-        """Rows of all inputs, of antennas and of single inputs over the same
-        samples, in any order: each missing sample counts once, in `info`, in
+        """Rows for all inputs, for antennas and for single inputs cover the same
+        samples, in any order. Each missing sample counts once: in `info`, in
         the levels and in the summary of a run."""
         random = np.random.default_rng(12)
         rows = [(-1, -1, 3000, 500), (2, -1, 3200, 900), (2, 1, 3200, 900),
@@ -231,7 +231,7 @@ class Recordings(refusal.Refusal):
         # four digits are shown
         self.assertAlmostEqual(float(share), 100 * missing.mean(),
                                delta=0.51e-4)
-        # spectra of 16 samples, windows of as many: 1,250 in all
+        # spectra of 16 samples, windows of 16: 1,250 in all
         setup = oracle.Setup(16, "all", method="fft", precision="int8")
         config = self.ini(setup)
         done = program.run("correlate", config, path, "-o",
@@ -335,8 +335,8 @@ class Recordings(refusal.Refusal):
         self.assertNotIn("mean im", self.info(path))
 
     def test_edges_of_the_band(self):
-        """Baseband zero is the middle of a complex band; of a real one the
-        lower edge, in the lower sideband the upper one."""
+        """Baseband zero is the middle of a complex band. For real samples it is
+        the lower edge, in the lower sideband the upper edge."""
         half = float(self.scene.rate) / 2
         for samples, sideband, low, high in (
                 (self.samples, "upper", half, half),
@@ -353,8 +353,8 @@ class Recordings(refusal.Refusal):
                                        150e6 + high, 6)
 
     def test_a_frequency_in_mhz_is_asked_about(self):
-        """By every command in the same words, wherever it was given; 0 Hz on a
-        bench is not."""
+        """Every command asks in the same words, wherever the frequency was
+        given; 0 Hz in a bench test is accepted."""
         line = ("fx8: warning: observation.dc_frequency_hz: 150: puts the band "
                 "at -499850 to 500150 Hz: is it in MHz?\n")
         good = self.recording()
@@ -379,7 +379,8 @@ class Recordings(refusal.Refusal):
         self.assertNotIn("MHz", done.stderr)
 
     def test_geocentric_positions(self):
-        """Told, and refused in the same words by what would use them."""
+        """`info` warns of them; commands that would use them refuse in the same
+        words."""
         path = self.write(program.Scene(
             np.ones((2, 1, 9000), complex), positions=np.array(
                 [[1, 2, 3], [-2559454, 5095372, -2849057]])))
@@ -394,7 +395,7 @@ class Recordings(refusal.Refusal):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_blocks_of_a_long_recording(self):
-        """80 MiB: what is read is whole blocks, first and last among them."""
+        """80 MiB: whole blocks are read, including the first and the last."""
         n = 20 << 20
         samples = np.zeros((2, 1, n), np.complex64)
         samples[0, 0] = 3 - 4j
@@ -436,7 +437,8 @@ class Recordings(refusal.Refusal):
                              1, "none.h5", "No such file")
 
     def test_unreadable_samples(self):
-        """What can be told is told; the reason follows, and exit 1."""
+        """`info` prints what it could read, then the reason, and exits with
+        1."""
         path = self.write(self.scene, chunks=(6, 2, 1000))
         with h5py.File(path, "r+") as file:
             data = file["voltages"][...]
@@ -472,7 +474,7 @@ class Recordings(refusal.Refusal):
 
     @unittest.skipUnless(os.path.isdir(DIGITAL_RF), "recording digital_rf")
     def test_recording_digital_rf(self):
-        """A folder; int16 times a power of two, rounded to 8 bits."""
+        """A folder; int16 scaled by a power of two, rounded to 8 bits."""
         told = self.json(DIGITAL_RF)
         name, = glob.glob(f"{DIGITAL_RF}/ch0/2*/rf@*.h5")
         with h5py.File(name, "r") as file:
@@ -490,7 +492,7 @@ class Recordings(refusal.Refusal):
         self.assertAlmostEqual(got["mean_im_lsb"], parts[1].mean(), 12)
 
     def test_aavs(self):
-        """Two tiles in three files, two bands, a stretch that was lost."""
+        """Two tiles in three files, two bands, a lost stretch."""
         random = np.random.default_rng(8)
         noise = random.normal(size=(2, 2, 3, 2, 1200))   # re im, band ...
         samples = program.to_int8(15 * (noise[0] + 1j * noise[1]))

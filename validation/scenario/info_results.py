@@ -109,8 +109,8 @@ class Results(refusal.Refusal):
                                  "expected one axis of 1 to")
 
     def test_control_characters_in_names(self):
-        """A newline and an escape in the name of a file: '?' wherever a line
-        names it, \\u00.. in JSON, where other bytes are no UTF-8."""
+        """A file name with a newline and an escape character: printed as '?' in
+        text and as \\u00.. in JSON, like bytes that are not UTF-8."""
         def odd(name):
             return self.path(f"a\n\x1b[2J{name}")
 
@@ -138,7 +138,7 @@ class Results(refusal.Refusal):
                     len(re.findall(r"a\?\?\[2J", told)), n_names, told)
                 self.assertTrue(told.replace("\n", "").isprintable(), told)
                 self.assertNotIn("/a\n", told)
-        # a key may hold no control character, so the file is renamed afterwards
+        # keys must not hold control characters, so the file is renamed later
         os.rename(look, odd("look.h5"))
         self.assertIn("a??[2Jlook.h5: quick-look\n",
                       program.run("info", odd("look.h5")).stdout)

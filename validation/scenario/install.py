@@ -40,7 +40,7 @@ PLACES = {"config/ready": "share/fx8", "correlator": "share/doc/fx8/correlator",
 
 
 class Install(program.Case):
-    """Into a folder of its own, by DESTDIR."""
+    """Installs into a separate folder, with DESTDIR."""
 
     def make(self, *arguments):
         done = subprocess.run(
@@ -82,15 +82,15 @@ class Install(program.Case):
         self.assertEqual(self.installed(), [])
 
     def texts(self):
-        """Path and content of everything installed that people read."""
+        """Path and text of every installed file that people read."""
         for name in self.installed():
             if name.endswith((".md", ".h", ".c", ".ini", ".csv", "/fx8.1")):
                 with open(self.folder + name, encoding="utf-8") as file:
                     yield self.folder + name, file.read()
 
     def test_what_pages_point_to(self):
-        """It is installed where they point, but for what they say of tests
-        and kernels: that is for readers of the sources."""
+        """The files that pages name are installed where they point, except
+        tests and kernels, which are for readers of the sources."""
         self.make("install")
         found = set()
         for path, text in self.texts():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that a signal interrupts, that are killed, or whose .part is touched
-while they run. A file under the final name is always whole.
+"""Runs that are interrupted by a signal, killed, or whose .part is changed
+during the run. A file under the final name is always whole.
 
 Shows: as test_output.c
 """
@@ -21,7 +21,7 @@ import tap
 
 
 class Interrupted(refusal.Refusal):
-    """SIGINT, SIGTERM, SIGHUP finish the dump at hand and leave a valid
+    """SIGINT, SIGTERM and SIGHUP finish the current dump and leave a valid
     file."""
 
     @classmethod
@@ -38,7 +38,7 @@ class Interrupted(refusal.Refusal):
         super().tearDownClass()
 
     def slow(self):
-        """That recording, and a configuration for it: one thread."""
+        """That recording and a configuration for it, with one thread."""
         self.write_config(refusal.SLOW)
         return self.recorded
 
@@ -61,7 +61,7 @@ class Interrupted(refusal.Refusal):
         self.fail(f"no {path} appeared: {process.communicate()[1]}")
 
     def wait_for_part(self, process, dumps=0.3, output=None):
-        """Wait until the run is at work on its .part file."""
+        """Wait until the run writes to its .part file."""
         self.wait_for(process, (output or self.output) + ".part")
         time.sleep(dumps)
 
@@ -83,7 +83,7 @@ class Interrupted(refusal.Refusal):
                 self.assertIn(str(n_dumps), err)
                 if want is None:
                     os.rename(self.output, self.path("short.uvh5"))
-                    # integers are the same with every kernel
+                    # INT8 sums are the same with every kernel
                     self.correlate(recording, "--set", "correlator.threads=2",
                                    "--set", "correlator.kernel=auto")
                     want = program.read(self.output)
@@ -139,10 +139,10 @@ class Interrupted(refusal.Refusal):
         self.assertEqual((process.returncode, err), (0, ""))
 
     def freeze(self, recording, *extra):
-        """A run that has finished some dumps, stopped where it is."""
+        """A run that has finished some dumps, paused by SIGSTOP."""
         process = self.start(recording, *extra)
         self.wait_for_part(process, 0)
-        for _ in range(6000):   # its first bytes come last
+        for _ in range(6000):   # the first bytes are written last
             with open(self.output + ".part", "rb") as file:
                 if file.read(4) == b"\x89HDF":
                     break
@@ -152,7 +152,8 @@ class Interrupted(refusal.Refusal):
         return process
 
     def test_part_cut_during_the_run(self):
-        """Holes that somebody else cuts do not end under the final name."""
+        """If another process truncates the .part, no file with holes gets the
+        final name."""
         recording = self.slow()
         for size in (0, 5000):
             for compression in ("none", "gzip"):
@@ -167,12 +168,12 @@ class Interrupted(refusal.Refusal):
                     self.assertIn("out.uvh5.part: was cut during the run", err)
                     self.assertNotIn("keeps", err)
                     self.assertFalse(os.path.exists(self.output))
-                    # without a finished dump there is nothing to leave
+                    # without a finished dump nothing is left
                     for name in self.left_over():
                         os.remove(self.path(name))
 
     def test_interrupted_and_moved(self):
-        """What is left is not called whole."""
+        """The message does not call the remaining file whole."""
         process = self.freeze(self.slow())
         process.send_signal(signal.SIGINT)
         os.rename(self.output + ".part", self.path("moved.uvh5"))
@@ -198,7 +199,7 @@ class Interrupted(refusal.Refusal):
 
     def test_kill_leaves_a_part_that_opens(self):
         recording = self.slow()
-        for seconds in (0.5, 2, 8):     # a build with checkers takes longer
+        for seconds in (0.5, 2, 8):     # a build with checkers is slower
             process = self.start(recording)
             self.wait_for_part(process, seconds)
             process.kill()
@@ -217,7 +218,7 @@ class Interrupted(refusal.Refusal):
             if (weight > 0).any():
                 break
         self.assertTrue((weight > 0).any())
-        # and the next run replaces it with --force
+        # the next run replaces it with --force
         done = self.correlate(self.recording())
         self.assert_one_line(done, 2, "out.uvh5.part: exists")
         done = self.correlate(self.recording(), "--force")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds by directed rounding, as they are used: correlate twice, compare
---rigorous; the figures again in numpy; an error of one last place is reported.
+"""Bounds by directed rounding, through the program: correlate twice, compare
+--rigorous; the figures equal numpy's; an error of one last place is reported.
 
 Shows (correlation, bounds through the program): with `correlate --precision
     interval` and `compare --rigorous`, FP32 lies inside the bounds; a value
@@ -39,7 +39,7 @@ class Interval(program.Case):
     """Bounds and FP32 of one recording."""
 
     def correlate_into(self, name, precision, config, recording, *arguments):
-        """Paths of what one run has written."""
+        """Run correlate; returns the paths of its results."""
         output = self.path(f"{name}.uvh5")
         done = program.run("correlate", config, recording, "-o", output,
                            "--precision", precision, *arguments)
@@ -59,7 +59,7 @@ class Interval(program.Case):
                                    *arguments) + bounds
 
     def rigorous(self, paths, code):
-        """`compare --rigorous` must end so; returns what it printed."""
+        """`compare --rigorous` must exit with `code`; returns its output."""
         done = program.run("compare", "--rigorous", *paths)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         if code != 0:
@@ -85,7 +85,7 @@ class Interval(program.Case):
         return copy
 
     def check_figures(self, paths, text):
-        """Counts and widths against numpy, the median to its 1 %."""
+        """Counts and widths equal numpy's, the median within 1 %."""
         value, down, up = (numbers(path).astype(float) for path in paths)
         with h5py.File(paths[0], "r") as file:
             tested = file["Data/nsamples"][...] > 0
@@ -135,7 +135,7 @@ class Interval(program.Case):
         self.check_others_read(paths)
 
     def test_recorded_integers(self):
-        """Method none: INT8, FP32 and both bounds agree but for the last
+        """Method none: INT8, FP32 and both bounds agree except for the last
         rounding to float."""
         generator = np.random.default_rng(7)
         scene = program.Scene(program.to_int8(
@@ -196,8 +196,8 @@ class Interval(program.Case):
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_names_of_results(self):
-        """An input or an existing result in the way is refused before any
-        work, whichever of the two it is."""
+        """If either result would overwrite an input or an existing file, it is
+        refused before any work."""
         self.demo()
         for word in ("down", "up"):
             output = self.path("new.uvh5")

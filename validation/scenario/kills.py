@@ -26,12 +26,12 @@ import program
 import refusal
 import tap
 
-# Dumps counted as done that may still wait for the writer.
+# Dumps counted as finished that may still wait for the writer.
 IN_FLIGHT = 2
 
 
 class Kills(refusal.Refusal):
-    """One job, killed over and over."""
+    """One job, killed again and again."""
 
     def setUp(self):
         super().setUp()
@@ -43,7 +43,7 @@ class Kills(refusal.Refusal):
         self.part = self.output + ".part"
 
     def job(self, compression):
-        """What is to be killed, left alone first."""
+        """Set up the job and run it once undisturbed."""
         self.write_config(program.ini_of(
             oracle.Setup(64, 0.002, taps=4, precision="int8"),
             {"correlator.threads": 1, "output.compression": compression}))
@@ -55,14 +55,14 @@ class Kills(refusal.Refusal):
         self.assertGreater(self.n_dumps, 50)
 
     def check_part(self, at_least):
-        """What a kill left; returns the number of dumps it holds."""
+        """Check what a kill left; returns the number of its dumps."""
         self.assertFalse(os.path.exists(self.output))
         got = program.read(self.part)
         self.assertEqual(got.visibilities.shape, self.want.visibilities.shape)
         for name, value in self.want.header.items():
-            if name != "history":   # it holds the command and the time
+            if name != "history":   # has the command and the time
                 np.testing.assert_array_equal(got.header[name], value, name)
-        # the edges of the band are flagged in every dump
+        # band edges are flagged in every dump
         here = ~got.flags.all(axis=(1, 2, 3))
         n = int(here.sum())
         self.assertGreaterEqual(n, at_least)
@@ -80,7 +80,7 @@ class Kills(refusal.Refusal):
         return n
 
     def start(self):
-        """A run, and the terminal that it draws its progress on."""
+        """Start a run; returns it and the terminal that shows its progress."""
         terminal, screen = os.openpty()
         fcntl.ioctl(screen, termios.TIOCSWINSZ,
                     struct.pack("HHHH", 24, 120, 0, 0))
@@ -96,8 +96,8 @@ class Kills(refusal.Refusal):
             time.sleep(0.0005)
 
     def kill_after(self, seconds):
-        """Kill a run so long after it has begun its file; returns the dumps
-        that it had shown as finished, or None where it had ended before."""
+        """Kill a run some seconds after it has created its file; returns the
+        number of dumps shown as finished, or None if the run had ended."""
         process, terminal = self.start()
         self.wait_for_part(process)
         time.sleep(seconds)
@@ -109,7 +109,7 @@ class Kills(refusal.Refusal):
         except (BlockingIOError, OSError):
             shown = ""
         os.close(terminal)
-        if os.path.exists(self.output):     # renamed, so it is whole
+        if os.path.exists(self.output):     # already renamed, hence whole
             got = program.read(self.output)
             np.testing.assert_array_equal(got.visibilities,
                                           self.want.visibilities)
@@ -138,7 +138,7 @@ class Kills(refusal.Refusal):
             self.assertLess(tries, 4 * moments)
             shown = self.kill_after(generator.uniform(0, most_s))
             if shown is None:
-                most_s *= 0.9   # it ran faster than at first
+                most_s *= 0.9   # this run was faster than the first
                 continue
             if not self.is_begun():
                 self.assertEqual(shown, 0)
@@ -152,8 +152,8 @@ class Kills(refusal.Refusal):
         self.assertFalse(os.path.exists(self.part))
 
     def is_begun(self):
-        """Whether the header is down: before that no dump is, and nothing
-        opens the file."""
+        """Whether the header is written: before that the file has no dump and
+        does not open."""
         try:
             with h5py.File(self.part, "r") as file:
                 return "Data/nsamples" in file
@@ -161,7 +161,7 @@ class Kills(refusal.Refusal):
             return False
 
     def killed_at(self, write, count=None):
-        """A run that is killed before its n-th write, or never; its status."""
+        """Run, killed before its n-th write, or never; returns its status."""
         return self.correlate(
             self.input, "--quiet", "--force", environment={
                 "LD_PRELOAD": os.path.join(os.environ["FX8_BUILD"],

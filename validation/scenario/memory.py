@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory: a recording is streamed, so a long one takes no more than a short
-one; a limit that is too low is reported at once with one that suffices.
+"""Memory: recordings are streamed, so a long one needs no more memory than a
+short one; a limit that is too low is reported at once, with one that suffices.
 
 Shows (failures, memory): memory does not grow with the recording; a limit that
     is too low is reported once, by its key, with the figure that suffices (a
@@ -24,8 +24,8 @@ import tap
 SHORT, LONG = 1 << 20, 1 << (24 if program.LONG else 22)
 N_INPUTS = 8
 
-# Allocator and thread stacks may differ by this for the same work: far less
-# than the 48 MiB by which the recordings differ.
+# Allocator and thread stacks may differ by this much for the same work: far
+# less than the 48 MiB by which the recordings differ.
 ALLOWED_MIB = 8
 
 
@@ -33,8 +33,8 @@ class Memory(program.Case):
     """Peak memory of whole runs."""
 
     def recording(self, name, n_samples, axes):
-        """Noise, written in pieces: the first a recording as it should be, its
-        dataset replaced by a longer one."""
+        """Noise, written in pieces: a short recording whose dataset is then
+        replaced by a longer one."""
         generator = np.random.default_rng(5)
         piece = program.to_int8(20 * (
             generator.normal(size=(N_INPUTS, 1, SHORT))
@@ -80,8 +80,8 @@ class Memory(program.Case):
 
 
 class Simulated(program.Case):
-    """Peak memory of simulations: the recording, and the truth as one dump;
-    without noise, which is drawn number by number."""
+    """Peak memory of simulations of a recording, with the truth as one dump.
+    Without noise, which is slow because it is drawn number by number."""
 
     def peak_mib(self, n_samples, axes):
         with open(self.path("sky.csv"), "w", encoding="ascii") as file:
@@ -160,13 +160,13 @@ class Limit(refusal.Refusal):
                 "correlator.precision": "both"}
         for n_devices, keys in ((0, int8), (0, fp32), (0, both),
                                 (1, int8), (1, fp32), (2, both)):
-            # little for sums, so that batches of samples count
+            # small sums, so that batches of samples matter
             environment = {**pretend.devices(n_devices, memory_mib=500),
                            "FX8_CUDA_CHUNK_KIB": "16"}
             keys = {**keys, "correlator.backend":
                     "cuda" if n_devices > 0 else "cpu",
                     "correlator.device": "0,1" if n_devices > 1 else "auto"}
-            if n_devices > 0:   # a choice by trial takes longer than the rest
+            if n_devices > 0:   # a choice by trial takes most of the time
                 keys["correlator.kernel"] = (
                     "fp32-16" if keys["correlator.precision"] == "fp32"
                     else "dp4a-16")
