@@ -21,7 +21,7 @@ import tap
 
 
 class Output(refusal.Refusal):
-    """Where the result goes, and failures to write it."""
+    """The place of the result, and failures to write it."""
 
     def test_existing_output_is_refused_before_any_work(self):
         with open(self.output, "w", encoding="ascii") as file:
@@ -88,7 +88,7 @@ class Output(refusal.Refusal):
         done = self.correlate(recording, "--quiet", "--precision=both", "--set",
                               f"postprocess.quicklook={look}")
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        # the name g.ms.int8.uvh5 states the format
+        # the name g.ms.int8.uvh5 already states the format
         self.assertEqual([line for line in done.stderr.splitlines()
                           if "written" in line],
                          [f"fx8: warning: {look}: HDF5 is written, whatever "
@@ -113,7 +113,7 @@ class Output(refusal.Refusal):
         self.assertEqual(os.stat(recording).st_size, before)
 
     def assert_spared(self, done, inputs, what):
-        """Refused, and every input as it was."""
+        """The run was refused, and every input is unchanged."""
         self.assert_one_line(done, 2, what,
                              "expected another name for the result")
         for path, before in inputs.items():
@@ -151,8 +151,8 @@ class Output(refusal.Refusal):
                     self.assert_spared(done, inputs, word)
 
     def test_no_input_is_emptied_as_part(self):
-        """OUT.part is emptied at once: a hard link to, or the name of, an
-        input; and the input may be given through a symbolic link."""
+        """OUT.part would be emptied at once. It is an input or a hard link to
+        one; the input may be given through a symbolic link."""
         recording, table, inputs = self.with_table()
         alias = self.path("alias.h5")
         os.symlink(recording, alias)
@@ -169,8 +169,8 @@ class Output(refusal.Refusal):
                     os.remove(self.path(name) + ".part")
 
     def test_left_over_part(self):
-        """What a kill before the first dump leaves is replaced, anything else
-        by force alone."""
+        """A .part left by a kill before the first dump is replaced, any other
+        one only with --force."""
         part = self.output + ".part"
         recording = self.recording()
         for content, force, code in (
@@ -192,8 +192,8 @@ class Output(refusal.Refusal):
                         self.assertEqual(file.read(), content)
 
     def test_left_over_dumps(self):
-        """A .part without a finished dump is replaced, one with a dump is not:
-        neither a UVH5 file nor a quick-look beside it."""
+        """A .part without a finished dump is replaced. One with a dump is not,
+        be it a UVH5 file or the quick-look next to it."""
         part, look = self.output + ".part", self.path("look.h5")
         recording = self.recording()
         quick = ("--set", f"postprocess.quicklook={look}")
@@ -216,10 +216,10 @@ class Output(refusal.Refusal):
 
 
 class NoRoom(refusal.Refusal):
-    """A failing write: one line, exit 1, no crash, and finished dumps stay."""
+    """Failing writes: one line, exit 1, no crash; finished dumps are kept."""
 
     def big(self, compression="none"):
-        """Antennas and channels enough for some megabytes of output."""
+        """Enough antennas and channels for some megabytes of output."""
         generator = np.random.default_rng(171)
         samples = generator.integers(-60, 60, (12, 2, 40_000)) + 1j
         self.write_config(program.ini_of(
@@ -228,7 +228,7 @@ class NoRoom(refusal.Refusal):
         return self.write(program.Scene(samples), "big.h5")
 
     def test_limit_on_file_size(self):
-        """Uncompressed results reserve their room before the first dump."""
+        """Uncompressed results reserve their space before the first dump."""
         for compression, keeps in (("none", False), ("gzip", True)):
             recording = self.big(compression)
             done = self.correlate(recording)
@@ -285,7 +285,7 @@ class NoRoom(refusal.Refusal):
 
 
 class StandardOutput(refusal.Refusal):
-    """A reader that closes the pipe is no failure; a full disk is one."""
+    """It is no failure if the reader closes the pipe; a full disk is one."""
 
     def run_into(self, stdout, *arguments):
         return subprocess.run([program.FX8, *arguments], stdout=stdout,
@@ -376,7 +376,7 @@ sources = {self.sources}
                                 self.assertTrue(file.read() == before, name)
 
     def stop(self, number, seconds, *settings):
-        """Seconds from the signal to the end; nothing may be left."""
+        """Returns the seconds from the signal to the end; nothing may be left."""
         before = sorted(os.listdir(self.folder))
         process = subprocess.Popen(
             [program.FX8, "simulate", self.config, "-o", self.path("v.h5")]

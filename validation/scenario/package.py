@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is distributed: libfx8 as installed, its symbols, its header for C++,
-the examples built against it; the manual page and the completion; the sources
-as a tar file and as Debian packages.
+"""Everything distributed: libfx8 as installed, its symbols, its header in C++,
+the examples built with it; the manual page and the completion; the sources as
+a tar file and as Debian packages.
 
 Shows (packaging, libfx8): as installed, both libraries have the symbols that
     the compiler finds declared in the headers, soname and pkg-config are
@@ -56,8 +56,8 @@ CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def run(*command, environment=None, folder=None, may_talk=False):
-    """Standard output of a command that succeeds and, unless it may, says
-    nothing on standard error."""
+    """Standard output of a command, which must succeed. Its standard error must
+    be empty unless `may_talk`."""
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder,
                           env={**os.environ, **(environment or {})})
     if done.returncode != 0 or (done.stderr and not may_talk):
@@ -76,7 +76,7 @@ def version():
 
 
 class Installed(program.Case):
-    """Everything under a prefix of its own."""
+    """Everything installed under a separate prefix."""
 
     @classmethod
     def setUpClass(cls):
@@ -101,7 +101,7 @@ class Installed(program.Case):
         return f"{self.prefix}/share/doc/fx8/{name}"
 
     def build(self, source, *flags, compiler="gcc"):
-        """A program from an example or from a text; returns its path."""
+        """Build a program from an example or from a text; returns its path."""
         path = self.path(os.path.basename(source).split(".")[0])
         run(compiler, source, "-o", path, *flags,
             environment=self.environment)
@@ -112,8 +112,8 @@ class Library(Installed):
     """Shared and static library, header, pkg-config."""
 
     def declared(self):
-        """Functions that the installed headers declare, as the compiler sees
-        them, and the headers that they stand in."""
+        """Functions that the installed headers declare, according to the
+        compiler, and the headers that declare them."""
         source, seen = self.path("user.c"), self.path("seen")
         with open(source, "w", encoding="ascii") as file:
             file.write("#include <fx8.h>\n")
@@ -142,8 +142,8 @@ class Library(Installed):
         self.assertEqual(self.symbols("libfx8.a"), names)
 
     def test_headers_warn_of_nothing(self):
-        """Each alone, by every warning but of padding and of what C++98 had
-        not."""
+        """Each header alone, with all warnings except those about padding and
+        about features that C++98 lacks."""
         folder = f"{self.prefix}/include/fx8"
         headers = [os.path.relpath(path, folder) for path in
                    glob.glob(f"{folder}/**/*.h", recursive=True)]
@@ -176,7 +176,7 @@ class Library(Installed):
         self.assertEqual(latest.group(1), number)
         cited = yaml.safe_load(read(".github/CITATION.cff"))
         self.assertEqual(cited["version"], number)
-        # what the schema of version 1.2.0 requires
+        # required by the schema of version 1.2.0
         self.assertEqual(cited["cff-version"], "1.2.0")
         self.assertTrue(cited["message"] and cited["title"])
         self.assertEqual([list(author) for author in cited["authors"]],
@@ -224,7 +224,7 @@ class Library(Installed):
 
 
 class Examples(Installed):
-    """Programs of users, under the address checker."""
+    """User programs, under the address checker."""
 
     def example(self, name):
         source = self.document(f"correlator/examples/{name}.c")
@@ -254,7 +254,7 @@ class Examples(Installed):
         shared = sum(np.sum(weights[n:] * weights[:-n])**2
                      for n in range(channels, len(weights), channels))
         n_free = spectra / (1 + 2 * shared)
-        # both parts take 31 whole numbers with equal probability
+        # both parts are uniform over 31 integers
         variance = 2 * (31**2 - 1) / 12
         for power in (power_0, power_1):
             np.testing.assert_allclose(power, variance,
@@ -272,8 +272,8 @@ class Examples(Installed):
     SPECTRA, CHANNELS, TAPS, ANTENNAS = 1000, 16, 8, 3
 
     def recording(self):
-        """Samples [time][antenna] of three dumps and a part of a fourth: noise
-        in common and of each, losses of one antenna and of all."""
+        """Samples [time][antenna] of three dumps and a part of a fourth: common
+        and independent noise, losses of one antenna and of all."""
         numbers = np.random.default_rng(12)
         n = self.CHANNELS * (3 * self.SPECTRA + self.TAPS + 300)
         common, *own = numbers.normal(size=(4, n, 2)) @ [1, 1j]
@@ -282,7 +282,7 @@ class Examples(Installed):
              for delay, noise in enumerate(own)], axis=1))
         samples[20_000:20_700, 1] = -128 - 128j
         samples[33_000:33_100] = -128 - 128j
-        samples[40_000:40_063, 2] = -128 - 128j     # one too few to be a loss
+        samples[40_000:40_063, 2] = -128 - 128j     # one too few for a loss
         return samples
 
     def expected(self, samples):
@@ -365,8 +365,8 @@ class Examples(Installed):
 
 @functools.cache
 def options_of(command):
-    """Long options of a command, and whether they take an argument: as its
-    help has them, and as the program takes them."""
+    """Long options of a command, and whether they take an argument: from its
+    help, and as the program accepts them."""
     found = {"--help": False}
     for option, argument in re.findall(r"^  (?:-\w, )?(--[\w-]+)(?: (\S+))?",
                                        program.run(command, "--help").stdout,
@@ -485,7 +485,7 @@ class Completion(Installed):
                          ["array.x_orientation="])
 
     def test_values(self):
-        """What is offered is accepted, and the default is among it."""
+        """The program accepts every offered value, and the default is offered."""
         script = read(f"{self.prefix}/share/bash-completion/completions/fx8")
         with_words = re.findall(r"^    (\w+\.\w+)\) echo 'words", script, re.M)
         self.assertGreater(len(with_words), 20)
@@ -559,8 +559,8 @@ class Sources(program.Case):
         flags = {name: "" for name in ("MAKEFLAGS", "BUILD")}
         options = ["CFLAGS=-O0 -w"]     # fast, without warnings: lint has those
         if not program.LONG:
-            # objects younger than their sources: a source or header that is
-            # not there is missed all the same, and the program is linked
+            # objects newer than their sources: make still notices a missing
+            # source or header, and links the program
             options = []
             os.mkdir(f"{root}/build")
             for name in ("flags", "config", "correlator", "io", "kernels"):

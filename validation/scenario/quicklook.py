@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quick-look files as they are used: read with h5py and compared with what
-numpy computes from the UVH5 file beside them; refused, interrupted, averaged.
+"""Quick-look files: read with h5py and compared with numpy's results from the
+UVH5 file of the same run; refused, interrupted, averaged.
 
 Shows (results, quick-look files in h5py): files agree with numpy on the UVH5
     file; intervals of overlapping channels have the right spread; refused and
@@ -32,9 +32,9 @@ STATES = {"none": 0, "interval": 1, "limit": 2, "auto": 3}
 
 
 def overlap(weights, taps, length, n_spectra, n_channels):
-    """Sum of R(d, k) over cells d spectra and k channels apart, by FFT; k up to
-    8: beyond, only the ends of the band overlap, which meet as it is cyclic,
-    and they are flagged."""
+    """Sum of R(d, k) over cells d spectra and k channels apart, by FFT, for k up
+    to 8. Beyond, only the two ends of the (cyclic) band overlap, and they are
+    flagged."""
     total = 0.0
     folded = weights.reshape(taps, length)
     for d in range(min(taps, n_spectra)):
@@ -48,14 +48,14 @@ def overlap(weights, taps, length, n_spectra, n_channels):
 
 
 def auto_rows(n_inputs_per_antenna, n_antennas):
-    """(baseline, product) of every input with itself."""
+    """(baseline, product) of every auto-correlation."""
     first = np.cumsum([0] + list(range(n_antennas, 1, -1)))
     return [(first[antenna], feed) for antenna in range(n_antennas)
             for feed in range(n_inputs_per_antenna)]
 
 
 def inputs_of(product, antennas, feeds):
-    """Inputs of a product (XX, YY, XY, YX) of a baseline."""
+    """The two inputs of a product (XX, YY, XY, YX) of a baseline."""
     first, second = ((0, 0), (1, 1), (0, 1), (1, 0))[product]
     return antennas[0] * feeds + first, antennas[1] * feeds + second
 
@@ -97,11 +97,11 @@ class Look:
 
 
 class Looking(program.Case):
-    """Every value of the file."""
+    """Checks every value of the file."""
 
     def assert_halves(self, stored, exact):
-        """A half is within 2^-11 of its value, subnormal ones within 2^-25;
-        what single precision adds is a hundredth of that."""
+        """A half is within 2^-11 of its value (relative), a subnormal one within
+        2^-25; single precision adds a hundredth of that."""
         self.assertEqual(stored.dtype, np.float16)
         limit = 1.01 * (2.0**-11 * np.abs(exact) + 2.0**-25)
         error = np.abs(stored.astype(np.float64) - exact)
@@ -115,7 +115,7 @@ class Looking(program.Case):
         self.assertEqual(items["phase"].dtype, np.float16)
         phase = items["phase"].astype(np.float64)
         self.assertLess(np.max(np.abs(phase - np.angle(rho))), 1e-3)
-        # a level of 100 dB is rounded by 4e-6, its logarithm by as much
+        # 100 dB is rounded by 4e-6, its logarithm by as much
         self.assertEqual(items["spectra_db"].dtype, np.float32)
         np.testing.assert_allclose(items["spectra_db"],
                                    10 * np.log10(look.powers), rtol=0,
@@ -150,7 +150,7 @@ class Looking(program.Case):
         self.assertEqual(items["history"].decode(), look.uvh5.history)
 
     def check_averages(self, look, weights, taps, average=1):
-        """By the formulas of CONVENTIONS.md once more."""
+        """Averages by the formulas of CONVENTIONS.md."""
         fisher = look.groups["fisher"]
         n_dumps, _, n_channels, n_products = look.rho.shape
         m = int(look.attributes["spectra_per_dump"])
@@ -191,7 +191,7 @@ class Looking(program.Case):
                                        delta=2e-5)
 
     def check_limit(self, upper, unbiased, weight, inflation):
-        """The mean lies 1.96 sigma of the limit below it."""
+        """The mean is 1.96 sigma below the limit, with sigma at the limit."""
         total, n = np.sum(weight), np.count_nonzero(weight)
         mean = max(np.sum(weight * unbiased) / total, 0)
         p = upper**2
@@ -212,7 +212,7 @@ class Looking(program.Case):
 
     def look_at(self, config, recording, math, precision, *options,
                 environment=None):
-        """Run fx8; the quick-look and the INT8 (else FP32) results."""
+        """Run fx8; returns the quick-look and the INT8 (else FP32) results."""
         output, quick = self.path("out.uvh5"), self.path("quick.h5")
         done = program.run("correlate", config, recording, "-o", output,
                            "--set", f"postprocess.quicklook={quick}",
@@ -254,7 +254,7 @@ class Looking(program.Case):
                                  - look.powers.size, 0)
 
     def test_on_devices(self):
-        """The same of cells that the CUDA engine evaluates."""
+        """The same for cells that the CUDA engine evaluates."""
         recording = self.path("demo.h5")
         done = program.run("simulate", "config/ready/demo.ini", "-o", recording,
                            "--set=simulate.duration_s=0.2005")
@@ -288,7 +288,7 @@ class Looking(program.Case):
                 self.check_modes(look, math)
 
     def test_dead_input_is_counted(self):
-        """An input of zeros, and one that is never there."""
+        """One input is all zeros, another is always missing."""
         generator = np.random.default_rng(191)
         samples = program.to_int8(20 * generator.normal(size=(3, 1, 8000)))
         samples = samples + 0j
@@ -307,7 +307,7 @@ class Looking(program.Case):
             spectra = file["spectra_db"][...]
             coherence = file["coherence"][...]
             states = file["fisher/state"][...]
-        # baselines 0-1 and 1-1 lack power, 0-2, 1-2 and 2-2 any product
+        # 0-1 and 1-1 have no power; 0-2, 1-2 and 2-2 have no product
         self.assertEqual(counts["no_power"], 2 * cells)
         self.assertEqual(counts["no_product"], 3 * cells)
         self.assertEqual(counts["spectra_no_power"], cells)
@@ -324,13 +324,13 @@ class Looking(program.Case):
 
 
 class Spread(program.Case):
-    """Errors of independent pairs have the spread that intervals state."""
+    """Errors of independent pairs spread as their intervals predict."""
 
     def test_overlapping_channels(self):
-        """A Hann window without taps: channels overlap so much that the mean
-        of all has 1.95 times the variance of independent ones.  512 intervals
-        tell their spread to 3 %, 5 sigma: 16 %; without the factor it would be
-        39 % off."""
+        """A Hann window without taps: channels overlap so much that their mean
+        has 1.95 times the variance of independent channels.  512 intervals
+        determine the spread to 3 %, 5 sigma: 16 %; without the factor it would
+        be 39 % off."""
         n_pairs, rho, errors = 32, 0.6, []
         for seed in range(16):
             generator = np.random.default_rng(200 + seed)
@@ -361,12 +361,12 @@ class Spread(program.Case):
         errors = np.concatenate(errors)
         self.assertEqual(len(errors), 512)
         self.assertAlmostEqual(np.std(errors), 1, delta=0.16)
-        # rounding of the samples lowers rho by 2 x 10^-4, 0.05 sigma
+        # rounding the samples lowers rho by 2 x 10^-4, 0.05 sigma
         self.assertAlmostEqual(np.mean(errors), 0, delta=5 / np.sqrt(512))
 
 
 class Refused(refusal.Refusal):
-    """Settings and files that a quick-look must refuse."""
+    """Settings and file names that must be refused."""
 
     def setUp(self):
         super().setUp()
@@ -387,8 +387,8 @@ class Refused(refusal.Refusal):
             self.assertEqual(file.attrs["format"], b"fx8-quicklook")
 
     def test_another_result(self):
-        """The result itself, its .part and the other way round, through a
-        link to the folder; one of two results."""
+        """The quick-look named like the result or its .part, and the result like
+        the quick-look's, through a link to the folder; one of two results."""
         recording = self.recording()
         alias = self.path("alias")
         os.symlink(self.folder, alias)
@@ -425,8 +425,8 @@ class Refused(refusal.Refusal):
         self.assertFalse(os.path.exists(self.quick))
 
     def test_no_room(self):
-        """A limit that stops the quick-look wherever it is, while the packed
-        result has room; from the header to the last dump."""
+        """A file size limit stops the quick-look at any place, from the header
+        to the last dump, while the packed result has room."""
         samples = np.zeros((8, 1, 80_000)) + 0j
         recording = self.write(program.Scene(samples), "zero.h5")
         options = ("--quiet", "--set", "output.compression=gzip")
@@ -454,7 +454,7 @@ class Refused(refusal.Refusal):
 
 
 class Interrupted(refusal.Refusal):
-    """A signal leaves a quick-look of the dumps that are finished."""
+    """A signal leaves a quick-look of the finished dumps."""
 
     def test_cut_like_the_result(self):
         self.write_config(refusal.SLOW)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages: their commands, configuration and figures.
+"""The documentation: its commands, configuration and figures.
 
 Shows (commands, what the README shows): commands, options, keys, targets and
     files named in README.md exist; its INI file loads, and shows defaults
@@ -45,7 +45,7 @@ RECORDINGS_PAGE = read("data/README.md")
 PAGES = re.sub(r"(?ms)^```.*?^```", "", "\n".join((
     PAGE, read("config/README.md"), RECORDINGS_PAGE, CONTRIBUTING)))
 BLOCKS = blocks(PAGES)
-# text between backticks may span lines
+# text between backticks may span two lines
 SHOWN = [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", PAGES)]
 
 
@@ -122,7 +122,7 @@ class Configuration(program.Case):
 
     @staticmethod
     def pairs(text):
-        """(section, key) to value."""
+        """Maps (section, key) to value."""
         found, section = {}, None
         for line in text.splitlines():
             if line.startswith("["):
@@ -152,7 +152,7 @@ class Configuration(program.Case):
                     self.assertEqual(got, value)
 
     def test_what_must_be_there(self):
-        """Two keys; site and positions of a recording that has none."""
+        """Two keys; for a recording without site and positions those too."""
         there = self.path("demo.h5")
         done = program.run("simulate", "config/ready/demo.ini", "-o", there)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -206,9 +206,9 @@ class Figures(program.Case):
             r"(?:amplitude|phase|difference|predicted) ([-+.0-9e]+)", line)]
 
     def test_demonstration(self):
-        """Another processor sums in another order, 4e-6 of the power: 2e-4
-        degrees, and less in the mean amplitude.  One INT8 sample in 10^4 may
-        differ by a step, which is less than 1e-3 of the loss."""
+        """Another processor sums in another order, a change of 4e-6 of the
+        power: 2e-4 degrees, and less in the mean amplitude.  One INT8 sample in
+        10^4 may differ by a step, which changes the loss by less than 1e-3."""
         environment = {**os.environ, "FX8_RECORDINGS": ""}
         done = subprocess.run(
             ["validation/demo.sh", program.FX8, self.path("demo")],
@@ -224,8 +224,8 @@ class Figures(program.Case):
             self.assertAlmostEqual(a, b, delta=near, msg=name)
 
     def test_info_of_the_demonstration(self):
-        """The same recording everywhere: the lines as they stand, but for how
-        wide the columns are."""
+        """The recording is the same everywhere, so the lines must be equal,
+        except for the widths of columns."""
         shown = next(block for block in BLOCKS
                      if block.startswith("build/demo/demo.h5: recording"))
         recording = self.path("demo.h5")
@@ -241,7 +241,7 @@ class Figures(program.Case):
 
     @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
     def test_recording_of_tart(self):
-        """What INT8 costs on it, to a thousandth: see above."""
+        """The loss by INT8, to a thousandth: see above."""
         shown = next(block for block in BLOCKS
                      if block.startswith("verdict: good:"))
         output = self.path("tart.uvh5")
@@ -268,7 +268,7 @@ class Figures(program.Case):
                 for text in (shown, done.stdout))
             self.assertEqual(len(want), len(got))
             np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
-        # a sample near the clamp may fall on either side of it
+        # a sample near the clamp may be clipped or not
         pattern = r"left out: clipped more than 1e-4: (\d+) cells, .*(inputs .*)"
         want, got = (re.search(pattern, text).groups()
                      for text in (shown, done.stdout))
@@ -316,8 +316,8 @@ class Figures(program.Case):
                                delta=0.06)
 
 
-# Architectures to build with CUDA 11.8, and a script that lists what its nvcc
-# lists and refuses others.
+# Architectures to build with CUDA 11.8, and a script that, like its nvcc, lists
+# its architectures and refuses others.
 CUDA_11_SMS = ["61", "70", "75", "80", "86", "89", "90"]
 NVCC_11 = """#!/bin/sh
 echo "nvcc $*" >> "$LOG"
@@ -351,7 +351,7 @@ class Make(unittest.TestCase):
                                  strict == "1", done.stdout)
 
     def test_cuda_11(self):
-        """Nothing is asked of a compiler that it does not list."""
+        """No architecture is requested that the compiler does not list."""
         with tempfile.TemporaryDirectory() as folder:
             nvcc, log = (os.path.join(folder, name) for name in ("nvcc", "log"))
             with open(nvcc, "w", encoding="utf-8") as file:
@@ -376,7 +376,7 @@ class Make(unittest.TestCase):
                     self.assertEqual(
                         built.pop("kernels/cuda/fir.cu"),
                         [f"sm_{sm}" for sm in asked] + ["compute_80"])
-                    # a card of sm_90 must find no code that it could run
+                    # no code that a card of sm_90 could run
                     others = [sm for sm in asked if sm != "90"] or ["80"]
                     self.assertEqual(
                         built, dict.fromkeys(

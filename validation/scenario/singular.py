@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The words of commands when there is one of everything.
+"""The output of commands when there is one of everything.
 
-Shows (commands, one of a thing): simulate, correlate, compare and info say "1
-    dump" of one
-Within: no plural noun after a one
+Shows (commands, one of a thing): simulate, correlate, compare and info write
+    "1 dump" for one
+Within: no plural noun after a 1
 """
 import program
 import refusal
@@ -11,7 +11,7 @@ import tap
 
 
 class One(refusal.Refusal):
-    """One antenna, channel, dump and so on, in the words of every command."""
+    """One antenna, channel, dump and so on, in the output of every command."""
 
     def assert_singular(self, text):
         for line in text.splitlines():

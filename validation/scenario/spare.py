@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A GPU that hangs, computes wrongly or fails: with backend auto the CPU takes
-over the whole job, after a warning line, if no dump has been delivered yet;
-with backend cuda, or after a dump, the run reports what failed.
+"""A GPU that hangs, computes wrongly or fails. With backend auto and before the
+first dump, a warning line is printed and the CPU runs the whole job; with
+backend cuda, or after a dump, the run reports the failure.
 
 Shows (devices, the CPU in a device's place): kernels that do nothing or never
     end, in the trial of the whole engine, and all calls failing from 35
@@ -20,8 +20,8 @@ import program
 import refusal
 import tap
 
-# Deadline of the trial: no work that ends takes so long on a pretend device,
-# where the waiting thread does the work.
+# Deadline of the trial. On a pretend device the waiting thread does the work,
+# so work that ends is never late.
 TRIAL = {"FX8_CUDA_TRIAL_MS": "100"}
 
 
@@ -41,7 +41,7 @@ class Spare(refusal.Refusal):
         os.remove(self.output)
 
     def check_spare(self, environment, *mentions):
-        """The CPU's result, and one line that says why."""
+        """Check for the CPU's result, and one line that says why."""
         done = self.correlate(self.scene, environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.splitlines()
@@ -63,7 +63,7 @@ class Spare(refusal.Refusal):
         os.remove(self.output)
 
     def check(self, environment, *mentions):
-        """The same, and what backend cuda says."""
+        """The same, and check what backend cuda reports."""
         self.check_spare(environment, *mentions)
         self.assert_refused(
             self.correlate(self.scene, "--backend", "cuda",
@@ -87,8 +87,8 @@ class Spare(refusal.Refusal):
                            f"waiting for {what}: not done within 0.1 s")
 
     def test_correlators_that_hang(self):
-        """They are left out by name; the device is used.  A choice waits ten
-        seconds for one: it has not to do so twice."""
+        """They are left out by name, and the device is used.  The choice waits
+        ten seconds for a hanging one, but only once."""
         for kernel in ("dp4a-16", "mma-32", "wgmma-128"):
             symbol = f"fx8_correlate_{kernel.replace('-', '_')}_kernel"
             environment = {**pretend.devices(hang=symbol), **TRIAL}
@@ -111,9 +111,9 @@ class Spare(refusal.Refusal):
         os.remove(self.output)
 
     def test_devices_that_fail(self):
-        """From some call on every call fails: until a dump is delivered the
-        CPU takes over; behind it the run fails and keeps what is finished; at
-        the very end nothing is lost."""
+        """From some call on, every call fails. Before the first dump is
+        delivered the CPU takes over; later the run fails and keeps the finished
+        dumps; at the very end nothing is lost."""
         report = self.path("report")
         calls = {"elapsed_ms": 5, "report": report}  # the same in every run
         done = self.correlate(self.scene, environment=pretend.devices(**calls))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No result overwrites a file that the run reads, however it is read and under
-any name: exit 2, and every byte as it was.
+"""No result overwrites a file that the run reads, however and under whatever
+name it is read: exit 2, and every byte is unchanged.
 
 Shows (failures, inputs are spared): every file behind a recording is
     protected, as a result, as a .part, through hard and symbolic links, with
@@ -26,10 +26,10 @@ REFUSED = "is a file that this run reads: expected another name for the result"
 
 
 class SparedInputs(refusal.Refusal):
-    """Every file behind a recording, as a result and as a .part."""
+    """Every file that a recording refers to, as a result and as a .part."""
 
     def contents(self, *left_out):
-        """Every file below the folder."""
+        """Content of every file below the folder."""
         found = {}
         for folder, _, names in os.walk(self.folder):
             for name in names:
@@ -40,9 +40,9 @@ class SparedInputs(refusal.Refusal):
         return found
 
     def spare(self, recording, inputs, *options):
-        """`inputs` as OUT, through a hard link as OUT and as OUT.part, and
-        through a symbolic link, with --force."""
-        # the run works otherwise
+        """Name each of `inputs` as OUT, directly, through a hard link as OUT
+        and as OUT.part, and through a symbolic link, with --force."""
+        # with another output the run works
         done = self.correlate(recording, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         os.remove(self.output)
@@ -142,7 +142,7 @@ class SparedInputs(refusal.Refusal):
         recording, table = self.recording(), self.path("antennas.csv")
         with open(table, "w", encoding="ascii") as file:
             file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
-        # sources are named, although correlate does not use them
+        # the table of sources is named, although correlate does not use it
         sources = self.path("sources.csv")
         with open(sources, "w", encoding="ascii") as file:
             file.write("az_deg,el_deg,I\n10,60,1\n")
@@ -224,7 +224,7 @@ class SparedBeside(refusal.Refusal):
             self.assert_one_line(done, 2, REFUSED)
             with open(away, "rb") as file:
                 self.assertTrue(file.read() == before)
-        # a missing source must not read as zeros
+        # a missing source file must not be read as zeros
         os.remove(self.path("page.html.part"))
         os.remove(away)
         done = program.run("compare", paths[0], shown)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The spot check through the program, on a pretend device where each launch of
-a run does nothing once: what a correlator leaves out ends the run, the error
-names the place, and the dump is not written.
+"""The spot check through the program, on a pretend device. In each run another
+launch does nothing: a missing correlation ends the run, the error names the
+place, and the dump is not written.
 
 Shows: as test_watch.c
 """
@@ -29,7 +29,8 @@ class SpotCheck(refusal.Refusal):
         self.tiny = self.recording(n_samples=7000)
 
     def run_idle(self, number, spot_check):
-        """Launch `number` does nothing; the run, its output, its launches."""
+        """Run with launch `number` doing nothing; returns the run, its output
+        and the numbers of its launches."""
         folder = self.path(f"{spot_check}.{number}")
         os.mkdir(folder)
         output, report = os.path.join(folder, "out.uvh5"), folder + ".report"
@@ -43,9 +44,9 @@ class SpotCheck(refusal.Refusal):
         return done, output, list(map(int, words["launches"].split()))
 
     def run_all(self, spot_check):
-        """The result that there should be; a run for each launch but the first
-        third, behind which the second dump begins, and but those in which the
-        kernel failed its trial."""
+        """The right result, and a run for each launch after the first third,
+        where the second dump begins. Leaves out runs in which the kernel failed
+        its trial."""
         done, output, launches = self.run_idle(0, spot_check)
         self.assertEqual(done.returncode, 0, done.stderr)
         with concurrent.futures.ThreadPoolExecutor(
@@ -56,9 +57,8 @@ class SpotCheck(refusal.Refusal):
             run for run in runs if "not dp4a-16: " not in run[0].stderr]
 
     def lost_dumps(self, output):
-        """Dumps that have no correlation at all, but the first: where nothing
-        was before, spectra that were not made are zeros, rightly correlated.
-        """
+        """Dumps without any correlation, except the first. In the first dump,
+        spectra that were not computed are zeros, which correlate correctly."""
         cross = program.read(output).visibilities[:, 1]
         return [dump for dump, v in enumerate(cross)
                 if dump > 0 and not np.any(v)]

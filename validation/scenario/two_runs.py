@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two runs on one name at random moments, while the .part is moved, removed or
-replaced: each ends with its own whole result or with an error, never with a
-file of the other.
+"""Two runs with the same output, started at random moments, while the .part is
+moved, removed or replaced: each ends with its own whole result or with an
+error, never with a file of the other.
 
 Shows (failures, two runs on one name): 200 times at random moments, while the
     .part is moved, removed or replaced (40 times under each checker), every
@@ -61,7 +61,7 @@ class TwoRuns(refusal.Refusal):
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def meddle(self, how):
-        """Do something to the .part; whether it was there."""
+        """Move, remove or replace the .part; returns whether it existed."""
         try:
             if how == "remove":
                 os.remove(self.part)
@@ -85,7 +85,7 @@ class TwoRuns(refusal.Refusal):
         return process.returncode, err
 
     def check(self, ended, forced, is_replaced):
-        """What is there against what the runs have said."""
+        """Compare the files with what the runs reported."""
         done = [number for number in range(2) if ended[number][0] == 0]
         self.assertEqual(os.path.exists(self.output), bool(done), ended)
         if done:
