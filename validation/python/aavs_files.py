@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Channel files as the SKA-Low/AAVS acquisition writes them, with its names,
-types, chunks and order of work: blocks appended one by one, time stamps
-written a block at a time, attributes updated or not."""
+"""Writes channel files like the SKA-Low/AAVS acquisition: the same names, types,
+chunks and order of work. Blocks are appended one by one, time stamps are
+written per block, attributes are updated or left stale."""
 import os
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ COMPLEX_8T = np.dtype([("real", np.int8), ("imag", np.int8)])
 
 
 def columns_of(samples):
-    """[channel][antenna][pol][time] complex as rows of columns, the channel
+    """[channel][antenna][pol][time] complex as rows of columns, channel
     slowest."""
     flat = samples.reshape(-1, samples.shape[-1]).T
     rows = np.empty(flat.shape, COMPLEX_8T)
@@ -23,8 +23,8 @@ def columns_of(samples):
 
 
 def block_stamps(start, n, rate=RATE):
-    """Time stamps of a block whose first sample is at `start`, a Fraction of
-    Unix seconds that the acquisition rounds to double."""
+    """Time stamps of a block whose first sample is at `start`, Unix seconds as
+    a Fraction; the acquisition rounds them to double."""
     first = np.longdouble(float(start))
     return (first + np.arange(n) / np.longdouble(float(rate))).astype("f8")
 
@@ -63,7 +63,8 @@ class Part:
         self.room = room
 
     def append(self, samples, start, rate=RATE):
-        """A block [channel][antenna][pol][block] that starts at `start`."""
+        """Append a block [channel][antenna][pol][block] that starts at
+        `start`."""
         n_blocks = int(self.attributes["n_blocks"])
         first, end = n_blocks * self.block, (n_blocks + 1) * self.block
         for dataset in (self.data, self.stamps):
@@ -76,17 +77,17 @@ class Part:
         self.attributes["ts_end"] = stamps[-1]
 
     def reserve(self):
-        """Room for a block that was never written, as after a crash."""
+        """Make room for a block that is never written, as after a crash."""
         for dataset in (self.data, self.stamps):
             dataset.resize(dataset.shape[0] + self.room, axis=0)
 
 
 def write(folder, samples, start, *, tile, part, first, n, block, lost=(),
           rate=RATE, channel_id=204, mode="cont", reserve=False, **options):
-    """Samples [first, first + n) of [channel][antenna][pol][time] as one file;
-    blocks that hold a sample of `lost` are left out.
+    """Write samples [first, first + n) of [channel][antenna][pol][time] as one
+    file; blocks that hold a sample of `lost` are left out.
 
-    Returns the path and the samples that are in the file, as booleans.
+    Returns the path and a mask of the samples that are in the file.
     """
     name = f"channel_{mode}_{tile}_20200217_00000_{part}.hdf5"
     path = os.path.join(folder, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A sky over an array, and the visibilities that a correlator must find for
-it: formulas in double precision, written from data/README.md and
+"""A sky over an array, and the visibilities that a correlator must measure:
+formulas in double precision, written from data/README.md and
 CONVENTIONS.md alone.
 
 Axes, slowest first; input = antenna * polarisations + pol, and a product of
@@ -90,14 +90,14 @@ class Sky:
 
     @property
     def n_samples(self):
-        """Enough for the dumps and not for another spectrum."""
+        """Just enough for the dumps, without another spectrum."""
         return ((self.n_dumps * self.per_dump - 1) * self.length
                 + len(self.weights))
 
     @property
     def lowest_hz(self):
-        """Sky frequency of baseband zero of what is channelised, after a real
-        lower sideband was turned round."""
+        """Sky frequency of baseband zero in the channelised samples, after a
+        real lower sideband has been inverted."""
         flip = self.is_lower and not self.is_complex
         return self.dc_hz - (self.rate_hz / 2 if flip else 0.0)
 
@@ -114,8 +114,8 @@ class Sky:
     # --- what is simulated --------------------------------------------
 
     def write(self, folder):
-        """The configuration and its tables in a folder; the path of the
-        INI."""
+        """Write the configuration and its tables to a folder; returns the path
+        of the INI file."""
         antennas = [("number", "east_m", "north_m", "up_m",
                      "cable_delay_x_ns", "cable_delay_y_ns")]
         for number, (place, cables) in enumerate(
@@ -181,8 +181,8 @@ class Sky:
                 if source.tone_hz is not None]
 
     def phasors(self, source, frequency_hz):
-        """exp(2 pi i f a_i): [input][frequency], a_i the time by which an
-        input hears the source early."""
+        """exp(2 pi i f a_i): [input][frequency]; a_i is the time by which input
+        i receives the source early."""
         advance = self.positions @ source.direction / LIGHT_M_S
         advance = (advance[:, None] - self.cables_s).ravel()
         cycles = np.multiply.outer(advance, np.atleast_1d(frequency_hz))
@@ -209,8 +209,8 @@ class Sky:
         return (source.tone_hz - self.lowest_hz) / self.rate_hz
 
     def tone_means(self, with_image=False):
-        """Tones alone; a real one has half of its power at the negative
-        frequency, whose leakage only `with_image` counts."""
+        """Tones alone. A real tone has half its power at the negative
+        frequency; its leakage is included only `with_image`."""
         means = np.zeros((self.channels,) + 2 * (self.n_inputs,), complex)
         for source in self.tones:
             e = self.phasors(source, source.tone_hz)[:, 0]
@@ -223,13 +223,13 @@ class Sky:
         return means
 
     def receiver(self):
-        """Receiver noise and rounding to whole numbers: [input][input]."""
+        """Noise of receivers and of rounding to integers: [input][input]."""
         return np.diag((self.gains * self.noise_rms)**2
                        + 1 / 12) * self.n_parts
 
     def true_means(self):
-        """What the file of true visibilities holds: every source at the
-        centre of the channel, no loss in the filter."""
+        """The file of true visibilities: every source at the centre of the
+        channel, no loss in the filter."""
         means = np.zeros((self.channels,) + 2 * (self.n_inputs,), complex)
         for source in self.broad:
             e = self.phasors(source, self.frequencies_hz)
@@ -238,13 +238,13 @@ class Sky:
         return means + self.receiver() + self.tone_means()
 
     def filtered_means(self):
-        """The expectation of what is correlated: the sum over the band of
-        power response times spectrum, borders and negative frequencies of
-        real samples included.  A delay of d samples between two inputs
-        decorrelates by the sum over n of w_n w_(n + d)."""
+        """The expected correlation: the sum over the band of power response
+        times spectrum, including the band edges and the negative frequencies of
+        real samples.  A delay of d samples between two inputs decorrelates by
+        the sum over n of w_n w_(n + d)."""
         n_grid = 32 * len(self.weights)
         n = np.arange(len(self.weights))
-        # half a step off, so that no point lies on the edge of the band
+        # offset by half a step, so that no point lies on the band edge
         power = np.abs(np.fft.fft(
             self.weights * np.exp(-1j * np.pi * n / n_grid), n_grid))**2
         step = n_grid // self.length
@@ -265,8 +265,8 @@ class Sky:
                 + self.tone_means(with_image=True))
 
     def find_gains(self, autos, channel):
-        """Set the gains from the true powers of the inputs in one channel:
-        the square of the gain times sky and noise, and the rounding."""
+        """Set the gains from the true powers of the inputs in one channel: the
+        squared gain times sky and noise, plus rounding noise."""
         sky = sum(self.feeds(source).diagonal().real for source in self.broad)
         self.gains = np.ones(self.n_inputs)
         tone = self.tone_means()[channel].diagonal().real
@@ -275,7 +275,7 @@ class Sky:
 
 
 def valid_spectra(path, sky):
-    """Whether a spectrum holds no missing sample: [dump][input][spectrum]."""
+    """Whether a spectrum has no missing sample: [dump][input][spectrum]."""
     mask = np.zeros((sky.n_inputs, sky.n_samples), bool)
     recording = oracle.read_native(path)
     for antenna, pol, first, count in recording.missing:

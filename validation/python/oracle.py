@@ -55,7 +55,7 @@ class Setup:
 
 @dataclasses.dataclass
 class Recording:
-    """A recording in memory: samples [antenna][pol][time] of whole numbers."""
+    """A recording in memory: samples [antenna][pol][time] of integers."""
     samples: np.ndarray
     rate: Fraction
     dc_hz: float
@@ -120,7 +120,7 @@ def read_native(path):
 
 
 def read_tart(path):
-    """A TART raw file: one bit a sample, most significant first, 1 is +1."""
+    """A TART raw file: one bit per sample, most significant first, 1 is +1."""
     with h5py.File(path, "r") as file:
         bits = np.unpackbits(file["data"][...], axis=1)
         config = json.loads(file["config"][0])
@@ -164,7 +164,7 @@ def spectra_of(samples, weights, length, bins):
 
 
 def select(recording, setup):
-    """Samples [input][time] of the inputs asked for, and their positions."""
+    """Samples [input][time] of the selected inputs, and their positions."""
     antennas = (setup.antennas if setup.antennas is not None
                 else range(recording.samples.shape[0]))
     slots = list(range(recording.samples.shape[1]))
@@ -197,14 +197,15 @@ def missing_mask(recording, setup, inputs, samples):
 
 
 def rounded(value):
-    """Nearest whole number of an exact fraction."""
+    """The integer nearest to an exact fraction."""
     return math.floor(value + Fraction(1, 2))
 
 
 def set_gains(spectra, whole, usable, setup, is_complex):
-    """Quantiser gains [input][channel] and where the level was zero: no more
-    than what single precision rounds, 16 times 2^-24 of the norm of a spectrum,
-    `whole` [input][spectrum] being its square, over all bins.
+    """Quantiser gains [input][channel], and where the level counts as zero: at
+    most the rounding of single precision, 16 times 2^-24 of the norm of a
+    spectrum. `whole` [input][spectrum] is the square of that norm, over all
+    bins.
 
     sigma of a real component: |X|^2 of complex noise is exponential; X^2 of
     real noise, in the first channel of real samples, chi-squared."""
@@ -233,12 +234,12 @@ def set_gains(spectra, whole, usable, setup, is_complex):
 
 
 def quantise(spectra, gains):
-    """Whole numbers, and how many of the two components lie so near a tie
-    (or the clamp) that single precision may fall on the other side.
+    """Integers, and how many of the two components lie so near a tie (or the
+    clamp) that single precision may round to the other side.
 
     Single precision channelises with an error of a few 2^-24 of the largest
-    spectral value of the same window; 16 of them is safe and still makes near
-    ties rare (one component in some 10,000 at 20 LSB).
+    spectral value of the same window; 16 times that is safe and near ties are
+    still rare (about one component in 10,000 at 20 LSB).
     """
     scaled = spectra * gains[:, None, :]
     limit = 16 * 2.0**-24 * np.abs(scaled).max(axis=2, keepdims=True)
@@ -252,8 +253,8 @@ def quantise(spectra, gains):
 
 
 def correlate(recording, setup, gains=None):
-    """Everything: recording and setup in, a Result out.  With `gains` given
-    (as stored by fx8) the quantiser uses them instead of its own."""
+    """Correlate a recording with a setup; returns a Result.  The quantiser uses
+    `gains` (as stored by fx8) if given, else its own."""
     samples, inputs, antennas, n_pols = select(recording, setup)
     mask = missing_mask(recording, setup, inputs, samples)
     is_int8 = setup.precision == "int8"
@@ -388,7 +389,7 @@ def correlate(recording, setup, gains=None):
         values = (value * use).sum(axis=3) / norm
         scale = (spread * use).sum(axis=3) / norm
         slack = (steps * use).sum(axis=3) / norm
-        # flagged channels add no data: the sum over the others, over n
+        # nsamples: the sum over the unflagged channels, divided by n
         nsamples = (weight * (use > 0)).mean(axis=3)
         flags = flag.all(axis=3)
         frequencies = frequencies.reshape(-1, average).mean(axis=1)

@@ -45,7 +45,7 @@ def spread(n_antennas, seed=1):
 
 
 def to_int8(values):
-    """Whole numbers in -128 .. 127 (round half to even, clamp)."""
+    """Integers in -128 .. 127 (round half to even, clamp)."""
     if np.iscomplexobj(values):
         return to_int8(values.real) + 1j * to_int8(values.imag)
     return np.clip(np.rint(values), -128, 127)
@@ -62,8 +62,8 @@ def packed(samples):
 
 def write(path, scene, axes=("antenna", "pol", "time"), chunks=None,
           labels=True, **filters):
-    """Write a scene in fx8's own format, axes in the order given; filters as
-    h5py takes them."""
+    """Write a scene in fx8's own format with the given order of axes; filters
+    are h5py's."""
     order = [("antenna", "pol", "time").index(axis) for axis in axes]
     data = packed(scene.samples).transpose(order)
     with h5py.File(path, "w") as file:
@@ -200,7 +200,7 @@ def ini_of(setup, extra=None):
 
 
 def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
-    """Run fx8 (or `program`, a command that ends in it); nothing is checked."""
+    """Run fx8 (or `program`, a command that runs it); nothing is checked."""
     return subprocess.run([*program, *map(str, arguments)],
                           capture_output=True,
                           text=True, stdin=subprocess.DEVNULL,
@@ -209,12 +209,12 @@ def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
 
 
 def hang_up():
-    """SIGHUP as a terminal leaves it, whatever nohup made of it for us."""
+    """Reset SIGHUP to its default, even if nohup made us ignore it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own for recordings and results."""
+    """A test with its own folder for recordings and results."""
 
     exact_cells = doubtful_cells = 0    # results of compare_int8()
 
@@ -278,9 +278,9 @@ class Case(unittest.TestCase):
     def compare_fp32(self, got, want, tolerance=2e-6):
         """Visibilities within `tolerance` of sqrt(P_i P_j).
 
-        Single precision rounds 2^-24 per operation.  A spectrum carries about
-        log2(N) roundings of the FFT and the FIR's, independent from spectrum
-        to spectrum, so that the mean over M of them has less; a sum of up to
+        Single precision rounds by 2^-24 per operation.  A spectrum has about
+        log2(N) roundings of the FFT and those of the FIR. They are independent
+        between spectra, so the mean over M spectra has less.  A sum of up to
         512 products in a float accumulator rounds by up to sqrt(512 / 3) *
         2^-25 = 4e-7 rms of the sum.  Five times that is 2e-6.
         """
@@ -288,12 +288,12 @@ class Case(unittest.TestCase):
         np.testing.assert_array_less(error, tolerance * want.scale + 1e-30)
 
     def compare_int8(self, got, want):
-        """Equal to the oracle's integers but for samples near a tie; the
-        values are stored as float, half a unit in the last place."""
+        """Equal to the oracle's integers except for samples near a tie; values
+        are stored as float, hence half a unit in the last place."""
         error = np.abs(got.visibilities - want.visibilities)
         last = 2.0**-23 * np.abs(want.visibilities)
         np.testing.assert_array_less(error, want.slack + last + 1e-30)
-        # long sums have a near tie somewhere; short ones must show equality
+        # long sums nearly always have a near tie; short ones must be equal
         exact = int(np.count_nonzero(want.slack == 0))
         Case.exact_cells += exact
         Case.doubtful_cells += want.slack.size - exact

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digital RF recordings made by the format's own writer, and their content by
-the definition of the format: samples and a mask, input by input."""
+"""Digital RF recordings made by the format's own writer, and their content
+according to the format: samples and a mask for each input."""
 import dataclasses
 import math
 import os
@@ -12,9 +12,9 @@ import numpy as np
 
 @dataclasses.dataclass
 class Channel:
-    """A channel to record: samples [subchannel][time] of whole numbers, the
-    first at index `start`; ranges `lost` (first, count), counted from there,
-    are not passed to the writer."""
+    """A channel to record: samples [subchannel][time] of integers, the first at
+    index `start`. The ranges `lost` (first, count), counted from there, are not
+    passed to the writer."""
     samples: np.ndarray
     start: int
     lost: list = ()
@@ -25,7 +25,7 @@ class Channel:
     rate: Fraction = Fraction(200_000)
     file_ms: int = 5
     folder_s: int = 1
-    piece: int = 700                    # samples a write
+    piece: int = 700                    # samples per write
 
     @property
     def is_complex(self):
@@ -46,14 +46,15 @@ class Channel:
         return math.floor(index * 1000 / self.rate / self.file_ms)
 
     def kept(self):
-        """Mask [time] of what the writer was given."""
+        """Mask [time] of the samples passed to the writer."""
         mask = np.ones(self.samples.shape[1], bool)
         for first, count in self.lost:
             mask[first:first + count] = False
         return mask
 
     def extent(self):
-        """Indices [first, end) by the files: whole ones, or what is there."""
+        """Indices [first, end) of the files: full length if filled, else as
+        written."""
         given = self.start + np.flatnonzero(self.kept())
         first, last = int(given[0]), int(given[-1])
         if self.is_filled:
@@ -96,7 +97,7 @@ def record(top, name, channel):
 @dataclasses.dataclass
 class Expected:
     """The content of a recording: samples [input][time] as recorded, zero where
-    `valid`, of the same shape, is not set; sample 0 has index `origin`."""
+    `valid` (of the same shape) is false; sample 0 has index `origin`."""
     samples: np.ndarray
     valid: np.ndarray
     origin: int
@@ -109,7 +110,7 @@ class Expected:
         return self.origin / self.rate
 
     def missing(self, n_polarizations):
-        """Rows (antenna, pol, first, count) of what is not valid."""
+        """Rows (antenna, pol, first, count) of invalid samples."""
         rows = []
         for number, valid in enumerate(self.valid):
             edges = np.flatnonzero(np.diff(np.concatenate(
@@ -121,7 +122,8 @@ class Expected:
 
 
 def expected(channels):
-    """Channels in the order of their names, sub-channels fastest."""
+    """The content of channels in the order of their names, sub-channels
+    fastest."""
     extents = [channel.extent() for channel in channels]
     origin = min(first for first, _ in extents)
     length = max(end for _, end in extents) - origin
@@ -143,7 +145,7 @@ def expected(channels):
 
 
 def parts(values):
-    """Real and imaginary parts, or the real numbers, one after the other."""
+    """Real and imaginary parts interleaved, or the real numbers themselves."""
     if np.iscomplexobj(values):
         return np.stack([values.real, values.imag], axis=-1).ravel()
     return np.asarray(values).ravel()
@@ -161,7 +163,8 @@ def gain_of(samples, valid):
 
 
 def scaled(samples, gain):
-    """Samples times the gain, half to even, clamped; how many numbers were."""
+    """Samples times the gain, rounded half to even and clamped, and the number
+    of clamped values."""
     if np.iscomplexobj(samples):
         real, n_real = scaled(samples.real, gain)
         imag, n_imag = scaled(samples.imag, gain)

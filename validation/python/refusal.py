@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the scenarios: a small recording, fx8 run on it, and the form that
-a refusal must have."""
+"""Shared by the scenarios: a small recording, runs of fx8 on it, and the
+required form of a refusal."""
 import os
 import re
 import shutil
@@ -12,14 +12,15 @@ import program
 
 
 def kept_dumps(text):
-    """What an error says of dumps that were finished: .part to their number."""
+    """The finished dumps that an error reports: name of each .part to their
+    number."""
     return {part: int(n or 1) for part, n in re.findall(
         r"; (\S+\.part) keeps its first (?:(\d+) dumps|dump\b)", text)}
 
 
 def write_slow(path):
     """A recording of 400 ms that takes seconds with SLOW: 200 small dumps of
-    48 inputs; noise that repeats."""
+    48 inputs of periodic noise."""
     noise = np.random.default_rng(181).integers(-60, 60, (24, 2, 20_000, 2))
     program.write(path, program.Scene(np.tile(
         noise[..., 0] + 1j * noise[..., 1], (1, 1, 20))),
@@ -54,8 +55,8 @@ class Refusal(program.Case):
         return self.write(program.Scene(samples), name, **options)
 
     def correlate(self, recording, *extra, as_nobody=False, **options):
-        """Run fx8 correlate; nothing is checked.  As nobody where the test is
-        of permissions and we are root, whom no permission stops."""
+        """Run fx8 correlate; nothing is checked.  `as_nobody`: tests of
+        permissions run as nobody if we are root, whom no permission stops."""
         arguments = ["correlate", self.config, recording, "-o", self.output,
                      *extra]
         if not as_nobody or os.geteuid() != 0:
@@ -68,7 +69,7 @@ class Refusal(program.Case):
             copy], **options)
 
     def assert_one_line(self, done, code, *mentions):
-        """One line of error with every mention, and the exit code."""
+        """Require one line of error with every mention, and the exit code."""
         self.assertEqual(done.returncode, code, done.stderr)
         lines = [line for line in done.stderr.splitlines()
                  if not line.startswith("fx8: warning: ")]
@@ -79,7 +80,7 @@ class Refusal(program.Case):
         self.assertTrue(lines[0].isprintable(), repr(lines[0]))
 
     def left_over(self):
-        """Every .part where the result would be."""
+        """Every .part in the folder of the result."""
         return [name for name in os.listdir(os.path.dirname(self.output))
                 if name.endswith(".part")]
 
@@ -91,8 +92,8 @@ class Refusal(program.Case):
             self.assertEqual(self.left_over(), [])
 
     def assert_failed(self, done, want, *mentions):
-        """One line, exit code 1, and of OUT either nothing or a .part that
-        holds as many dumps of `want` as the line says; how many."""
+        """Require one line, exit code 1, and either no output or a .part with
+        as many dumps of `want` as the line says; returns their number."""
         self.assert_one_line(done, 1, *mentions)
         self.assertFalse(os.path.lexists(self.output))
         part = self.output + ".part"

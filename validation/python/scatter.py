@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How measured visibilities scatter about their expectations, exactly.
+"""The exact scatter of measured visibilities about their expectations.
 
 A visibility is the mean over M spectra of conj(x_i) x_j. Take normal noise of
 covariance N_ij = <conj(x_i) x_j> and in it a steady tone of products T_ij. The
@@ -68,7 +68,7 @@ class Scatter:
             (shared**2 * (1 - apart / len(shared)))[1:])
 
     def _shares(self, valid, counts, r, turn):
-        """S and R of one dump, [product][product]."""
+        """S and R of one dump: [product][product]."""
         used = (valid[self.first] & valid[self.second]).astype(float)
         shares = [0.0, 0.0]
         for d, value in enumerate(r):
@@ -86,7 +86,7 @@ class Scatter:
         k, l = self.first[None, :], self.second[None, :]
 
         def moment(one, other):
-            """one, other: index pairs of the two factors."""
+            """one, other: index pairs of the two factors"""
             n, m = noise[:, *one], noise[:, *other]
             return (plain * n * m
                     + steady * (tone[:, *one] * m + n * tone[:, *other]))
@@ -106,32 +106,32 @@ class Scatter:
             [products.real, products.imag[..., self.is_cross]], axis=-1)
 
     def deviations(self, products):
-        """Each part in its own sigma."""
+        """Each part in units of its sigma."""
         return self.parts(products) / np.sqrt(
             np.diagonal(self.covariance, axis1=2, axis2=3))
 
     def chi_square(self, products):
-        """Sum of squares of everything, whitened: products that share an
-        input are not independent, their whitened parts are."""
+        """Sum of squares of all whitened parts: products that share an input are
+        not independent, but their whitened parts are."""
         white = np.linalg.solve(self.roots, self.parts(products)[..., None])
         return float(np.sum(white**2))
 
     def amplitude(self, products, expected):
-        """By how much all of it is too large, in sigma: the projection on
-        what is expected."""
+        """The excess of the overall amplitude, in sigma: the projection on the
+        expectation."""
         line = self.parts(expected)[..., None]
         best = np.linalg.solve(self.covariance, line)
         return (np.sum(best * self.parts(products)[..., None])
                 / np.sqrt(np.sum(best * line)))
 
     def band(self, offset=0.0):
-        """Expectation and sigma of chi_square(); `offset` is that of what the
-        means are known to be off by.
+        """Expectation and sigma of chi_square(). `offset` is the chi_square() of
+        the known errors of the means.
 
-        p parts of one cell have the variance 2 p (1 - 1/M) + Var(q) / M, q
-        being that of a single spectrum: with S = sum of |x|^2 over n white
-        inputs, gamma distributed, q = S^2 - 2 S + n.  Cells of neighbouring
-        channels share what overlaps() say.
+        p parts of one cell have the variance 2 p (1 - 1/M) + Var(q) / M, where
+        q is the chi-square of a single spectrum: q = S^2 - 2 S + n with S = sum
+        of |x|^2 over n white inputs, gamma distributed.  Cells of neighbouring
+        channels are correlated as neighbours() gives.
         """
         n, p = self.n_inputs, self.n_parts
         m = self.counts.mean()
@@ -144,14 +144,14 @@ class Scatter:
                 np.sqrt(self.n_cells * self.overlap * cell + 4 * offset))
 
     def tell(self, measured, right, wrong, chosen):
-        """By how many sigma some products are nearer to one expectation than
-        to another, and how many are to be expected.
+        """By how many sigma some products are nearer to one expectation than to
+        another, and the expected number.
 
         Given:    chosen   positions on the axis of products
         Returned: the projection of measured - (right + wrong) / 2 on the line
                   from wrong to right that separates best, in its own sigma,
-                  and half the distance of the two: the first scatters about
-                  the second by 1
+                  and half the distance of the two: the first value scatters
+                  about the second with sigma 1
         """
         place = np.cumsum(self.is_cross) - 1
         parts = np.concatenate([chosen, [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Channel files of AAVS through the program: many shuffled tiles and parts,
-with losses, give to the bit what one file in fx8's own format gives, and what
-plain sums over the samples give.
+"""AAVS channel files through the program: many shuffled tiles and parts, with
+losses, give the same bits as one file in fx8's own format and as plain sums
+over the samples.
 
 Shows (recordings, tiles through the program): shuffled tiles with lost blocks
     and parts, and a part cut by a crash, agree with the same samples in one
@@ -30,7 +30,7 @@ TILES = (3, 1, 2)
 
 
 def station(seed):
-    """Noise with something in common, -128 among it: [antenna][pol][time]."""
+    """Partly common noise that includes -128: [antenna][pol][time]."""
     generator = np.random.default_rng(seed)
     n_antennas = sum(TILES)
     shape = (n_antennas, 2, N_SAMPLES)
@@ -47,7 +47,7 @@ class Station(program.Case):
     """Tiles of 3, 1 and 2 antennas, in six files."""
 
     def write_tiles(self, samples):
-        """Returns the files, shuffled, and which samples they hold."""
+        """Returns the files, shuffled, and a mask of the samples they hold."""
         held = np.zeros((sum(TILES), N_SAMPLES), bool)
         paths = []
 
