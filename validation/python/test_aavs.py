@@ -85,7 +85,7 @@ class Station(program.Case):
             has_table=False), "native.h5")
 
     def run_both(self, samples, setup, extra=()):
-        """Both forms correlated; returns visibilities, and what is held."""
+        """Correlate both forms; returns their visibilities and the mask."""
         paths, held = self.write_tiles(samples)
         keys = {"array.positions": "none",
                 **{f"array.{name}": value
@@ -95,8 +95,8 @@ class Station(program.Case):
         return tiles, whole, held
 
     def equal(self, tiles, whole):
-        """To the bit; dates to the last place: the start of channel files is
-        fitted to stamps that are rounded to 0.24 us, a date to 40 us."""
+        """Equal to the bit, dates to the last place: the start of channel files
+        is fitted to stamps rounded to 0.24 us, a date is rounded to 40 us."""
         for name in ("visibilities", "flags", "nsamples"):
             np.testing.assert_array_equal(getattr(tiles, name),
                                           getattr(whole, name))
@@ -176,7 +176,7 @@ class Station(program.Case):
 
 
 class Bands(program.Case):
-    """Three coarse channels, two of them in one file, of two tiles."""
+    """Three coarse channels of two tiles, two of the channels in one file."""
 
     N = 6000
     KEYS = {"array.positions": "none",
@@ -236,7 +236,7 @@ class Bands(program.Case):
         got = self.check(oracle.Setup(1, 1500 / float(aavs_files.RATE),
                                       method="none", precision="int8"))
         self.assertEqual(got.visibilities.shape, (4, 10, 3, 4))
-        # what is missing in one band is there in another
+        # samples missing in one band are present in another
         lost = got.nsamples[..., 0].min(axis=1) < 1
         self.assertEqual(lost.tolist(), [[False, False, False],
                                          [True, True, False],

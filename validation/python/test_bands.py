@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several coarse channels in a recording: each gives the same as in a
-recording of its own and in the oracle; they share one axis; pyuvdata reads the
-files.
+"""Several coarse channels in a recording: each agrees with a recording of that
+channel alone and with the oracle; they share one axis; pyuvdata reads the files.
 
 Shows (correlation, bands through the program): in recordings of several coarse
-    channels, each band gives the same as in a file of its own and in the
+    channels, each band agrees with a file of that band alone and with the
     oracle; a tone of the sky appears in one channel of the stitched axis;
     pyuvdata reads the file without a warning; overlap is refused
 Within: to the bit; FP32 2·10⁻⁶ of √(PᵢPⱼ); frequencies the nearest doubles
@@ -34,7 +33,7 @@ KEEP = {"channelizer.keep_fraction": "27/32", "array.positions": "none",
 
 
 def noise(seed, n_antennas=3, level=20):
-    """[band][antenna][pol][time], a part of it common to all antennas."""
+    """[band][antenna][pol][time], partly common to all antennas."""
     generator = np.random.default_rng(seed)
 
     def draw(*shape):
@@ -46,11 +45,10 @@ def noise(seed, n_antennas=3, level=20):
 
 
 class Bands(program.Case):
-    """Two tiles, of two antennas and of one; the second loses two blocks."""
+    """Two tiles, with two antennas and one; the second loses two blocks."""
 
     def write_tiles(self, samples):
-        """Returns the files and the stretches missing, as the oracle has
-        them."""
+        """Returns the files and the missing stretches, in the oracle's form."""
         paths, missing = [], []
         for tile, antennas in enumerate((slice(0, 2), slice(2, 3))):
             path, held = aavs_files.write(
@@ -129,9 +127,9 @@ class Bands(program.Case):
                 self.compare_fp32(got_band, want)
 
     def test_a_tone_of_the_sky_stands_once(self):
-        """Tones all along two borders, where a coarse channel records what its
-        neighbour does too: the strongest channel is the nearest one, and no
-        other has as much as a tenth of its power."""
+        """Tones along two borders, where adjacent coarse channels record the
+        same frequencies: the strongest channel is the nearest one, and no other
+        has a tenth of its power."""
         step_hz = RATE_HZ / CHANNELS
         time_s = np.arange(4000) / RATE_HZ
         for sideband in ("upper", "lower"):
@@ -156,7 +154,7 @@ class Bands(program.Case):
                 frequencies_hz = got.header["freq_array"]
                 nearest = np.argmin(np.abs(frequencies_hz - sky_hz))
                 self.assertEqual(np.argmax(power), nearest)
-                # half a channel off the centre, a tone is equal in two
+                # half a channel off centre, a tone is equal in two channels
                 off = np.abs(frequencies_hz - sky_hz) > step_hz
                 self.assertLess(power[off].max(), 0.1 * power[nearest])
 
@@ -184,7 +182,7 @@ class Bands(program.Case):
     def test_unchannelised_bands_and_the_summary(self):
         samples = noise(4)
         samples[1, 0, 1] = 0            # dead in one band
-        samples[:, 2, 0] = 0            # and in all
+        samples[:, 2, 0] = 0            # dead in all bands
         setup = oracle.Setup(1, 2000 / RATE_HZ, method="none", precision="int8")
         paths, _ = self.write_tiles(samples)
         config, output = self.path("none.ini"), self.path("none.uvh5")

@@ -19,7 +19,7 @@ import tap
 
 
 class Compare(program.Case):
-    """INT8 and FP32 of one recording of common and own noise."""
+    """INT8 and FP32 of one recording of common and independent noise."""
 
     def make(self, target_rms=20):
         """Files of both precisions; returns their paths."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare accepts what fx8 made: random arrays and stretches of real
+"""fx8 compare accepts results of fx8 itself: random arrays and stretches of real
 recordings, from samples to verdict. FX8_LONG=1 takes more of them.
 test_compare_alarms.c has the many cases needed to measure a rate.
 
@@ -26,7 +26,7 @@ class Alarms(program.Case):
     """Both precisions of any recording, and the verdict of compare."""
 
     def assert_good(self, arguments, keys, name):
-        """One run of correlate --precision both; whether it was judged."""
+        """Run correlate --precision both; returns whether compare judged it."""
         settings = [word for key, value in keys.items()
                     for word in ("--set", f"{key}={value}")]
         done = program.run("correlate", *arguments, "-o",
@@ -43,8 +43,8 @@ class Alarms(program.Case):
         return True
 
     def recording(self, random):
-        """Noise, common and own, a tone, pulses, losses: as any recorder
-        leaves it, clipped at 8 bits."""
+        """Common and independent noise, a tone, pulses, losses, clipped at 8
+        bits, as from any recorder."""
         n_antennas = int(random.choice([2, 2, 3, 4, 7, 12, 24]))
         if random.random() < 0.02:
             n_antennas = 256
@@ -77,7 +77,7 @@ class Alarms(program.Case):
                                                missing=missing))
 
     def dump_s(self, random, duration_s, filter_s):
-        """Some dumps of what a filter leaves, none too short."""
+        """The length of a dump: several fit after the filter, none too short."""
         left = 0.95 * (duration_s - filter_s)
         return round(max(0.0015, float(left / random.integers(1, 6))), 6)
 
@@ -126,7 +126,8 @@ class Alarms(program.Case):
                 random, duration, 16 * n_channels / 16.368e6)}
 
     def stretch_of_digital_rf(self, random):
-        """One receiver has no pairs: pieces of its time side by side."""
+        """One receiver has no pairs, so stretches of its samples serve as
+        inputs."""
         name, = glob.glob(os.path.join(RECORDINGS, "digital_rf", "ch0", "*",
                                        "rf@*.h5"))
         with h5py.File(name, "r") as file:

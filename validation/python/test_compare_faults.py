@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare accepts no bad file: one part of a file is spoiled, the rest
-stays as it was made, and the reason names the part.
+"""fx8 compare accepts no bad file: one part of a file is spoiled, the rest is
+unchanged, and the reason names that part.
 
 Shows (commands, compare calls nothing good that is not): exit 3 with the place
     for 29 of 60 channels zero, 28 conjugated and 7 times too large; for a
@@ -31,8 +31,7 @@ def channels(first, last, change):
 
 
 def one(index, change):
-    """What values[index] selects, changed; [dump, baseline, channel, product]
-    """
+    """values[index] changed; axes [dump, baseline, channel, product]"""
     def spoil(values):
         values[index] = change(values[index])
     return spoil
@@ -53,7 +52,7 @@ def autos_of(antenna, factor):
 
 
 def turned(values):
-    """Antenna 3 by half a radian."""
+    """Antenna 3, turned by half a radian."""
     for baseline, (i, j) in enumerate(PAIRS):
         if i != j and 3 in (i, j):
             values[:, baseline] *= np.exp(0.5j if i == 3 else -0.5j)
@@ -106,8 +105,8 @@ class Faults(program.Case):
         cls.maker.doCleanups()
 
     def make(self, n_antennas, n_spectra, target_rms, n_dumps=4, extra=()):
-        """Common and own noise at five levels, 64 channels of which 2 are
-        flagged at each end."""
+        """Common and independent noise at five levels; 64 channels, 2 flagged
+        at each end."""
         generator = np.random.default_rng(77)
         count = 64 * (n_spectra * n_dumps + 8)
 
@@ -162,7 +161,7 @@ class Faults(program.Case):
         self.assertEqual(n_cells["autos"], 60 * 5 * 4)
 
     def test_exact_data_are_not_int8(self):
-        """Without any rounding at all, in a file that has levels."""
+        """Data without any rounding, in a file that has gains."""
         copy = self.path("exact.uvh5")
         shutil.copy(self.rough, copy)
         with h5py.File(copy, "r+") as file, h5py.File(self.exact) as exact:
@@ -193,14 +192,14 @@ class Faults(program.Case):
                                 told["reason"])
 
     def test_faults_of_the_reference(self):
-        """The file that levels are worked out from can be the spoiled one."""
+        """The file used to derive levels may be the spoiled one."""
         for name, change, _ in FAULTS:
             with self.subTest(name):
                 self.told(self.rough, self.spoiled(self.exact, change), 3)
 
     def test_a_baseline_of_many(self):
-        """192 times the expected variance in one of 1,128 pairs is 17 % in
-        all of them, and the median over channels of its root within 1.1."""
+        """192 times the expected variance in one of 1,128 pairs adds 17 % to
+        all of them; the median over channels of its root is still within 1.1."""
         rough, exact = self.make(48, 200, 4, n_dumps=2)
         self.told(rough, exact, 0)
         spoiled = self.spoiled(rough, one((slice(None), 100), np.conj), 1176)
@@ -225,9 +224,9 @@ class Faults(program.Case):
                                  + CELL[:-2], told["reason"])
 
     def test_nothing_hides_where_cells_are_left_out(self):
-        """A fault in a channel that clips or is below a step.  Where the INT8
-        file tells of clips, more power in the other one is taken for what
-        they lost, so that there only a channel of zeros is known for wrong.
+        """A fault in a channel that clips or is below a step.  If the INT8 file
+        reports clips, more power in the other file is attributed to them, so
+        only a channel of zeros can be recognised as wrong there.
         """
         for clips, gain, factors, of_exact in (
                 (5e-5, 1, (0, 7, 1e5), (0,)), (0.5, 1, (0, 7, 1e5), (0,)),

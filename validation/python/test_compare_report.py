@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report of fx8 compare, in words, as JSON and as a page, against numpy on
+"""The report of fx8 compare, as text, JSON and HTML page, compared with numpy on
 the same files; files of other correlators; wrong use.
 
 Shows (commands, what compare tells): the report is correct in words, JSON and
@@ -36,7 +36,7 @@ PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
 
 
 class Cells:
-    """Every pair of cells in two files, by the theory, in numpy alone."""
+    """Every pair of cells in two files, by the theory, using numpy alone."""
 
     def __init__(self, rough, exact):
         a, b = program.read(rough), program.read(exact)
@@ -83,8 +83,8 @@ class Cells:
             np.stack([cell[n] for cell in cells]) for n in range(1, 5))
 
     def rms(self, keep=True):
-        """Measured and predicted of the usable cells that are to be kept, an
-        array [pair, dump, channel] or what numpy makes one of."""
+        """Measured and predicted rms of the usable cells selected by `keep`, an
+        array that broadcasts to [pair, dump, channel]."""
         chosen = self.usable & keep
         difference = np.abs(self.a - self.b)**2
         return (np.sqrt(difference[chosen].mean()),
@@ -156,7 +156,7 @@ class Report(program.Case):
         return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
 
     def told(self, *arguments, code=0):
-        """The JSON of a comparison; the words and the page say the same."""
+        """The JSON of a comparison; text and page must agree with it."""
         words = program.run("compare", *arguments)
         self.assertEqual(words.returncode, code, words.stdout + words.stderr)
         page = self.path("page.html")
@@ -181,7 +181,7 @@ class Report(program.Case):
     # --- the page ------------------------------------------------------
 
     def check_page(self, text, told):
-        """Valid, self-contained, with the numbers of the JSON in it."""
+        """The page is valid, self-contained and has the numbers of the JSON."""
         page = Page(text)
         self.assertEqual(page.open, [])
         self.assertTrue(text.startswith("<!DOCTYPE html>\n<html lang="))
@@ -214,7 +214,7 @@ class Report(program.Case):
         self.check_marks(marks, told)
 
     def check_marks(self, marks, told):
-        """Numbers of the marks, six digits, are those of the JSON."""
+        """The numbers of the marks (six digits) equal the JSON's."""
         by_name = {f"{row['antenna_1']}-{row['antenna_2']}": row
                    for row in told["baselines"]}
         judged = [row for row in told["baselines"] if row["predicted"]]
@@ -265,7 +265,7 @@ class Report(program.Case):
     # --- against numpy -------------------------------------------------
 
     def check_against_numpy(self, told, rough, exact):
-        """Sums of doubles in another order: 1e-9; a bin of a spread: 1 %."""
+        """Sums of doubles in another order: 1e-9; bins of the histogram: 1 %."""
         cells = Cells(rough, exact)
         self.assertEqual(told["overall"]["n_cells"],
                          np.count_nonzero(cells.usable))
@@ -308,8 +308,8 @@ class Report(program.Case):
                 for row, of_input in zip(told["inputs"], gains):
                     self.assertAlmostEqual(row["gain_median"]
                                            / np.median(of_input), 1, places=9)
-                    # levels are measured on all spectra, and some are in
-                # no dump
+                    # levels are measured on all spectra, of which some are
+                # in no dump
                     self.assertAlmostEqual(row["level_median"] / target, 1,
                                            delta=0.05)
                 self.assertEqual([row["input"] for row in told["inputs"]],
@@ -422,8 +422,8 @@ class Report(program.Case):
                                  "vis_units: Jy: expected uncalib as in")
 
     def test_phased_by_pyuvdata(self):
-        """One turned to a source and one not have nothing in common; two
-        turned alike do.  phase_type says it before version 1.1."""
+        """A file phased to a source cannot be compared with an unphased one; two
+        phased alike can.  Before version 1.1 phase_type shows it."""
         rough, exact = self.make(20)
         phased = []
         for path in (rough, exact):
@@ -516,7 +516,7 @@ class Report(program.Case):
         for arguments in (("--force", rough, exact), (rough, exact, "--html"),
                           ("--rigorous", "--json", rough, exact, exact)):
             self.assert_one_line(program.run("compare", *arguments), 2)
-        # neither a page nor half of one of files that cannot be compared
+        # for files that cannot be compared no page is written, not even a part
         done = program.run("compare", rough, quick, "--html",
                            self.path("none.html"))
         self.assert_one_line(done, 1)

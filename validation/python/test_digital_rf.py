@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digital RF from its own writer: every storage, channels side by side, gaps
-of every kind. They give the same visibilities, flags and weights as one native
-file of the samples that the format defines, INT8 bit for bit; weights equal a
-plain count over samples.
+"""Digital RF from its own writer: every storage, several channels, gaps of every
+kind. They give the same visibilities, flags and weights as one native file of
+the samples that the format defines, INT8 bit for bit; weights equal a plain
+count over samples.
 
 Shows (recordings, Digital RF from its own writer): every storage, several
     channels, 8 and 16 bits, stretches and blocks of any length agree with
@@ -28,7 +28,7 @@ POSITIONS.update({f"array.{name}": value
 
 
 def noise(shape, rms, is_complex, seed, bits=8):
-    """Whole numbers as an n-bit receiver has them, its fill value included."""
+    """Integers as from an n-bit receiver, including its fill value."""
     random = np.random.default_rng(seed)
     low = -2**(bits - 1)
 
@@ -60,8 +60,8 @@ class DigitalRf(program.Case):
             missing=want.missing(n_pols), has_table=False), name)
 
     def assert_same(self, got, twin, factor=None):
-        """Equal item by item; `factor` [baseline][product] where the twin's
-        samples were scaled."""
+        """Equal item by item; `factor` [baseline][product] if the twin's samples
+        were scaled."""
         want = twin.visibilities
         if factor is not None:
             want = want / factor[None, :, None, :]
@@ -73,7 +73,7 @@ class DigitalRf(program.Case):
             np.testing.assert_array_equal(got.header[name], twin.header[name])
 
     def assert_weights(self, got, want, setup, first=0):
-        """nsamples of the autos, one window and one sample after the other."""
+        """nsamples of the autos equal a count over windows and samples."""
         step = setup.channels * (1 if np.iscomplexobj(want.samples) else 2)
         window = step * (setup.taps if setup.method == "pfb" else 1)
         n_dumps = got.nsamples.shape[0]
@@ -97,7 +97,8 @@ class DigitalRf(program.Case):
                         (antenna, pol, dump, count))
 
     def compare(self, channels, setup, n_pols=1, extra=None):
-        """Correlate both; returns the Digital RF's and what was expected."""
+        """Correlate both; returns the result of Digital RF and the expected
+        content."""
         want = recorder.expected(channels)
         extra = {**POSITIONS, **(extra or {})}
         top = self.tree(channels)
@@ -108,7 +109,7 @@ class DigitalRf(program.Case):
 
 
 class Storage(DigitalRf):
-    """One channel, two sub-channels, in every form the writer has."""
+    """One channel, two sub-channels, in every form that the writer offers."""
 
     KINDS = [(continuous, compression, checksum)
              for continuous in (True, False)
@@ -121,7 +122,7 @@ class Storage(DigitalRf):
             is_complex = number % 3 != 0
             channel = recorder.Channel(
                 noise((2, 9000), 30, is_complex, number), START,
-                # within a file, over the edge of one, over whole files
+                # within a file, across a file boundary, over whole files
                 lost=[(777, 64), (1750, 33), (2899, 2407), (8000, 11)],
                 is_continuous=continuous, compression=compression,
                 checksum=checksum)
@@ -136,7 +137,7 @@ class Storage(DigitalRf):
                 self.assertEqual(got.nsamples.max(), 1)
 
     def test_rate_that_is_no_whole_number(self):
-        # file boundaries are rounded instants; times come from the index
+        # file boundaries are rounded times; sample times come from the index
         rate = Fraction(25_000_000, 27)
         channel = recorder.Channel(
             noise((1, 20000), 30, True, 5), 1_481_481_481_481_999,
@@ -174,8 +175,8 @@ class Channels(DigitalRf):
     """Several channels of different length and width."""
 
     def channels(self):
-        """Five inputs and one more; the second starts late, the third stops
-        early."""
+        """Three channels, six inputs; the second channel starts late, the third
+        stops early."""
         return [
             recorder.Channel(noise((2, 8000), 25, True, 11), START,
                              lost=[(3000, 500)]),
@@ -191,14 +192,14 @@ class Channels(DigitalRf):
         self.assert_weights(got, want, setup)
 
     def test_two_polarisations_and_a_stretch(self):
-        # to the sample: 0.0073149 s is 1462.98 samples
+        # rounded to samples: 0.0073149 s is 1462.98 samples
         setup = oracle.Setup(16, 0.0032, method="fft", precision="int8",
                              start_s=0.0073149, duration_s=0.0210011)
         got, want = self.compare(self.channels(), setup, n_pols=2)
         self.assert_weights(got, want, setup, first=1463)
 
     def test_blocks_of_any_length(self):
-        # reads that cut gaps, files and fill values anywhere
+        # reads that split gaps, files and fill values anywhere
         setup = oracle.Setup(16, 0.0064, taps=4, precision="fp32")
         top = self.tree(self.channels())
         whole = self.fx8(top, setup, POSITIONS)
@@ -209,10 +210,10 @@ class Channels(DigitalRf):
 
 
 class SixteenBits(DigitalRf):
-    """Gains: of each input, divided out."""
+    """16-bit samples: a gain per input, which is divided out."""
 
     def channels(self, is_complex):
-        """Inputs of gain 1, 1/4, 1/512, with outliers that do not fit."""
+        """Inputs of gain 1, 1/4, 1/512, with outliers that are clamped."""
         wide = noise((2, 9000), 10, is_complex, 21, bits=16)
         wide[1] = np.rint(noise(9000, 100, is_complex, 22, bits=16))
         wide[1, 100:9000:500] = 700
@@ -252,7 +253,7 @@ class SixteenBits(DigitalRf):
         self.assert_summary(gains, want)
 
     def assert_summary(self, gains, want):
-        """Gains and clamped numbers are told."""
+        """The summary reports gains and clamped numbers."""
         n_clamped = sum(recorder.scaled(row[valid], gain)[1] for row, valid,
                         gain in zip(want.samples, want.valid, gains))
         done = program.run("correlate", self.path("run1.ini"),

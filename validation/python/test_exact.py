@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must hold to the bit: integer sums, symmetry, linearity, and
+"""Properties that hold exactly: integer sums, symmetry, linearity, and
 independence of block size, threads and kernels.
 
 Shows (correlation, integers are exact): method `none`: INT8 = FP32 = 64-bit
@@ -11,8 +11,8 @@ In: Unchannelised
 Shows (correlation, however a run is cut): block size, threads, kernels and
     axis order do not change the result
 Within: INT8 to the bit; FP32 10⁻⁶ of the power, kernels 4·10⁻⁶
-Because: INT8 sums do not depend on order; two kernels have two orders, each
-    within 2·10⁻⁶ of the truth
+Because: INT8 sums do not depend on order; two kernels sum in different orders,
+    each within 2·10⁻⁶ of the truth
 In: Invariance, python/test_matrix.py AxisOrder
 
 Shows (correlation, symmetry): V_ji = conj V_ij, autos are real, the matrix is
@@ -40,7 +40,7 @@ import tap
 
 
 def integers(generator, *shape):
-    """Complex whole numbers over the full range, -128 included."""
+    """Complex integers over the full range, including -128."""
     return (generator.integers(-128, 128, shape)
             + 1j * generator.integers(-128, 128, shape))
 
@@ -107,9 +107,9 @@ class Unchannelised(program.Case):
 
 
 class Invariance(program.Case):
-    """Block size, threads and the variant of the kernels change no bit of an
-    INT8 result; FP32 may round differently, 1e-6 of the power.  Two variants
-    sum in different orders, each within 2e-6 of the truth (compare_fp32)."""
+    """Block size, threads and the variant change no bit of an INT8 result; FP32
+    may round differently, by 1e-6 of the power.  Two variants sum in different
+    orders, each within 2e-6 of the truth (compare_fp32)."""
 
     def check(self, is_complex, environment=None, extra=None, limit=1e-6):
         generator = np.random.default_rng(91)
@@ -168,7 +168,7 @@ class Invariance(program.Case):
 
 
 def usable_kernels():
-    """Kernel levels that this CPU can run, by its own flags."""
+    """Variants that this CPU can run, by its own flags."""
     with open("/proc/cpuinfo", encoding="ascii") as file:
         flags = next(line for line in file if line.startswith("flags")).split()
     levels = ["reference"]
