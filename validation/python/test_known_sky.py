@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated skies, correlated: each visibility is within 5 sigma of its
-formula, and all of them together deviate as much as chance predicts; the
-meaning of XY and YX, also in a Measurement Set.
+formula, and together they deviate as much as chance predicts; the meaning of
+XY and YX, also in a Measurement Set.
 
 Shows (signals, known skies): `simulate`, then `correlate`, gives the true
     visibilities for real and complex × upper and lower sideband × pfb and fft
@@ -63,16 +63,14 @@ CASES = [dict(zip(CHOICES, values))
 
 def make_sky(number, case):
     """An array in three dimensions, all cables of different length, three
-    sources, none in the mirror image of another; in every other case a tone
-    beside the centre of a channel.
+    sources, none in the mirror image of another; in every other case also a
+    tone off the centre of a channel.
 
-    fft: the sidelobes of a rectangular window carry what lies beyond the
-    borders of the band into the channels near them; a quarter on each side is
-    flagged.
+    fft: the sidelobes of a rectangular window leak power from beyond the band
+    edges into channels near them; a quarter on each side is flagged.
 
-    Seeds are fixed.  Of another set of seeds (another stream of random
-    numbers) one in 14 puts some number of the 122,040 beyond 5 sigma; 12 sets
-    had one where 0.84 were to be expected.
+    Seeds are fixed.  With other seeds, one set in 14 has a number of the
+    122,040 beyond 5 sigma; of 12 sets tried one had, 0.84 are expected.
     """
     random = np.random.default_rng(20210320)
     n_pols = case["polarizations"]
@@ -119,11 +117,11 @@ def inputs_of(sky):
 
 
 class Observation:
-    """A sky simulated and correlated in both precisions, what its files hold
-    and what is known of them.
+    """A sky, simulated and correlated in both precisions, with its files and
+    their expected content.
 
-    true, expected   [channel][product]: by formula, without and with what the
-                     filter does; flagged channels are left out everywhere
+    true, expected   [channel][product]: by formula, without and with the effect
+                     of the filter; flagged channels are left out everywhere
     """
 
     def __init__(self, case, sky):
@@ -143,7 +141,7 @@ class Observation:
         self.valid = valid_spectra(self.recording, sky)
 
     def run(self, *arguments):
-        # 3: INT8 costs more than theory predicts, which other tests judge
+        # 3: the loss by INT8 exceeds the prediction, which other tests judge
         done = program.run(*arguments, cwd=self.folder)
         self.case.assertIn(done.returncode, (0, 3), done.stderr)
 
@@ -152,8 +150,8 @@ class Observation:
                  f"{self.folder}/{output}", "--precision", precision)
 
     def quiet_powers(self):
-        """True power of each input in the first channel that is kept, and
-        which that is."""
+        """True power of each input in the first unflagged channel, and the
+        number of that channel."""
         channel = np.flatnonzero(self.keep)[0]
         first, second = inputs_of(self.sky)
         values = self.files["true"].visibilities[0, :, channel]
@@ -163,7 +161,7 @@ class Observation:
 
     def products(self, values):
         """[dump][baseline][channel][product of a file] to [dump][channel]
-        [product of inputs]; YX of autos is conj(XY) and falls out."""
+        [product of inputs]; YX of autos is conj(XY) and is dropped."""
         place = {pair: index for index, pair in enumerate(zip(
             *(inputs.ravel() for inputs in inputs_of(self.sky))))}
         order = [place[pair] for pair in
@@ -175,8 +173,8 @@ class Observation:
         return self.products(self.files[name].visibilities)
 
     def scatter(self, precision):
-        """How the visibilities of one precision scatter: INT8 adds its
-        rounding noise, 1/6 of a step squared, to the power of an input."""
+        """Scatter of the visibilities of one precision: INT8 adds its rounding
+        noise, 1/6 of a step squared, to the power of an input."""
         sky, noise = self.sky, self.noise.copy()
         if precision == "int8":
             diagonal = np.arange(sky.n_inputs)
@@ -188,7 +186,7 @@ class Observation:
                        sky.tone_means()[self.keep], turn)
 
 
-# --- faults that must be seen --------------------------------------------
+# --- faults that must be detected ----------------------------------------
 
 def conjugate(values, sky):
     return values.conj()
@@ -235,8 +233,8 @@ class Matrix(program.Case):
               f"sigma off; chi-square within {cls.widest:.2f} sigma")
 
     def check_truth(self, seen):
-        """The file of true visibilities holds the formula, as floats; every
-        input has a gain of its own."""
+        """The file of true visibilities equals the formula, as floats; each
+        input has its own gain."""
         got = seen.measured("true")
         i, j = np.triu_indices(seen.sky.n_inputs)
         power = seen.true[:, i == j].real
@@ -246,7 +244,7 @@ class Matrix(program.Case):
         self.assertGreater(np.ptp(seen.sky.gains), 0.2)
 
     def check_weights(self, seen, precision):
-        """A spectrum counts where no sample in its window is missing."""
+        """A spectrum counts if no sample in its window is missing."""
         first, second = np.triu_indices(seen.sky.n_inputs)
         share = (seen.valid[:, first] & seen.valid[:, second]).mean(axis=2)
         for name in ("true", precision):
@@ -255,12 +253,12 @@ class Matrix(program.Case):
                 share[:, None], weights.shape).astype(np.float32))
 
     def check_scatter(self, seen, precision):
-        """Every number, all numbers, and the amplitude of all of it."""
+        """Every number alone, all together, and the overall amplitude."""
         scatter = seen.scatter(precision)
         error = seen.measured(precision) - seen.measured("true")
         deviations = np.abs(scatter.deviations(error))
         self.assertLess(deviations.max(), 5)
-        # the truth leaves out the filter's loss, which is known and well
+        # the truth leaves out the filter's loss, which is known and far
             # below the noise of every number
         loss = np.broadcast_to(seen.expected - seen.true, error.shape)
         self.assertLess(np.abs(scatter.deviations(loss)).max(), 0.5)
@@ -274,7 +272,7 @@ class Matrix(program.Case):
         Matrix.widest = max(Matrix.widest, off)
 
     def check_faults(self, seen, case):
-        """Each fault, planted in what was measured, leaves the bands."""
+        """Each fault, applied to the measured values, exceeds the limits."""
         scatter, true = seen.scatter("fp32"), seen.measured("true")
         centre, sigma = scatter.band()
         faults = FAULTS + (exchange_crosses,) * (case["polarizations"] == 2)
@@ -290,8 +288,8 @@ class Matrix(program.Case):
                 seen.expected, error.shape)), -10)
 
     def shift_gaps(self, seen):
-        """Visibilities where the missing samples are listed eight spectra
-        late, the window of pfb: zeros count, and good samples do not."""
+        """Visibilities if the missing samples are listed eight spectra late (the
+        window of pfb): zeros count, and good samples do not."""
         path = self.path("late.h5")
         shutil.copyfile(seen.recording, path)
         with h5py.File(path, "r+") as file:
@@ -367,7 +365,7 @@ NO_CASACORE = "python-casacore is not to be had for this machine"
 
 
 class Polarised(program.Case):
-    """A source of Stokes V through unequal cables: which of XY and YX is
+    """A source of Stokes V through unequal cables shows which of XY and YX is
     which, on every baseline, in the UVH5 file and in a Measurement Set."""
 
     BASELINES = tuple(itertools.combinations(range(4), 2))
@@ -385,8 +383,7 @@ class Polarised(program.Case):
         self.data = self.load("sky.int8.uvh5")
 
     def load(self, name):
-        # test_pyuvdata.py checks warnings; those here concern units and
-        # phasing
+        # test_pyuvdata.py checks warnings; these are about units and phasing
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return UVData.from_file(self.path(name))
@@ -442,7 +439,7 @@ class Polarised(program.Case):
     # --- the same numbers in three files ------------------------------
 
     def arranged(self, find):
-        """What find(a, b, slot) has, [dump][channel], in the order of
+        """The arrays find(a, b, slot) [dump][channel] in the order of
         check()."""
         values = np.empty_like(self.seen.files["int8"].visibilities)
         rows = [(a, b) for a in range(4) for b in range(a, 4)]
@@ -456,11 +453,11 @@ class Polarised(program.Case):
             a, b, ("xx", "yy", "xy", "yx")[slot]))
 
     def read_casacore(self, path):
-        """DATA as it stands, its products found by the codes of casacore's
-        Stokes: XX 9, XY 10, YX 11, YY 12.
+        """DATA as stored; products are identified by casacore's Stokes codes: XX
+        9, XY 10, YX 11, YY 12.
 
-        pyuvdata writes conj(V) and minus its uvw, as Measurement Sets have
-        it; the phase of the zenith, 2 pi f w / c of the true w, is put back.
+        pyuvdata writes conj(V) and -uvw, the convention of Measurement Sets;
+        the phasing to the zenith, 2 pi f w / c of the true w, is undone.
         """
         with tables.table(f"{path}/POLARIZATION", ack=False) as table:
             codes = table.getcol("CORR_TYPE")[0].tolist()

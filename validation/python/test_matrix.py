@@ -48,8 +48,8 @@ CHOICES = {
 
 
 def pick(number):
-    """Case `number` of the matrix: every value of every axis comes up in the
-    first ten, combined at random but always the same."""
+    """Case `number` of the matrix. The first ten cases have every value of every
+    axis; combinations are random but fixed."""
     chooser = random.Random(number)
     return {name: values[(number + chooser.randrange(len(values))) %
                          len(values)]
@@ -57,7 +57,7 @@ def pick(number):
 
 
 def make_scene(choice, seed):
-    """Coloured, correlated noise of different levels; and a tone."""
+    """Coloured, correlated noise of different levels, and a tone."""
     generator = np.random.default_rng(seed)
     n_antennas, _ = choice["antennas"]
     n_pols = choice["pols"][0]
@@ -156,8 +156,8 @@ class Matrix(program.Case):
               f"near tie in them")
 
     def test_most_cells_are_compared_to_the_bit(self):
-        # runs after the cases, whose names come first; alone it has nothing
-        # to judge
+        # runs after the cases, whose names sort first; run alone it has
+        # nothing to judge
         if self.exact_cells + self.doubtful_cells > 100_000:
             self.assertLess(self.doubtful_cells, self.exact_cells / 4)
 
@@ -170,7 +170,7 @@ class Matrix(program.Case):
             self.compare_fp32(got, want)
             return
         if quantised:
-            # single-precision spectra under a median of 256 values
+            # a median of 256 values of single-precision spectra
             np.testing.assert_allclose(got.gains, want.gains, rtol=1e-5)
         self.compare_int8(got, want)
 
@@ -187,7 +187,7 @@ for _number in range(600 if program.LONG else 48):
 
 
 class Oracle(unittest.TestCase):
-    """The oracle itself: the folded transform is the sum of the text."""
+    """The oracle itself: its folded transform equals the defining sum."""
 
     def test_spectra_are_the_direct_sum(self):
         generator = np.random.default_rng(5)
@@ -210,7 +210,8 @@ class Oracle(unittest.TestCase):
 
 
 class AxisOrder(program.Case):
-    """All six axis orders, chunked or not, labelled or not: the same bits."""
+    """All six orders of axes, chunked or not, labelled or not, give the same
+    bits."""
 
     def test_every_order_gives_the_same_bits(self):
         choice = pick(3) | {"is_complex": True, "bank": ("pfb", 4, "auto"),

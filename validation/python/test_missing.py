@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every kind of loss that a recording can have, in one table: weights of all
 baselines equal a plain count over samples, and the visibilities are the mean
-over the rest.
+over the remaining spectra.
 
-Each case makes a recording and states, sample by sample, what is missing. A
-spectrum counts if no sample of its window is missing on either input; the
-expectation uses nothing else.
+Each case makes a recording and a mask of its missing samples. A spectrum counts
+if no sample of its window is missing on either input; the expectation uses only
+this rule.
 
 Shows (recordings, weights after every loss): weights of all baselines are
     right after every kind of loss, pfb and fft, in the whole recording and in
@@ -49,8 +49,8 @@ class Loss:
 
 
 def noise(shape, seed, is_complex=True):
-    """Whole numbers with something in common; long runs of one value are out
-    of the question."""
+    """Integers, partly common to all inputs; long runs of one value do not
+    occur."""
     generator = np.random.default_rng(seed)
 
     def draw(*size):
@@ -67,7 +67,7 @@ def runs_of(mask):
 
 
 def marked(samples, value, least):
-    """Where at least `least` samples on end are `value`, in every row."""
+    """Mask of runs of at least `least` samples equal to `value`, in every row."""
     mask = np.zeros(samples.shape, bool)
     if np.iscomplexobj(samples):
         value = value + 1j * value
@@ -93,8 +93,8 @@ def native(case, samples, rows=(), rate=Fraction(1_000_000), **keys):
 
 
 def table(case, is_complex=True):
-    """Single samples, neighbours, overlaps, both ends, a whole dump; what
-    stands there is ignored."""
+    """Single samples, neighbours, overlaps, both ends, a whole dump; the samples
+    there are ignored."""
     samples = noise((3, 2, N_SAMPLES), 1, is_complex)
     generator = np.random.default_rng(2)
     rows = [(0, 0, 0, 1), (1, 1, N_SAMPLES - 1, 1), (2, -1, 0, 700),
@@ -115,8 +115,8 @@ def table_of_real_samples(case):
 
 
 def markers(case, value, least, is_complex=True, rows=()):
-    """Runs one sample shorter than `least`, of it and longer, at both ends
-    too; and runs that something cuts."""
+    """Runs one sample shorter than `least`, exactly as long and longer, at both
+    ends too; and runs that are interrupted."""
     samples = noise((3, 2, N_SAMPLES), 3, is_complex)
     mark = value + 1j * value if is_complex else value
     at = 400
@@ -166,7 +166,7 @@ TILES = (2, 1, 2)
 
 
 def tiles(case, plan, samples, sizes=TILES, **keys):
-    """Files by a plan: (tile, band, part, first, n, lost samples)."""
+    """Write files by a plan: (tile, band, part, first, n, lost samples)."""
     held = np.zeros(samples.shape, bool)
     paths = []
     firsts = np.cumsum((0, *sizes))
@@ -189,7 +189,7 @@ def tiles(case, plan, samples, sizes=TILES, **keys):
 
 
 def parts_and_tiles(case):
-    """Gaps between parts, a lost block, lost neighbours; a tile that starts
+    """Gaps between parts, a lost block, adjacent lost blocks; a tile that starts
     later, one that ends earlier."""
     samples = noise((1, sum(TILES), 2, N_SAMPLES), 4)
     return tiles(case, [
@@ -199,15 +199,15 @@ def parts_and_tiles(case):
 
 
 def missing_tile(case):
-    """No file of tile 1, which has as many antennas as all."""
+    """No file of tile 1, which has as many antennas as the others."""
     return tiles(case, [(0, 0, 0, 0, 8100, [250]), (2, 0, 0, 70, 8900, [8000])],
                  noise((1, 6, 2, N_SAMPLES), 5), sizes=(2, 2, 2),
                  **{"input.allow_missing_tiles": "yes"})
 
 
 def zeros_beside_a_gap(case):
-    """The acquisition's zeros, and a part that lacks: as read, both are
-    zeros, and a run goes through them."""
+    """The acquisition's zeros next to a missing part: both are read as zeros, and
+    a run covers both."""
     samples = noise((1, sum(TILES), 2, N_SAMPLES), 6)
     samples[0, 0, 0, 2996 - 46:2996] = 0          # 46 up to the end of a part
     samples[0, 0, 1, 1000:1063] = 0               # 63: samples
@@ -221,7 +221,7 @@ def zeros_beside_a_gap(case):
 
 
 def one_band(case):
-    """Two coarse channels in files of their own: one lacks what the other
+    """Two coarse channels in separate files: one lacks samples that the other
     has."""
     samples = noise((2, sum(TILES), 2, N_SAMPLES), 7)
     return tiles(case, [
@@ -232,7 +232,7 @@ def one_band(case):
 
 
 def marks_in_one_band(case):
-    """A run of markers in one coarse channel alone."""
+    """A run of markers in one coarse channel only."""
     samples = noise((2, sum(TILES), 2, N_SAMPLES), 8)
     samples[1, 1, 0, 2000:2900] = -128 - 128j
     samples[0, 4, 1, 6000:6063] = -128 - 128j
@@ -248,7 +248,7 @@ def marks_in_one_band(case):
 
 
 def digital_rf(case, channels):
-    """Channels by the format's own writer; three inputs of one feed."""
+    """Channels written by the format's own writer; three inputs of one feed."""
     for number, channel in enumerate(channels):
         recorder.record(case.path("rf"), f"ch{number}", channel)
     want = recorder.expected(channels)
@@ -261,8 +261,8 @@ FIRST = START * 200_000 + 777
 
 
 def index_gaps(case):
-    """Gaps in rf_data_index, one of a single sample, one over files; a
-    channel that starts later."""
+    """Gaps in rf_data_index, one of a single sample, one across files; a channel
+    that starts later."""
     return digital_rf(case, [
         recorder.Channel(noise((2, N_SAMPLES), 9), FIRST, is_continuous=False,
                          lost=[(500, 1), (1701, 37), (4000, 3100)]),
@@ -271,8 +271,7 @@ def index_gaps(case):
 
 
 def fill_values(case):
-    """Gaps filled within files, and files that are absent; a channel that
-    ends earlier."""
+    """Filled gaps within files, and absent files; a channel that ends earlier."""
     return digital_rf(case, [
         recorder.Channel(noise((2, N_SAMPLES), 11), FIRST,
                          lost=[(600, 29), (3100, 2500), (8000, 11)]),
@@ -291,8 +290,8 @@ class Losses(program.Case):
     it that begins and ends within a loss."""
 
     def stretches(self, loss):
-        """[first, end): everything; and from three samples before the end of
-        a loss to three samples behind the beginning of another."""
+        """[first, end): everything; and from three samples before the end of a
+        loss to three samples after the beginning of another."""
         n = loss.missing.shape[-1]
         runs = [run for row in loss.missing.reshape(-1, n)
                 for run in runs_of(row) if run[1] - run[0] > 3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated sources that move with the sky, against astropy's horizon
+"""Simulated sources that move with the sky, compared with astropy's horizon
 coordinates and pyuvdata's phasing; recordings in every order of axes.
 
 Shows (signals, simulated sources that move, and tones): `simulate` puts
@@ -36,7 +36,7 @@ iers.conf.auto_download = False
 iers.conf.auto_max_age = None
 LIGHT_M_S = 299_792_458.0
 
-# fx8 leaves polar motion out: so do astropy and pyuvdata here.
+# fx8 ignores polar motion, and so do astropy and pyuvdata here.
 TABLE = iers.IERS_B.open()
 TABLE["PM_x"] = TABLE["PM_y"] = 0 * u.arcsec
 iers.earth_orientation_table.set(TABLE)
@@ -56,8 +56,8 @@ class Sky(program.Case):
 
     def simulate(self, rows, **keys):
         """Simulate and correlate; `keys` are section__key=value.  Returns the
-        paths of the recording, the true visibilities and the correlated
-        ones."""
+        paths of the recording, of the true and of the correlated
+        visibilities."""
         self.count += 1
         with open(self.path("antennas.csv"), "w", encoding="ascii") as file:
             file.write("east_m,north_m,up_m\n")
@@ -97,11 +97,11 @@ class Sky(program.Case):
         return recording, self.path(f"sky{self.count}.true.uvh5"), output
 
     def test_truth_is_where_astropy_sees_the_source(self):
-        """Phases of ten minutes within 5e-5 rad of f b . s / c: 7e-10 of a
-        direction interpolated over a second and 1e-9 of ERFA's models, each
-        times 2 pi f b / c = 8000 rad; 1e-6 of floats; the mean of a dump, in
-        which the fringe turns by p = 0.15 rad, against its middle, less than
-        p w 0.25 s / 24 = 1e-7."""
+        """Phases over ten minutes are within 5e-5 rad of f b . s / c.  Errors:
+        7e-10 from interpolating a direction over a second and 1e-9 from ERFA's
+        models, each times 2 pi f b / c = 8000 rad; 1e-6 from floats; less than
+        p w 0.25 s / 24 = 1e-7 from comparing the mean of a dump, in which the
+        fringe turns by p = 0.15 rad, with its middle."""
         _, true, _ = self.simulate(
             f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},1\n",
             observation__sample_rate_hz=4000, simulate__duration_s=600)
@@ -151,7 +151,7 @@ class Sky(program.Case):
             rows = data.antpair2ind(one, two)
             phase = np.angle(data.data_array[rows][:, keep, 0])
             n_times, n_channels = phase.shape
-            # cells are independent but for neighbouring channels, which
+            # cells are independent except for neighbouring channels, which
             # share up to a tenth of their noise: 1.2 in variance
             bound = 5 * sigma * np.sqrt(1.2 / phase.size)
             self.assertLess(abs(phase.mean()), bound)
@@ -164,9 +164,9 @@ class Sky(program.Case):
         self.assertGreater(np.ptp(np.unwrap(unphased[:, 0])), 10)
 
     def test_dropouts_and_phases_of_gains(self):
-        """Each pair has its own mean time where a fifth of the samples is
-        missing and the fringe turns by a radian in a dump: the scatter about
-        the truth is the radiometer's, in real samples of a lower sideband."""
+        """A fifth of the samples is missing and the fringe turns by a radian per
+        dump, so each pair has its own mean time. The scatter about the truth is
+        the radiometer's, in real samples of a lower sideband."""
         _, true, output = self.simulate(
             "ra_deg,dec_deg,az_deg,el_deg,I\n"
             f"{RA_DEG},{DEC_DEG},,,2\n,,30,60,1\n",
@@ -200,8 +200,8 @@ class Sky(program.Case):
                         5 / np.sqrt(n))
 
     def test_truth_of_many_antennas_is_that_of_few(self):
-        """Sums of 80 antennas and 512 channels, 27 MB, are post-processed in
-        parts; of four antennas at once."""
+        """Sums of 80 antennas and 512 channels (27 MB) are post-processed in
+        parts, those of four antennas at once."""
         rows = f"ra_deg,dec_deg,az_deg,el_deg,I\n{RA_DEG},{DEC_DEG},,,2\n" \
             ",,30,60,1\n"
         few, many = (program.read(self.simulate(
@@ -223,7 +223,7 @@ class Sky(program.Case):
                       self.said.stderr)
 
     def test_every_order_of_axes(self):
-        """The same samples in the file, the same bits from the reader."""
+        """The file has the same samples, and the reader gives the same bits."""
         orders = list(itertools.permutations(("antenna", "pol", "time")))
         first = None
         for order in orders:

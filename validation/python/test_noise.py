@@ -66,7 +66,7 @@ class CommonNoise(program.Case):
         spread = np.array([(1 - rho**2) / np.sqrt(2 * m),
                            np.sqrt((1 - rho**2) / (2 * m))])
         if rho > 0:
-            # rounding to whole numbers: coherence less by 1/12/20^2; the
+            # rounding to integers lowers the coherence by 1/12/20^2; the
             # estimate of a coherence is low by rho (1 - rho^2) / 4 M
             want = rho / (1 + 1 / 4800) * (1 - (1 - rho**2) / (4 * m))
             self.assertLess(abs(found.real.mean() - want),
@@ -110,7 +110,7 @@ class Radiometer(program.Case):
                 got = self.fx8(path, setup).visibilities[:, :, 2:-2, 0]
                 power = got[:, [0, 4, 7, 9]].real.mean()
                 spread = got[:, cross].real.std() / power
-                # rms of 360 or more values of each part
+                # rms of at least 360 values of each part
                 self.assertLess(abs(spread * np.sqrt(2 * per_dump) - 1),
                                 5 / np.sqrt(2 * got[:, cross].size))
                 times.append(per_dump)
@@ -121,7 +121,7 @@ class Radiometer(program.Case):
 
 class QuantiserLoss(program.Case):
     """(e) INT8 against FP32: sqrt((e_i + e_j + e_i e_j) / M), e = 1/12 s^2;
-    autos are larger by e where the bias is left in."""
+    autos are larger by e if the bias is not removed."""
 
     def test_loss_follows_the_formula(self):
         generator = np.random.default_rng(51)
@@ -165,8 +165,8 @@ class QuantiserLoss(program.Case):
 
     def test_bias_of_real_spectra(self):
         """Baseband zero of real samples has one component, and half the
-        rounding noise: in steps squared 1/12 would be left over or lacking,
-        20 standard deviations of what is found here."""
+        rounding noise. An error of 1/12 in steps squared would be 20 standard
+        deviations here."""
         generator = np.random.default_rng(53)
         per_dump = 20_000
         samples = program.to_int8(noise(generator, 4, 1, 16 * per_dump).real)
@@ -184,7 +184,7 @@ class QuantiserLoss(program.Case):
 
 
 class Parseval(program.Case):
-    """Power in is power out."""
+    """The output power equals the input power."""
 
     def test_rectangular_window_keeps_the_energy(self):
         generator = np.random.default_rng(61)
@@ -222,8 +222,8 @@ class Parseval(program.Case):
 
 
 class MissingData(program.Case):
-    """A tenth of the samples missing, at other places for every antenna: the
-    mean stays the same, the weights give what is left."""
+    """A tenth of the samples missing, in different places for each antenna: the
+    mean stays the same, the weights give the valid fraction."""
 
     def test_mean_is_unchanged(self):
         generator = np.random.default_rng(71)
@@ -249,7 +249,7 @@ class MissingData(program.Case):
                 0, :, keep, 0] / scale
             lost = 1 - part.nsamples[0, :, 0, 0]
             self.assertTrue(((lost > 0.1) & (lost < 0.4)).all())
-            # a mean over a part differs from that over all by lost / M
+            # the mean over a part differs from the full mean by lost / M
             spread = np.sqrt(lost / (1 - lost) / 4096 / 0.9)[:, None]
             self.assertTrue((change < 5 * spread).all())
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files as others read them, with pyuvdata: each of its warnings counts as
-a failure; uvw and tones are recomputed. Nothing is downloaded.
+"""The files as pyuvdata reads them: each of its warnings is a failure; uvw and
+tones are recomputed. Nothing is downloaded.
 
 Shows (signals, tones from a direction): phases are flat after pyuvdata's
     `phase()`
@@ -86,7 +86,7 @@ class Reading(program.Case):
                     got.visibilities)
 
     def test_with_sidereal_time(self):
-        # UT1 - UTC of the day from the tables that astropy brings
+        # UT1 - UTC of the day from astropy's bundled tables
         start = 1_600_000_000
         dut1 = float(Time(start, format="unix", scale="utc").delta_ut1_utc)
         got = self.correlate(make_scene(), oracle.Setup(16, 0.004),
@@ -95,8 +95,8 @@ class Reading(program.Case):
         self.assert_clean(got.path)
 
     def test_day_that_ends_in_a_leap_second(self):
-        """Dates and sidereal times beside the leap second of 2016, as astropy
-        and pyuvdata have them; and what fx8 itself reads of them."""
+        """Dates and sidereal times around the leap second of 2016 agree with
+        astropy and pyuvdata, and fx8 reads them back."""
         for date, unix_s in (("2016-12-31T00:00:00", 1_483_142_400),
                              ("2016-12-31T18:00:00", 1_483_207_200),
                              ("2016-12-31T23:59:59", 1_483_228_799),
@@ -152,7 +152,7 @@ class Reading(program.Case):
                          for one, two in zip(data.ant_1_array,
                                              data.ant_2_array)])
         np.testing.assert_allclose(data.uvw_array, want, atol=0.01)
-        # the same from the antenna positions in the file, rotated back
+        # the same uvw from the antenna positions in the file, rotated back
         enu = data.telescope.get_enu_antpos()
         at = {label: enu[k] for k, label in
               enumerate(data.telescope.antenna_numbers)}
@@ -161,8 +161,9 @@ class Reading(program.Case):
         np.testing.assert_allclose(data.uvw_array, again, atol=0.01)
 
     def test_conversion_that_a_warning_advises(self):
-        """Where the result is called like another format, what is said makes
-        that of it; what casacore and FITS warn of is theirs."""
+        """If the result is named like another format, following the warning's
+        advice converts it to that format; warnings of casacore and FITS are
+        ignored."""
         config = self.ini(oracle.Setup(16, 0.004), name="c.ini")
         recording = self.write(make_scene())
         for ending in ".uvfits", ".fits", ".ms":
@@ -209,8 +210,8 @@ class Joining(program.Case):
                 for start, length in ((0, 0.008), (0.008, 0.008), (0, 0.016))]
 
     def assert_joined(self, join):
-        """join(paths) gives what the whole run holds; pyuvdata sorts the rows
-        of what it joins."""
+        """join(paths) equals the whole run; pyuvdata sorts the rows that it
+        joins."""
         for name, case in self.NUMBERS.items():
             with self.subTest(numbers=name):
                 *parts, whole = self.stretches(*case)
@@ -232,7 +233,7 @@ class Joining(program.Case):
             operator.add, (load(path)[0] for path in paths)))
 
     def test_through_uvfits(self):
-        """UVFITS holds phased data: all to one point, by pyuvdata itself."""
+        """UVFITS needs phased data: pyuvdata phases all to one point."""
         def written(path):
             data = load(path)[0]
             with warnings.catch_warnings():
@@ -281,8 +282,8 @@ class Tones(program.Case):
         bins = np.arange(channels) - channels // 2
         sky = dc_hz + bins * rate / channels
         lag = positions @ direction / LIGHT_M_S
-        # Tones on the centres of the channels with starting phases of a
-        # chirp: a low crest, so that each keeps a good share of 8 bits.
+        # Tones on the channel centres with the starting phases of a chirp: the
+        # low crest factor leaves each tone a good share of 8 bits.
         n = np.arange(count)
         chirp = np.pi * np.arange(channels)**2 / channels
         phase = (2 * np.pi * np.multiply.outer(lag, sky) + chirp)
@@ -290,7 +291,7 @@ class Tones(program.Case):
         field = np.exp(1j * phase) @ tones
         generator = np.random.default_rng(141)
         field *= 100 / np.abs(field).max()
-        # dither makes the rounding error white; many spectra average it
+        # dither makes the rounding error white; many spectra average it out
         field += generator.uniform(-0.5, 0.5, field.shape)
         field += 1j * generator.uniform(-0.5, 0.5, field.shape)
         scene = program.Scene(program.to_int8(field)[:, None, :],

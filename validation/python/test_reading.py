@@ -30,7 +30,7 @@ AXES = ("antenna", "pol", "time")
 
 
 def scene():
-    """Noise of a few bits, which every packing makes shorter."""
+    """Noise of a few bits, which every filter compresses."""
     generator = np.random.default_rng(7)
     parts = np.rint(generator.normal(0, 4, (2, 3, 2, N_TIMES)))
     return program.Scene(parts[0] + 1j * parts[1])
@@ -70,7 +70,7 @@ class Storage(program.Case):
                                                       plain.visibilities)
 
     def fail_on(self, path):
-        """Correlating it fails with one line, which is returned."""
+        """Correlating it must fail with one line, which is returned."""
         config = self.ini(SETUP, name="fail.ini")
         done = program.run("correlate", config, path, "-o",
                            self.path("fail.uvh5"), "--quiet",
@@ -81,8 +81,8 @@ class Storage(program.Case):
         return done.stderr
 
     def test_damaged_bitshuffle_streams_do_not_reach_the_plugin(self):
-        """Sizes within the stream that lie: of all of it, of a block, of what
-        is left; the plug-in would believe them."""
+        """Wrong sizes within the stream (total, block, remainder), which the
+        plug-in would trust."""
         damages = (
             (0, struct.pack(">Q", 2**40), "unpacked size"),
             (0, struct.pack(">Q", 16382), "unpacked size"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real recording: 24 antennas of TART under the navigation satellites.
+"""A real recording: 24 antennas of TART observing navigation satellites.
 Coherences equal the independent oracle's; the figures are printed.
 
 Shows (recordings, TART): a real recording gives what the oracle gives, and
@@ -64,7 +64,7 @@ class RecordingTart(program.Case):
         self.assertEqual(data.Nants_data, 24)
 
     def setup_of(self, got, precision):
-        """The oracle's setup, from what the file says of its own making."""
+        """The oracle's setup, from the configuration stored in the file."""
         keys = dict(line.split(" = ", 1) for line in got.history.splitlines()
                     if " = " in line)
         return oracle.Setup(
@@ -100,9 +100,9 @@ class RecordingTart(program.Case):
             self.assert_clean(got.path)
 
     def figures(self, precision, got):
-        """What another correlation in double precision found: median
-        coherence 0.07 to 0.10 in the band, maximum 0.57.  One channel of
-        8 kHz adds noise of 1/sqrt(M) = 0.044 to either."""
+        """Another correlation in double precision found a median coherence of
+        0.07 to 0.10 in the band, maximum 0.57.  One channel of 8 kHz adds noise
+        of 1/sqrt(M) = 0.044 to either."""
         frequency = got.header["freq_array"]
         found = coherence(got.visibilities)
         band = np.abs(frequency - 1575.42e6) < 1e6

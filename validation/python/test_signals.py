@@ -35,8 +35,8 @@ import program
 import tap
 
 LIGHT_M_S = 299_792_458.0
-# Complex amplitudes of whole numbers: times i^n they stay whole numbers, so
-# that a tone at a quarter of the sample rate needs no rounding.
+# Integer complex amplitudes: times i^n they stay integers, so a tone at a
+# quarter of the sample rate needs no rounding.
 AMPLITUDES = np.array([60 + 33j, -17 + 99j, 1 - 120j, 44 + 0j])
 
 
@@ -48,7 +48,7 @@ def response(setup, length, offset):
 
 
 def square(result, row, product=0):
-    """The matrix [dump][channel][antenna][antenna] of one product."""
+    """One product as a matrix [dump][channel][antenna][antenna]."""
     n = int(result.header["Nants_data"])
     values = result.visibilities[..., product]
     out = np.zeros((values.shape[0], values.shape[2], n, n), complex)
@@ -85,7 +85,7 @@ def unit_vector(azimuth_deg, elevation_deg):
 
 
 class Tone(program.Case):
-    """(a) |X| = A |H(offset)|, phase difference as put in."""
+    """(a) |X| = A |H(offset)|, and the given phase difference."""
 
     def scene(self, is_complex):
         turn = 1j ** (np.arange(20_000) % 4)
@@ -110,7 +110,7 @@ class Tone(program.Case):
                 np.testing.assert_allclose(
                     np.angle(got[best] * want[best].conj()), 0, atol=1e-5)
                 if channels == 16 and method == "fft":
-                    # H(0)^2 = N / ENBW, and the rectangular window's is 1
+                    # H(0)^2 = N / ENBW; ENBW of the rectangular window is 1
                     self.assertAlmostEqual(gain[best], 16, places=12)
 
     def test_real_tone_has_half_the_amplitude(self):
@@ -147,7 +147,7 @@ class Tone(program.Case):
 
 
 class ChannelShape(program.Case):
-    """(f) 128 tones over a channel, each seen by all 64 channels."""
+    """(f) 128 tones across a channel, each measured in all 64 channels."""
 
     def test_shape_follows_the_formula(self):
         channels, tones, count = 64, 128, 64 * 264
@@ -176,7 +176,7 @@ class ChannelShape(program.Case):
             near = (relative > -60) & (relative <= -40)
             self.assertGreater(near.sum(), 5)
             self.assertLess(np.abs(error[near]).max(), 1)
-            # the tones just inside and just outside of both edges
+            # the tones just inside and just outside both edges
             at_edge = np.abs(np.abs(offset) - 0.5) < 0.005
             self.assertEqual(at_edge.sum(), 4)
             edge = 10 * np.log10(power[at_edge] / 126**2 / top).mean()
@@ -224,7 +224,7 @@ class PlaneWave(program.Case):
                 phase = np.unwrap(np.angle(matrix[inside, i, j]))
                 slope = np.polyfit(frequency[inside] - frequency.mean(),
                                    phase, 1)[0]
-                # 0.1 % of the largest slope: short lags have no other scale
+                # 0.1 % of the largest slope, because short lags have a tiny one
                 self.assertLess(abs(slope - 2 * np.pi * lag),
                                 1e-3 * 2 * np.pi * 300e-9)
                 rest = np.angle(matrix[inside, i, j] * np.exp(

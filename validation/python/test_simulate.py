@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 simulate: the oracle reads its recordings, and their visibilities
-scatter about the true ones by no more than the radiometer's law.
+"""fx8 simulate: the oracle reads its recordings, and their visibilities scatter
+about the true ones by no more than the radiometer's law.
 
 Shows (signals, simulated recordings): `simulate` makes recordings that scatter
     about the true visibilities; the same seed gives the same samples, however
@@ -34,7 +34,7 @@ iers.conf.auto_max_age = None
 
 
 class Simulate(program.Case):
-    """The demo of the README, and variations of it."""
+    """The demo of README.md, and variations of it."""
 
     def simulate(self, *settings):
         """Paths of a simulated recording and of its true visibilities."""
@@ -80,8 +80,8 @@ class Simulate(program.Case):
                               - true.visibilities[:, row, keep, product])
                              / scale)
         error = np.array(error) * np.sqrt(spectra * efficiency)
-        # baselines share antennas: the cells of one antenna pair determine
-        # the spread of the means, limit 5 sigma
+        # baselines share antennas, so the number of cells of one antenna pair
+        # determines the spread of the means; limit 5 sigma
         cells = error[0].size
         self.assertLess(abs(np.sqrt(np.mean(np.abs(error)**2)) - 1),
                         5 / np.sqrt(2 * cells))
@@ -100,9 +100,9 @@ class Simulate(program.Case):
                     self.assert_scatter(got, program.read(true), 0.969)
 
     def test_rounding_takes_of_faint_inputs(self):
-        """What the warning of faint inputs speaks of: rounding Gaussian
-        samples of rms s multiplies correlations by 1 - 2 exp(-2 pi^2 s^2)
-        for each of the two inputs."""
+        """The reason for the warning of faint inputs: rounding Gaussian samples
+        of rms s multiplies correlations by 1 - 2 exp(-2 pi^2 s^2) for each of
+        the two inputs."""
         path, true = self.simulate("simulate.noise_rms=0.4")
         got = self.correlate_demo(path, "correlator.precision=fp32")
         true = program.read(true)
@@ -126,7 +126,7 @@ class Simulate(program.Case):
                 expected += np.vdot(sky, sky).real * np.prod(factors)
                 linear += np.vdot(sky, sky).real
         # the power of a source scatters by 1.5e-3 in half a second of 0.9 MHz,
-        # and the noise of all cells takes as much: 5 sigma of both
+        # and the noise of all cells adds as much: 5 sigma of both
         self.assertLess(abs(found / expected - 1), 0.01)
         self.assertLess(expected / linear, 0.97)
 
@@ -214,9 +214,9 @@ class BasebandZero(program.Case):
         return results
 
     def assert_truth(self, got, true, spectra):
-        """Errors of channel 0 in units of what chance allows: a product of two
-        real spectra has the variance (1 + rho^2) P_i P_j, and a share of 0.969
-        of the spectra is independent.  Twenty-one of them, 5 sigma."""
+        """Errors of channel 0 in units of their sigma: a product of two real
+        spectra has the variance (1 + rho^2) P_i P_j, and a share of 0.969 of
+        the spectra is independent.  21 products, 5 sigma."""
         rows = [(i, j) for i in range(3) for j in range(i, 3)]
         self.assertFalse(got.flags[:, :, 0].any())
         self.assertFalse(true.flags[:, :, 0].any())
@@ -233,10 +233,11 @@ class BasebandZero(program.Case):
                 self.assertLess(abs(error), 5 * spread, (i, j, p, q))
 
     def test_truth_of_broad_band_and_tones(self):
-        """Polarised, delayed by up to 10 samples: the phase in the middle of
-        the half channel is 0.12 rad off that at its edge, the coherence that
-        the filter loses less than 0.01.  Tones at the edge, half a channel from
-        it, where one stands still against its mirror image, and elsewhere."""
+        """Polarised noise, delayed by up to 10 samples: the phase in the middle
+        of the half channel differs by 0.12 rad from that at its edge, and the
+        filter loses less than 0.01 of the coherence.  Tones at the edge, half a
+        channel from it, where a tone is at rest relative to its mirror image,
+        and elsewhere."""
         width = self.RATE / 2 / 64
         spectra = 40_000 if program.LONG else 10_000
         for sideband in ("upper", "lower"):
@@ -250,9 +251,9 @@ class BasebandZero(program.Case):
                                           spectra)
 
     def test_level_of_the_quantiser(self):
-        """The real component has the target rms.  A median of 256 squares of
-        normal variables gives their rms to 0.073 of it: 5 sigma of the mean of
-        six inputs."""
+        """The real component has the target rms.  The median of 256 squares of
+        normal variables determines their rms to 7.3 %; the limit is 5 sigma of
+        the mean of six inputs."""
         made = self.make("upper", self.SKY, 64, 2000)
         rows = [0, 3, 5]
         power = made["fp32"].visibilities[0, rows, :, :2].real
@@ -260,7 +261,7 @@ class BasebandZero(program.Case):
         level = np.sqrt(power * gains**2)
         level[:, 1:] /= np.sqrt(2)          # per component
         self.assertLess(abs(level[:, 0].mean() / 20 - 1), 5 * 0.073 / 6**0.5)
-        # and of complex ones, 0.045, shared by 63 channels
+        # complex channels: 0.045, averaged over 63 channels
         self.assertLess(abs(level[:, 1:].mean() / 20 - 1), 0.02)
 
     def test_power_at_the_end_of_the_band(self):
@@ -273,7 +274,7 @@ class BasebandZero(program.Case):
 
 
 class Documents(program.Case):
-    """The recorder in data/README.md writes what fx8 reads."""
+    """fx8 reads the files of the recorder in data/README.md."""
 
     def test_recorder_of_the_format_document(self):
         with open("data/README.md", encoding="utf-8") as file:

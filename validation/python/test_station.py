@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A whole station into fine channels with the ready configuration: 256
-antennas, 16 tiles in two parts each, a lost stretch, one command.
-(test_aavs.py compares all baselines as recorded, without a filter bank, to the
-bit.)
+"""A whole station correlated into fine channels with the ready configuration:
+256 antennas, 16 tiles in two parts each, a gap, one command. (test_aavs.py
+compares all baselines to the bit, as recorded, without a filter bank.)
 
 Shows (recordings, a station): a whole station is correlated into fine channels
     with the ready configuration: 256 antennas, 16 tiles in two parts, a lost
@@ -28,7 +27,7 @@ import tap
 START = Fraction(1_581_897_600)
 ANTENNAS, TILE = 256, 16
 BLOCK = 331
-PARTS = ((0, 7), (7, 9))            # blocks: first, how many
+PARTS = ((0, 7), (7, 9))            # blocks: first, number
 CHANNELS, KEPT, TAPS = 32, 27, 8
 SPECTRA = 70                        # of a dump
 LOST = (6, 9)                       # tile, block
@@ -39,7 +38,7 @@ class Station(program.Case):
     """In both precisions: weights of all baselines, visibilities of some."""
 
     def write_tiles(self):
-        """Returns the files, shuffled, samples and which are there."""
+        """Returns the files, shuffled, the samples and a mask of those held."""
         generator = np.random.default_rng(31)
         n = BLOCK * sum(count for _, count in PARTS)
         common = generator.normal(0, 8, (2, n))
@@ -48,7 +47,7 @@ class Station(program.Case):
             out[...] = np.rint(part + generator.normal(0, 16, out.shape))
         samples = program.to_int8(samples)
         samples[103, 0, 1000:1100] = 0          # the acquisition's zeros
-        samples[255, 1, 2000:2063] = 0          # too few of them to be a loss
+        samples[255, 1, 2000:2063] = 0          # too few for a loss
         held = np.zeros((ANTENNAS, n), bool)
         paths = []
         for tile in range(ANTENNAS // TILE):
@@ -80,7 +79,7 @@ class Station(program.Case):
         return program.read(output)
 
     def assert_weights(self, got, held):
-        """Every baseline: windows without a missing sample, one by one."""
+        """Weights of every baseline equal the count of whole windows."""
         held = held.copy()
         held[103, 0, 1000:1100] = False
         windows = np.lib.stride_tricks.sliding_window_view(
@@ -107,8 +106,8 @@ class Station(program.Case):
         self.assertIn(True, lost)
 
     def expected(self, got, samples, held, precision):
-        """The oracle's visibilities of the antennas looked at, and the same
-        rows of what was written."""
+        """The oracle's visibilities of the selected antennas, and the same rows
+        of the result."""
         antennas = list(LOOKED_AT)
         missing = []
         for number, rows in enumerate(held[antennas]):
@@ -155,7 +154,7 @@ class Station(program.Case):
         self.assert_weights(got, held)
         part, want, middle = self.expected(got, samples, held, "int8")
         inputs = [2 * a + p for a in LOOKED_AT for p in range(2)]
-        # single-precision spectra under a median
+        # a median of single-precision spectra
         np.testing.assert_allclose(got.gains[inputs], want.gains[:, middle],
                                    rtol=1e-5)
         self.compare_int8(part, want)

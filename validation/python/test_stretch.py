@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""start_s and duration_s count in single samples: every start and every length
-among neighbours gives the oracle's visibilities, weights and times.
+"""start_s and duration_s are exact to a sample: neighbouring starts and lengths
+give the oracle's visibilities, weights and times.
 
 Shows (recordings, stretches): `start_s`, `duration_s`: neighbouring starts and
     lengths are right, in native recordings of two axis orders and in TART
@@ -21,16 +21,16 @@ import tap
 
 
 class Stretch(program.Case):
-    """Neighbouring starts differ everywhere, so a start that is one sample off
-    fails."""
+    """Neighbouring starts give different results everywhere, so a start that is
+    off by one sample fails."""
 
     CHANNELS = 8
 
     def assert_stretch(self, path, recording, first, count, n_dumps, extra):
-        """Correlate samples [first, first + count); returns what is written.
+        """Correlate samples [first, first + count); returns the result.
 
-        The oracle cuts the samples by itself: what start_s means in seconds
-        is not its matter here."""
+        The oracle gets the samples already cut, so it need not interpret
+        start_s in seconds."""
         rate = recording.rate
         keys = {**extra, "input.start_s": f"{float(first / rate)!r}",
                 "input.duration_s": f"{float(count / rate)!r}"}
@@ -56,8 +56,8 @@ class Stretch(program.Case):
         return got
 
     def assert_stretches(self, path, recording, starts, counts, extra):
-        """Each start with the first of `counts`, [(samples, dumps)], and the
-        first start with each."""
+        """Check each start with the first of `counts`, [(samples, dumps)], and
+        the first start with each of them."""
         previous = None
         for first in starts:
             with self.subTest(first=first):
@@ -82,7 +82,7 @@ class Stretch(program.Case):
                               missing=[(0, -1, 1003, 1), (-1, -1, 3001, 9)])
         site = {f"array.{key}": value for key, value in program.SITE.items()}
         chunked = {"axes": ("time", "antenna", "pol"), "chunks": (1000, 2, 1)}
-        # 200 spectra of 8 samples a dump
+        # 200 spectra of 8 samples per dump
         counts = [(3200, 2), (3199, 1), (3201, 2), (4799, 2), (4800, 3)]
         for options, starts in (({}, range(997, 1008)),
                                 (chunked, range(998, 1003))):
@@ -92,7 +92,7 @@ class Stretch(program.Case):
             counts = counts[:1]
 
     def test_tart(self):
-        """Eight samples a byte: every place in one, and the next."""
+        """Eight samples per byte: every place in one byte, and the next."""
         random = np.random.default_rng(72)
         data = random.integers(0, 256, (2, 9000), np.uint8)
         config = {"sampling_frequency": 16_368_000, "L0_frequency": 1571328000,
@@ -104,7 +104,7 @@ class Stretch(program.Case):
             file["timestamp"] = [b"2021-03-20T12:00:00+00:00"]
             file["config"] = [json.dumps(config).encode()]
         recording = oracle.read_tart(path)
-        # 1137 spectra of 16 samples a dump
+        # 1137 spectra of 16 samples per dump
         self.assert_stretches(path, recording, list(range(8, 18)),
                               [(36_384, 2), (36_383, 1), (54_575, 2),
                                (54_576, 3)],
