@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files with some bytes overwritten: fx8 ends in time, with one line or a
-result, leaves nothing half-made under the final name, and no checker reports a
+result, leaves no incomplete file under the final name, and no checker reports a
 fault in fx8's own code.
 
-libhdf5 1.10 has faults of its own on damaged files (README.md here): they are
-counted and listed by the frame in which they happened.
+libhdf5 1.10 itself has faults on damaged files (see README.md here): they are
+counted and listed by stack frame.
 
 Shows: as fuzz/check_texts.py
 """
@@ -27,7 +27,7 @@ import tap
 # Formats of fuzz_recordings.c that are recordings, and the visibilities.
 FORMATS = ("fx8", "tart", "aavs", "digital_rf", "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
-RUNS = 250          # of a short form, for the whole time of a long one
+RUNS = 250          # in the short form; the long form runs for a fixed time
 CHECKERS = {
     "ASAN_OPTIONS": "allocator_may_return_null=1:handle_abort=1:"
                     "max_allocation_size_mb=2048:detect_leaks=1",
@@ -46,8 +46,8 @@ RUNTIME = re.compile(r"sanitizer|lib[atlu]san|libc\.so|ld-linux|\.\./sysdeps|"
 
 
 def culprit(text):
-    """(whose, where) of the first report: the first frame that is neither the
-    checker's nor the C library's."""
+    """(whose code, which function) of the first report: its first frame that is
+    neither the checker's nor the C library's."""
     frames = text[REPORT.search(text).start():].splitlines()
     for line in frames:
         frame = FRAME.match(line)
@@ -90,7 +90,7 @@ class Damage(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def run_fx8(self, arguments):
-        """fx8 under the checkers; one that hangs is asked for its stack."""
+        """Run fx8 under the checkers; if it hangs, get its stack."""
         process = subprocess.Popen(
             [libfuzzer.FX8, *arguments], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -108,8 +108,8 @@ class Damage(unittest.TestCase):
         return done
 
     def damaged(self, name):
-        """A copy of the good files, 1 to 16 bytes of one of them changed,
-        apart or side by side; returns the folder and what was done."""
+        """Copy the good files and change 1 to 16 bytes of one of them, scattered
+        or adjacent; returns the folder and a description of the change."""
         folder = self.path("damaged")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.path(name), folder)
@@ -134,7 +134,7 @@ class Damage(unittest.TestCase):
         return folder, f"{os.path.relpath(path, folder)} {changes}"
 
     def commands(self, name, folder):
-        """What may be done to damaged files of a format."""
+        """Commands that can be run on damaged files of a format."""
         out = self.path("out.uvh5")
         if name == "uvh5":
             one = os.path.join(folder, self.random.choice(
@@ -152,7 +152,7 @@ class Damage(unittest.TestCase):
                                    ["info", *recording]))
 
     def judge(self, done, what):
-        """The run ended as it may, whatever the damage did."""
+        """Check that the run ended in a permitted way."""
         out = self.path("out.uvh5")
         report = REPORT.search(done.stderr)
         where = f"{' '.join(done.args)}: {what}\n{done.stderr[-6000:]}"
@@ -162,7 +162,7 @@ class Damage(unittest.TestCase):
             kind = ("hangs" if done.late else
                     "leaks" if report.group(1) == "Leak" else "faults")
             self.faults[f"{kind}: {frame}"] += 1
-            # leaks are reported at the end
+            # leaks are reported at exit
             if kind != "leaks":
                 self.assertFalse(os.path.exists(out), where)
         else:

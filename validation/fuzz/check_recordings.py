@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings and visibilities that are valid HDF5 but spoilt by a fuzzer:
+"""Recordings and visibilities that stay valid HDF5 but are spoilt by a fuzzer:
 types, ranks, sizes, chunks, filters, links, attributes, values.
 
 Shows: as fuzz/check_texts.py
@@ -20,8 +20,8 @@ class Recordings(libfuzzer.Fuzz):
 
 
 def case_of(target):
-    # no change at all; one change to one of the first objects of a file,
-    # which may be the only one or one of several
+    # no change; or one change to one of the first objects of a file, which
+    # may be the only file or one of several
     seeds = [b"\0"] + [bytes(head + [1, thing, what])
                        for head in ([1, 0], [1, 0, 0], [1, 3, 0])
                        for thing in range(12) for what in range(8)]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts that people and programs write, spoilt by a fuzzer: INI, CSV, JSON,
-overrides, single values.
+"""Text input spoilt by a fuzzer: INI, CSV, JSON, overrides, single values.
 
 Shows (failures, fuzzer): for fuzzed texts, recordings and visibilities and for
     bytes overwritten at random, a refusal is one line, reads of accepted input
@@ -17,7 +16,7 @@ import tap
 
 
 def contents(pattern):
-    """The files of the repository that a pattern names."""
+    """Contents of the repository's files that match a pattern."""
     found = []
     for path in sorted(glob.glob(pattern)):
         with open(path, "rb") as file:
@@ -26,7 +25,7 @@ def contents(pattern):
 
 
 def overrides():
-    """The keys of the ready configurations as they follow --set."""
+    """The keys of the ready configurations as arguments of --set."""
     found = []
     for text in contents("config/ready/*.ini"):
         section, lines = None, []

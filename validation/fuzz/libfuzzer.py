@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of the fuzz targets: seeds, dictionary, time, and when a run is
-clean."""
+"""Runs the fuzz targets: seeds, dictionary, time, and the criteria of a clean
+run."""
 import base64
 import functools
 import glob
@@ -17,13 +17,13 @@ BUDGET_S = 1200
 BUILD = os.environ.get("FX8_BUILD", "build")
 FX8 = os.path.join(BUILD, "san", "fx8")
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The same in every short run, so that everybody sees the same failure.
+# The same in every short run, so that everyone sees the same failure.
 SEED = 0 if LONG else 5
 
 
 def keys():
-    """(section, key, default, what is expected) of every key, as fx8 lists
-    them."""
+    """(section, key, default, accepted values) of every key, as listed by
+    fx8."""
     done = subprocess.run([FX8, "config", "--keys"], capture_output=True,
                           text=True, check=True)
     found, section = [], None
@@ -40,7 +40,7 @@ def keys():
 
 @functools.cache
 def dictionary():
-    """Words of the key table, as libFuzzer wants them."""
+    """Words of the key table in libFuzzer's format."""
     words = {"=", "-", "+00:00", "1e-9", "0x", "nan", "inf", "27/32",
              "2019-08-29T19:00:00Z", "0-15,20", "\\xef\\xbb\\xbf", "\\x0d\\x0a",
              "\\\\u0041", "antenna_positions", "sampling_frequency",
@@ -55,8 +55,8 @@ def dictionary():
 
 
 class Fuzz(unittest.TestCase):
-    """One target a case: for its share of the time in a long run, else `runs`
-    inputs, the same on every machine."""
+    """One target per case: in a long run for its share of the time, else for
+    `runs` inputs, the same on every machine."""
 
     program = None
     n_targets = runs = 1
@@ -69,7 +69,7 @@ class Fuzz(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def seeds_of(self, target, seeds):
-        """A folder of seeds: those given, and past crashes."""
+        """A folder with the given seeds and past crashes."""
         folder = os.path.join(self.folder, "seeds")
         os.mkdir(folder)
         for number, seed in enumerate(seeds):
@@ -80,7 +80,7 @@ class Fuzz(unittest.TestCase):
         return folder
 
     def fuzz(self, target, seeds):
-        """Run a target; anything but a quiet end is a failure."""
+        """Run a target; anything but a clean, silent end is a failure."""
         limit = (f"-max_total_time={BUDGET_S / self.n_targets:.0f}" if LONG
                  else f"-runs={self.runs}")
         words = os.path.join(self.folder, "words")

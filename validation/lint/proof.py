@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""proof.py [PAGE] -- what must hold, which test shows it, how near is near
-enough, why, and which planted faults show that the test can fail.
+"""proof.py [PAGE] -- collects the claims of the tests: the requirement, the test
+that shows it, the tolerance and its reason, and the planted faults that show
+that the test can fail.
 
-The header comment of a test says it, in paragraphs whose first words are
+The header comment of a test states its claims in paragraphs that begin with
 
     Shows (CHAPTER, NAME): the requirement
     Within: how near is near enough
     Because: why
     In: CASE or CLASS of this file..., other files of tests
 
-or "Shows: as FILE" where another file's claim covers this one.  With PAGE the
-table of all is written there, else one TAP case a rule.
+or "Shows: as FILE" if another file's claim covers this one.  With PAGE the table
+of all claims is written there, else one TAP case per rule.
 
-Shows (proof, claims): every test says what it shows, every file and case that
-    a claim names is there
-Shows (proof, planted faults): every fault fits its source once and names a
-    case that is there
+Shows (proof, claims): every test says what it shows; every file and case that
+    a claim names exists
+Shows (proof, planted faults): every fault matches its source once and names a
+    case that exists
 """
 import configparser
 import glob
@@ -34,7 +35,7 @@ LABEL = re.compile(r"(Shows|Within|Because|In)(?: \((\w+), ([^)]+)\))?: ")
 
 
 class Claim:
-    """What a header comment promises of its tests."""
+    """A claim in the header comment of a test."""
 
     def __init__(self, file, chapter, name):
         self.file, self.chapter, self.name = file, chapter, name
@@ -44,7 +45,7 @@ class Claim:
         return " ".join(self.text.get(label, "").split())
 
     def files(self):
-        """This file, and those that In names."""
+        """This file, and the files named by In."""
         return [self.file] + [word for word in self.get("In").replace(
             ",", " ").split() if "." in word]
 
@@ -55,7 +56,7 @@ def read(path):
 
 
 def header(file):
-    """The lines of a test's header comment, without its marks."""
+    """The lines of a test's header comment, without comment marks."""
     text = read(f"validation/{file}")
     if file.endswith(".py"):
         return text.split('"""')[1].splitlines()
@@ -69,7 +70,7 @@ def header(file):
 
 
 def claims_of(file):
-    """The claims of a file; the one it shares is a text."""
+    """The claims of a file; one shared from another file is a string."""
     claims, label = [], None
     for line in header(file):
         found = LABEL.match(line)
@@ -90,14 +91,14 @@ def claims_of(file):
 
 
 def all_claims():
-    """File to claims."""
+    """Maps file to claims."""
     files = sorted(os.path.relpath(path, "validation") for pattern in TESTS
                    for path in glob.glob(f"validation/{pattern}"))
     return {file: claims_of(file) for file in files}
 
 
 def faults():
-    """Name to entry of the planted faults."""
+    """Maps the name of each planted fault to its entry."""
     parser = configparser.ConfigParser(
         interpolation=None, delimiters=("=",), comment_prefixes=("#",))
     parser.read(FAULTS, encoding="utf-8")
@@ -105,7 +106,7 @@ def faults():
 
 
 def file_of(test):
-    """The file of a test as a planted fault names it."""
+    """The file of the test that a planted fault names."""
     if test.endswith(".py"):
         return test
     return f"cuda/{test}.cu" if test.startswith("test_cuda_") else f"{test}.c"
@@ -114,14 +115,14 @@ def file_of(test):
 def has_case(file, case):
     """Whether a file has a case, a class or a group of cases of this name."""
     text = read(f"validation/{file}")
-    made = re.sub(r"_?\d+$", "_", case)   # cases that a loop names
+    made = re.sub(r"_?\d+$", "_", case)   # cases made in a loop
     return bool(re.search(rf"(TEST\(|def |class ){re.escape(case)}\b", text)
                 or f'f"{made}{{' in text or re.search(
                     r'setattr\(\w+, f"test_\{', text))
 
 
 def claims_without(claims):
-    """Rules that claims break."""
+    """Errors in claims."""
     for file, found in claims.items():
         if not found:
             yield f"{file}: its header comment lacks Shows"
@@ -157,7 +158,7 @@ def faults_that_do_not_fit():
 
 
 def write(page, claims):
-    """The table, a chapter after the other."""
+    """Write the table, chapter by chapter."""
     planted = {}
     for name, fault in faults().items():
         planted.setdefault(file_of(fault["test"]), []).append(name)

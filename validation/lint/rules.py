@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of the house (DESIGN, "The house"), one TAP case each.
+"""Rules of the project, one TAP case each.
 
 Needs only the standard library, the compilers, binutils and clang-format.
 
@@ -25,14 +25,14 @@ MOST_LINES = 600
 MOST_COLUMNS = 100
 MAP = "correlator/README.md"
 KEYS_PAGE = "config/README.md"
-# Tables that programs write, and the text that such a page is made from.
+# Generated tables, and the template of such a page.
 WIDE_PAGES = ("validation/results/", "validation/emitted/")
 
-# The public header is every room's: it has the words that users share with us,
-# statuses, errors, times, results.
+# Every room may include the public header: it declares what the library shares
+# with its users, such as statuses, errors, times and results.
 PUBLIC_HEADER = "correlator/fx8.h"
-# What a room may include besides itself and that: the most specific row counts.
-# The program knows the library as its users do.
+# What a room may include besides itself and that header; the most specific row
+# counts. The program uses the library as any user does.
 MAY_INCLUDE = {
     "config/base": (),
     "config": ("config/",),
@@ -59,7 +59,7 @@ KEPT_HEADERS = (
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
     (r"\w*intrin\.h", ("kernels/", "correlator/bench/")),
 )
-# libfx8 needs nothing that belongs to the program.
+# libfx8 must not need libraries of the program.
 NOT_NEEDED = ("hdf5", "inih", "erfa", "jansson", "cuda", "cufft", "libz.")
 UNFINISHED = re.compile(
     r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|WI" r"P)\b|\bfor n" r"ow\b")
@@ -72,7 +72,7 @@ def run(*command, given=""):
 
 
 def list_sources():
-    """Every source of the project, root-relative, sorted."""
+    """Every source of the project, relative to the root, sorted."""
     found = [name for name in SCRIPTS if os.path.exists(name)]
     for room in ROOMS:
         for folder, folders, names in os.walk(room):
@@ -88,7 +88,7 @@ def read(path):
 
 
 def list_pages():
-    """Every page of the project, root-relative, sorted."""
+    """Every page of the project, relative to the root, sorted."""
     return sorted(glob.glob("*.md") + [
         path for room in ROOMS + ("data", ".github")
         for path in glob.glob(f"{room}/**/*.md", recursive=True)])
@@ -101,7 +101,7 @@ C_SOURCES = [path for path in SOURCES if path.endswith(C_SUFFIXES)]
 
 
 def needs_runtime(path):
-    """Whether a header needs CUDA's runtime or the harness that stands in."""
+    """Whether a header needs CUDA's runtime or the harness that replaces it."""
     text = read(path)
     return path == "kernels/cuda/launch.h" or any(
         needs_runtime(name) for name in
@@ -116,7 +116,7 @@ HEADERS = [path for path in C_SOURCES if path.endswith(".h")
 
 
 def included(path):
-    """Headers of ours that a source includes, itself or through others."""
+    """Our headers that a source includes, directly or through others."""
     found, left = set(), [path]
     while left:
         names = set(re.findall(r'^#\s*include\s+"([^"]+)"', read(left.pop()),
@@ -126,14 +126,14 @@ def included(path):
     return found
 
 
-# What CUDA sources include is C++ too.
+# Headers that CUDA sources include must be valid C++ too.
 SHARED_HEADERS = sorted(set(HEADERS) & set().union(
     *(included(path) for path in C_SOURCES
       if path.startswith("kernels/cuda/"))))
 
 
 def matching_lines(path, pattern):
-    """(number, match) of every line that the pattern is found in."""
+    """(number, match) of every line that matches the pattern."""
     for number, line in enumerate(read(path).splitlines(), 1):
         match = pattern.search(line)
         if match:
@@ -240,7 +240,7 @@ def check_map():
             yield f"{MAP}: {path}: no function {function}()"
     folder = ""
     for path in re.findall(r"`([\w./]+\.(?:c|cu|h))`", page):
-        # a file named alone is in the room of the one before, or in this one
+        # a bare file name is in the room of the previous file, or in this one
         places = (path, os.path.join(folder, path), f"correlator/{path}")
         found = next(filter(os.path.exists, places), "")
         if not found:
@@ -288,14 +288,14 @@ def check_words():
 
 
 def dependency_flags():
-    """Where the headers of the libraries are (Debian keeps HDF5 apart)."""
+    """Include flags of the libraries (Debian has HDF5 in its own folder)."""
     good, text = run("pkg-config", "--cflags", "hdf5-serial", "fftw3f", "inih",
                      "erfa", "jansson")
     return shlex.split(text) if good else []
 
 
 def check_headers(headers, compiler, language, standard, *more):
-    """Every header compiles alone."""
+    """Check that every header compiles alone."""
     flags = ["-x", language, f"-std={standard}", "-I.", "-D_GNU_SOURCE",
              "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
              "-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl",
@@ -337,7 +337,7 @@ def check_device_words():
 
 
 def objects_of(sources, folder):
-    """What make compiles C sources into."""
+    """Object files of C sources."""
     for path in sources:
         name = os.path.splitext(path)[0]
         for level in (("_avx2", "_avx512") if name.endswith("_simd")
@@ -348,7 +348,7 @@ def objects_of(sources, folder):
 def check_warnings():
     """clang has nothing to warn of in C; with STRICT=1 nor has gcc anywhere"""
     if os.environ.get("STRICT") == "1":
-        # built that way: only what is missing there is made now
+        # already built that way: only missing objects are made now
         builds = [(folder, *options, f"{folder}/fx8", "tests")
                   for folder, *options in (
                       (BUILD,), (f"{BUILD}/tsan", "CC=clang", "SAN=thread",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""validation/run itself: what it must not count as success.
+"""validation/run itself: results that it must not count as success.
 
-Shows (proof, the runner): `validation/run`: silence, crashes, no plan, too
-    few cases, a late program are failures, a skipped case is counted
+Shows (proof, the runner): `validation/run` counts silence, crashes, no plan,
+    too few cases and a late program as failures; a skipped case is counted
 Within: counts equal
 """
 import importlib.machinery

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run.py [WORDS...] -- planted faults: each must be noticed by the test that
-its entry in faults.ini names.
+"""run.py [WORDS...] -- planted faults: the test that the entry in faults.ini
+names must notice each of them.
 
-Works on copies of the sources and of what is built, one for each of two
-workers, so that only what a fault touches is compiled again.  Every named case
-must pass without the fault and fail with it; a fault that no longer fits its
-source is a failure too.
+Each of two workers has a copy of the sources and the build, so that only what a
+fault touches is compiled again.  Every named case must pass without the fault
+and fail with it; a fault that no longer matches its source is a failure too.
 
-A dozen are planted, from all over the table and always the same; with
-FX8_LONG=1 or FX8_FAULTS=all every one, with FX8_FAULTS=N the dozen number N,
-with words on the command line those that have one of them in their name, file
-or test.  The tests themselves always take their short form.
+By default a dozen faults are planted, spread over the table and always the
+same.  FX8_LONG=1 or FX8_FAULTS=all plants every fault, FX8_FAULTS=N the dozen
+number N.  Words on the command line choose the faults that have one of them in
+their name, file or test.  The tests always run in their short form.
 """
 import concurrent.futures
 import configparser
@@ -33,12 +32,12 @@ CPUS = len(os.sched_getaffinity(0))
 WORKERS = min(2, CPUS)
 LIMIT_S = 120
 DOZEN = 12
-# What tests in Python run, or load: what tier scenario makes.
+# What Python tests run or load, as built for tier scenario.
 WHOLE = ["all", "build/harness/fx8-cuda.so", "build/faulty_io.so"]
 
 
 def read_table():
-    """The faults: name, and a mapping with file, old, new, test, case."""
+    """The faults: name, and a mapping with file, old, new, test and case."""
     parser = configparser.ConfigParser(
         interpolation=None, delimiters=("=",), comment_prefixes=("#",),
         strict=True)
@@ -48,7 +47,7 @@ def read_table():
 
 
 def choose(faults, words):
-    """The faults whose turn it is."""
+    """The faults to plant in this run."""
     if words:
         return [(name, entry) for name, entry in faults if any(
             word in f"{name} {entry['file']} {entry['test']}"
@@ -56,7 +55,7 @@ def choose(faults, words):
     start = os.environ.get("FX8_FAULTS")
     if start == "all" or not start and os.environ.get("FX8_LONG") == "1":
         return faults
-    # neighbours have one test, some of them a long one
+    # neighbours in the table often share a test, which may be long
     n_dozens = (len(faults) + DOZEN - 1) // DOZEN
     number = int(start or "0") % n_dozens
     print(f"# dozen {number} of {n_dozens}, of {len(faults)} faults")
@@ -73,8 +72,8 @@ def program_of(test):
 
 
 def lacks(entry):
-    """The instructions that a fault's code needs and this CPU has not, or
-    None: there the test runs without that code."""
+    """The instructions that a fault's code needs and this CPU lacks, or None.
+    On such a CPU the test runs without that code."""
     needed = entry.get("needs")
     if needed is None:
         return None
@@ -86,16 +85,16 @@ def lacks(entry):
 
 
 class Outcomes:
-    """What a run of a test said of its cases."""
+    """The outcomes of the cases in a run of a test."""
 
     def __init__(self, text, seconds, *, crashed=False):
         self.text = text
         self.seconds = seconds
-        self.crashed = crashed      # ended badly, or did not end
+        self.crashed = crashed      # crashed, or did not end
 
     def of(self, case):
-        """What became of a case: "passed", "failed" (also where the program
-        ended before it was done), "absent", or why it was skipped."""
+        """The outcome of a case: "passed", "failed" (also if the program ended
+        before it finished), "absent", or the reason for a skip."""
         found = re.findall(
             r"^(not ok|ok)\b(.*" + re.escape(case) + r"\b.*)$", self.text,
             re.MULTILINE)
@@ -129,7 +128,7 @@ class Tree:
             elif os.path.exists(path):
                 shutil.copy2(path, self.path("build", name))
         for path in self.dependencies():
-            # objects have other names here, else no header is known to matter
+            # objects have other names here, else no dependency is found
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             with open(path, "w", encoding="utf-8") as file:
@@ -139,14 +138,14 @@ class Tree:
         return os.path.join(self.folder, *names)
 
     def make(self, test):
-        """Build what a test runs; the output when that fails, else None."""
+        """Build what a test runs; returns the output on failure, else None."""
         environment = {
             k: v for k, v in os.environ.items()
             if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "STRICT")}
         targets = WHOLE if is_python(test) else [
             f"build/{program_of(test)}", "build/harness/fx8-cuda.so"]
         done = subprocess.run(
-            # planted for compilers of the host: nvcc is not asked
+            # faults are planted for the host's compilers: no nvcc
             ["make", f"-j{CPUS}", "BUILD=build", "CUDA=0", *targets],
             cwd=self.folder, capture_output=True, text=True, env=environment)
         return None if done.returncode == 0 else done.stdout + done.stderr
@@ -163,7 +162,7 @@ class Tree:
                        "PYTHONPATH": self.path("validation/python")}
         environment.pop("FX8_LONG", None)
         if not test.startswith("emitted/"):
-            environment["CUDA"] = "0"   # what is built here has no plug-in
+            environment["CUDA"] = "0"   # no plug-in is built here
         begin = time.monotonic()
         try:
             done = subprocess.run(
@@ -175,21 +174,22 @@ class Tree:
         return Outcomes(text, time.monotonic() - begin, crashed=crashed)
 
     def dependencies(self):
-        """What the compilers wrote of who includes what."""
+        """The dependency files of the compilers."""
         return [os.path.join(folder, name)
                 for folder, _, names in os.walk(self.path("build"))
                 for name in names if name.endswith(".d")]
 
     def objects_of(self, source):
-        """The objects that a source, or header, is compiled into."""
+        """The objects that depend on a source or header."""
         for path in self.dependencies():
             with open(path, encoding="utf-8") as file:
                 if source in file.read().split():
                     yield path[:-2] + ".o"
 
     def plant(self, entry, usual):
-        """Plant one fault, build, test, take it out again; what went wrong, or
-        None when the named case noticed it.  `usual`: a run without it."""
+        """Plant one fault, build, test, remove it again; returns what went
+        wrong, or None if the named case noticed it.  `usual`: outcomes without
+        the fault."""
         path = self.path(entry["file"])
         with open(path, encoding="utf-8") as file:
             source = file.read()
@@ -217,19 +217,20 @@ class Tree:
             self.forget(begin)
 
     def forget(self, begin):
-        """Remove what was built since then: nothing with a fault stays."""
+        """Remove what was built since `begin`, so that no object with a fault
+        stays."""
         for folder, _, names in os.walk(self.path("build")):
             for name in names:
                 path = os.path.join(folder, name)
-                # the clock of the files may tick more slowly; who includes
-                # whom is what it was
+                # the file system's clock may be coarser; dependencies have
+                # not changed
                 if (not name.endswith(".d") and
                         os.lstat(path).st_mtime_ns > begin - 20_000_000):
                     os.remove(path)
 
 
 class Report:
-    """TAP, and how much of it is failure."""
+    """Prints TAP and counts failures."""
 
     def __init__(self, planned):
         print(f"1..{planned}", flush=True)
