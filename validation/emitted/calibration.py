@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which instructions are floating-point ones, measured instead of looked up.
+"""Finds out which instructions are floating-point, by measurement.
 
-calibration.cu holds every operation 4 and 12 times: the instruction that the
-longer kernel has 8 times more is the operation. Instructions in its integer
-kernels are not floating-point ones. All others are unknown, and reported
-instead of being counted.
+calibration.cu has every operation 4 and 12 times: the instruction that occurs 8
+times more often in the longer kernel is the operation. Instructions in its
+integer kernels are not floating-point. All others are unknown; they are
+reported, not counted.
 """
 import collections
 
 SHORT, LONG = 4, 12
 GROWTH = LONG - SHORT
 
-# Operation, floating-point instructions per step, first architecture that has
-# it.  Half-precision sums come first: from sm_80 on, HFMA2 has a second form
-# that does a part of them, and moves constants too.
+# Operation, floating-point instructions per step, first architecture with it.
+# Half-precision sums come first: from sm_80 on, a second form of HFMA2 does some
+# of them, and also moves constants.
 OPERATIONS = (
     ("hfma2", 1, 75),
     ("hadd2", 1, 75),
@@ -42,16 +42,16 @@ OPERATIONS = (
     ("f2d", 3, 75),
     ("b2f", 2, 90),
 )
-# Functions of the multi-function unit; a step has one addition beside it, and
+# Functions of the multi-function unit; a step also has one addition, and for
 # sine and cosine a product with 1 / (2 pi).
 UNITS = {"rcp": 2, "rsq": 2, "sqrt": 2, "ex2": 2, "lg2": 2, "sin": 3, "cos": 3,
          "tanh": 2}
-# The upper word of a reciprocal, or of that of a root, of a double, with an
+# The upper word of the reciprocal, or reciprocal root, of a double, with an
 # addition.
 DOUBLE_UNITS = {"rcp64h": 2, "rsq64h": 2}
-# A division by the compiler: a reciprocal, five fused multiply-adds, a check.
+# The compiler's division: a reciprocal, five fused multiply-adds, a check.
 DIVISION = ("fchk", 7)
-# Products of bytes.  The instructions of sm_90a alone: wgmma with 64 columns.
+# Products of bytes.  Only sm_90a has wgmma, here with 64 columns.
 PRODUCTS = (
     ("idp", 1, 75),
     ("imma", 1, 80),
@@ -63,11 +63,11 @@ DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "DRND", "D2I", "I2D",
 
 
 class CalibrationError(Exception):
-    """The compiler translated a calibration kernel in another way."""
+    """The compiler translated a calibration kernel in an unexpected way."""
 
 
 class Count:
-    """Floating-point instructions, and the unknown ones."""
+    """Counts of floating-point and of unknown instructions."""
 
     def __init__(self):
         self.operations = collections.Counter()
@@ -80,7 +80,7 @@ class Count:
 
 
 class Decoder:
-    """The meaning of an instruction's base on one architecture."""
+    """The meaning of instruction bases on one architecture."""
 
     def __init__(self, kernels, architecture):
         self.kernels = kernels
@@ -106,7 +106,7 @@ class Decoder:
         self.store = self._find_memory("memory_store")
 
     def _bases(self, instructions):
-        """How many there are of each, moves left out."""
+        """Counts of each base, without moves."""
         return collections.Counter(i.base for i in instructions
                                    if not self._moves(i))
 
@@ -119,8 +119,8 @@ class Decoder:
                 if n > 0 and base not in self.other}
 
     def _learn(self, name, size, most=1, kernel=None):
-        """Name what is new among what grew; everything that grew is that or
-        known, and is as many as expected."""
+        """Name the new base among those whose counts grew. All others that grew
+        must be known, and their total as expected."""
         grown = self._growth(kernel or name)
         new = [base for base in grown if base not in self.names]
         if not 1 <= len(new) <= most or sum(grown.values()) != size * GROWTH:
@@ -146,19 +146,20 @@ class Decoder:
         self.units[found.popitem()[0]] = name.upper()
 
     def _learn_other(self):
-        """Everything in the integer kernels is no floating-point one."""
+        """Mark all instructions of the integer kernels as not floating-point."""
         for name, kernel in self.kernels.items():
             if name.startswith("integer_"):
                 for part in (kernel.instructions, *kernel.functions.values()):
                     self.other |= set(self._bases(part))
 
     def _moves(self, instruction):
-        """Whether HFMA2 moves a constant: nothing times something, plus it."""
+        """Whether HFMA2 moves a constant: zero times a value, plus the
+        constant."""
         return (self.names.get(instruction.base) == "HFMA2"
                 and instruction.first_is_zero)
 
     def _find_memory(self, kernel):
-        """The one instruction of which there are more."""
+        """The one instruction whose count grows."""
         grown, short = (collections.Counter(
             i.base for i in self.kernels[f"{kernel}_{times}"].instructions)
             for times in (LONG, SHORT))
@@ -168,7 +169,7 @@ class Decoder:
         return found[0]
 
     def fold_runs(self, instructions, product):
-        """Loads before each run of stores, behind the last product."""
+        """Loads before each run of stores, after the last product."""
         last = max(k for k, i in enumerate(instructions)
                    if self.names.get(i.base) == product)
         runs, stored = [], True
@@ -187,7 +188,7 @@ class Decoder:
                          for base, n in sorted(grown.items())) or "nothing"
 
     def count(self, instructions):
-        """Count the floating-point ones among instructions."""
+        """Count the floating-point instructions."""
         found = Count()
         for instruction in instructions:
             base = instruction.base

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The content of a cubin: its kernels, their instructions, their slow paths.
+"""Reads a cubin: its kernels, their instructions, their slow paths.
 
 A cubin is an ELF64 file. Every kernel has a section `.text.NAME` of 16-byte
 instructions (sm_70 and later). Bits 0-8 of an instruction are its operation,
@@ -25,12 +25,12 @@ class Instruction(collections.namedtuple("Instruction", "low high")):
 
     @property
     def base(self):
-        """What it does, whatever the form of its operands."""
+        """The operation, without the form of its operands."""
         return self.low & 0x1ff
 
     @property
     def unit_function(self):
-        """Which function of the multi-function unit, where it is a MUFU."""
+        """The function of the multi-function unit, if it is a MUFU."""
         return self.high >> 8 & 0x3f
 
     @property
@@ -40,7 +40,7 @@ class Instruction(collections.namedtuple("Instruction", "low high")):
 
 
 class Kernel:
-    """A kernel: its own instructions, and by name those of the functions behind
+    """A kernel: its own instructions and, by name, those of the functions after
     it: the compiler's slow paths and functions that were not inlined."""
 
     def __init__(self, name, instructions):
@@ -49,7 +49,8 @@ class Kernel:
         self.functions = {}
 
     def take_out(self, spans):
-        """Move the functions at these spans (name, begin, end) out."""
+        """Move the functions at these spans (name, begin, end) out of the
+        kernel's own instructions."""
         own = list(self.instructions)
         for name, begin, end in spans:
             self.functions[name] = self.instructions[begin:end]
@@ -92,7 +93,7 @@ def _functions(data, sections):
 
 
 def read(path):
-    """The kernels of a cubin, name to Kernel."""
+    """The kernels of a cubin: maps name to Kernel."""
     with open(path, "rb") as file:
         data = file.read()
     sections = _sections(data)

@@ -18,21 +18,21 @@ import toolkit
 FOLDER = "validation/results"
 ARCHITECTURES = (80, 86, 90, 120)
 CALLS = (1024, 8192)
-# Clocks from the load of a sum to its value: assumed, a typical value.
+# Latency of the load of a sum in clocks: assumed, a typical value.
 LATENCY = 800
 WARP, SCHEDULERS, REGISTERS = 32, 4, 65536
-# Passes of 128 bytes through shared memory per warp: a quarter of the warp at
-# a time if each lane has 16 bytes.
+# Passes of 128 bytes through shared memory per warp: a quarter of a warp per
+# pass if each lane has 16 bytes.
 PASSES = {16: 4, 8: 2}
-# Instructions that advance the pointers of a stage, as a fill needs them.
+# Instructions that a fill needs to advance the pointers of a stage.
 POINTERS = 12
 KINDS = ("product", "shared", "global", "integer", "float", "double", "wait")
-# Bytes of a column of time of one part, of tiles of 64 and 128 inputs.
+# Bytes of one part of a time column, for tiles of 64 and 128 inputs.
 PART = {64: 1024, 128: 2048}
 
 
 def place(lane):
-    """fx8_tile_input_at() of correlate_tile.cuh, of eight lanes."""
+    """fx8_tile_input_at() of correlate_tile.cuh, for eight lanes."""
     return lane % 2 * 4 + lane % 8 // 2
 
 
@@ -54,8 +54,8 @@ ACCESSES = (
 
 
 def passes(address):
-    """Passes of a warp through the 32 banks, by quarters: lanes with the same
-    address are served together."""
+    """Passes of a warp through the 32 banks, quarter by quarter; lanes with the
+    same address share a pass."""
     total = 0
     for quarter in range(0, WARP, 8):
         lines = {}
@@ -66,12 +66,12 @@ def passes(address):
 
 
 class Device:
-    """A card of an architecture, by its data sheet and NVIDIA's tables of
-    throughput; a clock is one of an SM, at boost.
+    """A card, from its data sheet and NVIDIA's throughput tables; rates are per
+    clock of an SM, at boost.
 
-    lanes     results of FFMA and of IDP in a clock
-    macs      products of bytes in a clock, of IMMA and of IGMMA
-    doubles   results of DFMA in a clock
+    lanes     results of FFMA and of IDP per clock
+    macs      products of bytes per clock, of IMMA and of IGMMA
+    doubles   results of DFMA per clock
     shared    memory, KiB; threads and blocks: the most that an SM holds
     """
 
@@ -84,7 +84,7 @@ class Device:
         self.shared, self.threads, self.blocks = shared, threads, blocks
 
     def clocks(self, instruction):
-        """Of an SM, for a product of one warp."""
+        """Clocks of an SM for a product of one warp."""
         name = instruction.name
         if name in self.lanes:
             return WARP / self.lanes[name]
@@ -106,8 +106,8 @@ DEVICES = {
 
 
 class Correlator:
-    """A kernel of a tile: `stage` spectra at a time, in `trips` rounds of its
-    inner loop; its sums are folded every `fold` spectra."""
+    """A kernel that computes a tile: `stage` spectra at a time, in `trips`
+    rounds of its inner loop; its sums are folded every `fold` spectra."""
 
     def __init__(self, name, product, tile, threads, stage, trips, dynamic=0,
                  fold=1 << 16):
@@ -131,9 +131,9 @@ CORRELATORS = (
 
 
 class Stream:
-    """A kernel that memory should bound. `moved`: bytes that a thread reads and
-    writes in a round of its loop, or in all. `products`: those of a thread's
-    rounds, if the loop holds others' too; 0: all in the loop."""
+    """A kernel that should be memory-bound. `moved`: bytes that a thread reads
+    and writes in a round of its loop, or in total. `products`: products of a
+    thread's rounds, if the loop also has those of others; 0: all in the loop."""
 
     def __init__(self, name, product, threads, moved, products=0):
         self.name, self.product = name, product
@@ -145,8 +145,8 @@ class Stream:
             if name.startswith(room))
 
 
-# A round of a filter: 8 spectra of some columns, a byte read and a float
-# written.  A thread of the others: 16 spectra of one input and channel, or the
+# One round of a filter: 8 spectra of some columns; a byte is read and a float
+# written.  One thread of the others: 16 spectra of one input and channel, or the
 # sums of a pair in a channel.
 STREAMS = tuple(
     Stream(f"fir_{taps}", "FFMA", 128, 40 * columns, 8 * columns * taps)
@@ -172,7 +172,7 @@ class Resources:
         self.shared = dynamic + (int(shared.group(1)) if shared else 0)
 
     def blocks(self, device, threads):
-        """Of an SM; a block takes 1 KiB of shared memory besides."""
+        """Blocks of an SM; each takes 1 KiB of shared memory more."""
         warps = threads // WARP
         per_warp = -(-self.registers // 8) * 8 * WARP
         return min(REGISTERS // per_warp // warps, device.blocks,
@@ -183,10 +183,10 @@ class Resources:
 class Prediction:
     """Clocks that an SM needs for a stage of one block.
 
-    product  of the units that multiply
-    issue    of the schedulers, all instructions of the loop, and of the loop
-             around it in front of it
-    shared   of the shared memory
+    product  clocks of the units that multiply
+    issue    clocks of the schedulers: all instructions of the loop, and those
+             in front of it in the surrounding loop
+    shared   clocks of the shared memory
     """
 
     def __init__(self, kernel, code, device):
@@ -213,18 +213,18 @@ class Prediction:
 
     @property
     def bound(self):
-        """What a stage waits for if all of it overlaps."""
+        """The limiting resource of a stage if everything overlaps."""
         return max(("products", self.product), ("issue", self.issue),
                    ("shared memory", self.shared), key=lambda pair: pair[1])[0]
 
     def shares(self):
-        """Of the products' time in that of a stage, with no overlap of them
-        and the other instructions, and with all of it."""
+        """Share of the products in the time of a stage, if other instructions
+        do not overlap with them, and if they overlap fully."""
         return (self.product / (self.product + self.other),
                 self.product / max(self.product, self.issue, self.shared))
 
     def call_shares(self, kernel, blocks, times):
-        """The same in a call of so many spectra, fill and fold included."""
+        """The same for a whole call, with fill and fold."""
         stages = times / kernel.stage
         latency = -(-times // kernel.fold) * self.groups * LATENCY
         outside = LATENCY + max(latency, self.fold)
@@ -247,7 +247,7 @@ class Report:
         self.codes = {}
 
     def code(self, source, architecture):
-        """Kernels of a source, and what ptxas said of them."""
+        """Kernels of a source, and the output of ptxas about them."""
         key = source, architecture
         if key not in self.codes:
             done = self.build.compile(source, architecture).result()
@@ -316,7 +316,7 @@ class Report:
                    f"| {distinct / 128:g} |")
 
     def streams(self):
-        """The table of the kernels that memory should bound."""
+        """The table of kernels that should be memory-bound."""
         yield ("| kernel | sm | instructions | " + " | ".join(KINDS) +
                " | registers | blocks an SM | most loads before a wait "
                "| issue | doubles | memory | share of a copy |")
@@ -334,7 +334,7 @@ class Report:
                                   key=lambda run: run[1])
                 blocks = taken.blocks(device, stream.threads)
                 warps = blocks * stream.threads // WARP
-                # In a loop with several paths, the share that a thread takes.
+                # In a loop with several paths, the part that a thread runs.
                 scale = (min(1, stream.products / count["product"])
                          if stream.products else 1)
                 issue = warps * len(part) * scale / SCHEDULERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machine code as nvdisasm prints it: instructions, loops, runs of loads.
+"""Reads the output of nvdisasm: instructions, loops, runs of loads.
 
 Each instruction also encodes which of six scoreboards its result sets and
 which ones it waits for (bits 110-112 and 116-121). NVIDIA does not publish
@@ -16,7 +16,7 @@ UPPER = re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
 PREDICATE = re.compile(r"^@!?U?P\w+ ")
 JUMP = re.compile(r"BRA.*?(\.L_x_\d+)")
 
-# Categories of a loop's instructions, by their first word.
+# Categories of instructions, by their first word.
 KINDS = (
     ("shared", "LDS LDSM STS"),
     ("global", "LDG STG LDGSTS LD ST REDG"),
@@ -41,26 +41,26 @@ class Instruction:
         self.sets = self.waits = 0
 
     def take_upper(self, word):
-        """What the upper word says of scoreboards: a bit for each."""
+        """Read the scoreboards in the upper word: one bit for each."""
         barrier = word >> 46 & 7
         self.sets = 1 << barrier if barrier < 6 else 0
         self.waits = word >> 52 & 0x3f
 
     @property
     def width(self):
-        """Bytes of a load or store, of one thread."""
+        """Bytes of a load or store by one thread."""
         return next((WIDTH[word] for word in self.words if word in WIDTH), 4)
 
     @property
     def columns(self):
-        """Of the product of a warpgroup; 1: it is none."""
+        """Columns of the product of a warpgroup; 1: not such a product."""
         shape = next((word for word in self.words if word.startswith("64x")),
                      "64x1x32")
         return int(shape.split("x")[1])
 
 
 class Code:
-    """A kernel: its instructions, and where jumps lead."""
+    """A kernel: its instructions and the targets of jumps."""
 
     def __init__(self):
         self.instructions = []
@@ -77,8 +77,8 @@ class Code:
         return found
 
     def inner_loop(self, product):
-        """The loop with the largest share of products, counted by what they
-        do; the whole kernel where none has any."""
+        """The loop with the largest share of products, weighted by their size;
+        the whole kernel if no loop has products."""
         def share(loop):
             part = self.instructions[loop[0]:loop[1] + 1]
             return sum(i.columns for i in part if i.name == product) / len(part)
@@ -87,13 +87,13 @@ class Code:
                    default=(0, len(self.instructions) - 1))
 
     def around(self, loop):
-        """Instructions of the smallest loop around one, in front of it."""
+        """Instructions of the smallest surrounding loop in front of `loop`."""
         begins = [begin for begin, end in self.loops()
                   if begin < loop[0] and end > loop[1]]
         return self.instructions[max(begins):loop[0]] if begins else []
 
     def fold_runs(self, product):
-        """Loads before every run of stores, behind the last product."""
+        """Loads before every run of stores, after the last product."""
         last = max((k for k, i in enumerate(self.instructions)
                     if i.name == product), default=-1)
         runs, stored = [0], False
@@ -123,15 +123,15 @@ class Code:
 
 
 def kinds(instructions, product):
-    """How many there are of each kind, the products by themselves; those of
-    no other kind are integer ones: addresses, comparisons, moves."""
+    """Counts of each kind of instruction, with products separate. All others
+    count as integer: addresses, comparisons, moves."""
     return collections.Counter(
         "product" if i.name == product else KIND.get(i.name, "integer")
         for i in instructions)
 
 
 def read(nvdisasm, cubin):
-    """The kernels of a cubin, name to Code."""
+    """The kernels of a cubin: maps name to Code."""
     text = subprocess.run([nvdisasm, "-c", "-hex", cubin], check=True,
                           capture_output=True, text=True).stdout
     found, code = {}, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The committed table of what a compiler emitted: writing and reading it."""
+"""Writes and reads the committed table of a compiler's output."""
 import os
 import re
 
@@ -22,7 +22,7 @@ def path_of(release):
 
 
 def read(release):
-    """Kernel and architecture to Cell; None where there is no such table."""
+    """Maps kernel and architecture to Cell; None if there is no such table."""
     try:
         with open(path_of(release), encoding="utf-8") as file:
             lines = file.read().splitlines()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the CUDA compiler emitted, checked without a device.
+"""The output of the CUDA compiler, checked without a device.
 
-Every function of the numerics headers, per architecture: the intended
-instruction is there, nothing slow is, registers and the number of
-floating-point instructions equal those of the committed table.  The short form
-takes two columns of that table, the oldest architecture and the one of the
-card that we measure; FX8_LONG=1 takes all four.
+Every function of the numerics headers, per architecture, has the intended
+instruction and nothing slow; registers and the number of floating-point
+instructions equal the committed table.  The short form checks two columns of
+that table: the oldest architecture, and that of the card that we measure on;
+FX8_LONG=1 checks all four.
 
     test_emitted.py --write    write that table for the installed compiler
 
@@ -39,20 +39,20 @@ import tap
 import toolkit
 
 LONG = os.environ.get("FX8_LONG") == "1"
-# Architectures of the table, those of them to check, and all those a kernel
-# must compile for.
+# Architectures in the table, those of them to check, and all that a kernel must
+# compile for.
 TABLE = (75, 80, 90, 120)
 CHECKED = TABLE if LONG else (75, 90)
 ALL = (75, 80, 86, 89, 90, 100, 120)
-# The last ones that CUDA 11.8 serves and 13 does not.
+# The latest that CUDA 11.8 supports and 13 does not.
 OLD = (61, 70)
 # Tolerance for another register allocation.
 REGISTERS_WITHIN = 8
 
 PROBE = "validation/emitted/probe.cu"
 CALIBRATION = "validation/emitted/calibration.cu"
-# The column of sm_90 compiles these for sm_90a; the last one, a kernel for
-# sm_90a alone, is compiled for nothing else.
+# The column of sm_90 compiles these for sm_90a; the last one is a kernel for
+# sm_90a only and is compiled for nothing else.
 WGMMA = "kernels/cuda/correlate_wgmma.cu"
 ONLY_90A = (CALIBRATION, WGMMA)
 # Tests of the harness that run on a card too.
@@ -74,14 +74,14 @@ extern "C" __global__ void spills(float *data, int m)
 
 
 class Intent:
-    """What a kernel must be made of.
+    """The instructions that a kernel must have.
 
-    units     functions of the multi-function unit, all and in this number
-    holds     an instruction that must be there ...
+    units     all functions of the multi-function unit, in this number
+    holds     an instruction that must be present ...
     since     ... from this architecture on, and before it `before`
     doubles   whether double precision is intended
-    calls     the only functions that may lie out of line; with the division of
-              doubles among them, its reciprocals are not counted
+    calls     the only functions that may be out of line; if division of doubles
+              is one of them, its reciprocals are not counted
     only      the one architecture that it is for; 0: all
     """
 
@@ -103,18 +103,18 @@ class Intent:
 
 
 # The compiler's own division, correctly rounded; it checks its operands and
-# goes out of line for the rest.
+# handles special ones out of line.
 DIVISION = "__cuda_sm3x_div_rn_noftz_f32_slowpath"
 
-# The roots of the IEEE mode, and of the bounds of two modes, in double.
+# Square roots of the IEEE mode, and of the bounds of both modes, in double.
 ROOT = "__cuda_sm20_sqrt_rn_f32_slowpath"
 DOUBLE_ROOT = "__cuda_sm20_dsqrt_rn_f64_mediumpath"
 
 DOUBLE_DIVISION = "__cuda_sm20_div_rn_f64_full"
 DOUBLE_RECIPROCAL = "__cuda_sm20_dblrcp_rn_slowpath"
 
-# Sums to results: double precision; the number of divisions depends on how
-# often the compiler repeats the code.
+# From sums to results: double precision; the number of divisions depends on how
+# often the compiler duplicates the code.
 POSTPROCESS = Intent(holds=("DFMA", "I2D"), doubles=True,
                      calls=(DOUBLE_DIVISION, DOUBLE_RECIPROCAL))
 
@@ -196,7 +196,7 @@ INTENT = {
     "fx8_quicklook_fast_kernel": Intent(
         "LG2 RCP RCP RCP RCP RCP RSQ RSQ", holds=("DADD",), doubles=True,
         calls=(DIVISION,)),
-    # Both at once, with the shares of one, and bounds in double.
+    # Both modes at once, with the shares of one, and bounds in double.
     "fx8_quicklook_check_kernel": Intent(
         "LG2 RCP RCP RCP RCP RCP RCP RCP RCP RSQ RSQ RSQ RSQ RSQ64H RSQ64H",
         holds=("DADD", "DFMA"), doubles=True,
@@ -215,7 +215,7 @@ INTENT = {
 
 def list_sources():
     """Every CUDA source, and every header that is compiled for a device; the
-    other tests of the CUDA-on-CPU harness are for the CPU alone."""
+    other tests of the CUDA-on-CPU harness are for the CPU only."""
     sources = [path for room in ("kernels", "validation") for path in
                glob.glob(f"{room}/**/*.cu", recursive=True)
                if path in FOR_CARDS or not path.startswith("validation/cuda/")]
@@ -231,7 +231,7 @@ def target_of(source, suffix):
 
 
 def write_unit(name, text):
-    """A source made for one check."""
+    """Write a source for one check."""
     path = os.path.join(FOLDER, name)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -261,10 +261,10 @@ class Build:
         self.decoders = {}
 
     def compile_sources(self):
-        """Host and device code of every program for the last architecture:
-        make has built the plug-in's, and the calibration, whose kernels are
-        not the same everywhere, is device code alone.  In the long form that
-        of every source, for all."""
+        """Host and device code of every program for the last architecture; in
+        the long form of every source, for all.  make has already built the
+        plug-in's, and the calibration, whose kernels differ between
+        architectures, is device code only."""
         known = [a for a in ALL if a in self.kit.known]
         return {path: self.pool.submit(
             self.kit.object, path, known if LONG else known[-1:],
@@ -273,9 +273,10 @@ class Build:
             (LONG or not path.startswith(("kernels/cuda/", PROBE)))}
 
     def compile_headers(self):
-        """Every header alone, for device and host; in the short form all of
-        them in one, which the compiler of the host has tried alone."""
-        # fx8_product() before the structure of that name: g++ calls it shadowed
+        """Every header alone, for device and host; in the short form all in one
+        source, because the host's compiler has checked each alone."""
+        # fx8_product() before the structure of that name: else g++ warns of
+        # shadowing
         units = {path: [path] for path in self.headers} if LONG else {
             "all": ["config/base/shape.h", *self.headers]}
         return {name: self.pool.submit(
@@ -286,11 +287,11 @@ class Build:
             for name, paths in units.items()}
 
     def architectures(self):
-        """Those to check that this compiler knows."""
+        """The architectures to check that this compiler supports."""
         return [a for a in CHECKED if a in self.kit.known]
 
     def exact(self, source, architecture):
-        """What to compile a source for in the column of an architecture."""
+        """The exact target of a source in the column of an architecture."""
         return f"{architecture}a" if (
             architecture == 90 and source in ONLY_90A) else architecture
 
@@ -313,7 +314,7 @@ class Build:
         return self.cubins[key]
 
     def cubin(self, source, architecture):
-        """The kernels of a source that compiled."""
+        """The kernels of a compiled source."""
         compiled = self.compile(source, architecture).result()
         if not compiled.good:
             raise AssertionError(compiled.complaint())
@@ -326,7 +327,7 @@ class Build:
         return self.decoders[architecture]
 
     def kernel(self, name, architecture):
-        """A kernel by its name, from the first source that has it."""
+        """A kernel by name, from the first source that has it."""
         return next(found[name] for found in (
             self.cubin(source, architecture)
             for source in self.sources_of(architecture)) if name in found)
@@ -353,7 +354,7 @@ class Build:
 
 @functools.cache
 def build():
-    """The one build, by the toolkit to use."""
+    """The one build, with the toolkit found."""
     return Build(toolkit.find())
 
 
@@ -408,7 +409,7 @@ class Calibrated(WithToolkit):
 
 
 def check_kernel(case, name, architecture):
-    """The intended instructions of a kernel, and no others that matter."""
+    """The kernel has the intended instructions and no unwanted ones."""
     kernel = case.build.kernel(name, architecture)
     count = case.build.decoder(architecture).count(kernel.instructions)
     intent = INTENT[name]
@@ -446,7 +447,7 @@ class Instructions(WithToolkit):
         for name in names + [f"fx8_ptx_{name}" for name in re.findall(
                 r"FX8_PTX_UNARY\((\w+), \"", text)]:
             with self.subTest(name):
-                # A probe, or a part of a kernel that has one.
+                # A probe, or part of a kernel that has a probe.
                 used = (len(re.findall(rf"\b{name}\(", probes + text))
                         - (name in names))
                 self.assertGreater(used, 0)
@@ -454,7 +455,7 @@ class Instructions(WithToolkit):
 
 class Fold(WithToolkit):
     """The correlators load their sums in groups, each before the next store,
-    because a load would wait for a store."""
+    because a load after a store would wait for it."""
 
     def check(self, kernel, product, runs):
         for architecture in self.build.architectures():
@@ -486,7 +487,7 @@ def read_text(path):
 
 
 def add_instruction_cases():
-    """A case for each kernel, a part of it for each architecture."""
+    """One case per kernel, with a subtest per architecture."""
     for name in INTENT:
         def test(self, name=name):
             for architecture in self.build.architectures():
@@ -531,7 +532,7 @@ class Table(WithToolkit):
 
 
 def add_table_cases():
-    """A case for each architecture and column."""
+    """One case per architecture and column."""
     for architecture in CHECKED:
         for what in ("counts", "registers"):
             def test(self, what=what, architecture=architecture):
@@ -543,7 +544,7 @@ def add_table_cases():
 
 
 class Old(unittest.TestCase):
-    """CUDA 11.8 compiles the same sources, for cards that 13 has dropped."""
+    """CUDA 11.8 compiles the same sources, for cards that 13 no longer supports."""
 
     def test_sources(self):
         try:
@@ -552,7 +553,7 @@ class Old(unittest.TestCase):
             self.skipTest(str(missing))
         os.makedirs(FOLDER, exist_ok=True)
         sources, _ = list_sources()
-        # The calibration names instructions that those cards lack.
+        # The calibration uses instructions that those cards lack.
         for path in set(sources) - {CALIBRATION}:
             with self.subTest(path):
                 done = kit.object(path, OLD, target_of(path, ".old.o"))
@@ -560,7 +561,7 @@ class Old(unittest.TestCase):
 
 
 def write_table():
-    """The table of the compiler at hand."""
+    """Write the table for the installed compiler."""
     made = build()
     counts, registers = {}, {}
     for architecture in TABLE:

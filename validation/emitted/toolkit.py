@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA toolkit: its place, its version, what it compiles a source to.
+"""The CUDA toolkit: its location, its version, compiling a source with it.
 
 Environment, as make sets it:
 
-    CUDA     auto: use nvcc if there is one; 0: never; 1: it must be there
+    CUDA     auto: use nvcc if there is one; 0: never; 1: it is required
     NVCC     the compiler, instead of the one on the path or in its usual place
     NVCC11   the compiler of a CUDA 11.8 toolkit
 """
@@ -12,17 +12,17 @@ import re
 import shutil
 import subprocess
 
-# As the Makefile compiles, warnings being errors.
+# As in the Makefile, with warnings as errors.
 FLAGS = ["-Werror", "all-warnings", "-Wno-deprecated-gpu-targets", "-Xptxas",
          "-v", "-std=c++17", "-O3", "--fmad=false", "-I.", '-DFX8_VERSION="0"',
          "-Xcompiler", "-ffp-contract=off,-fPIC,-Wall,-Wextra,-Wshadow"]
 
-# Registers kept in memory become warnings, hence errors.
+# Register spills become warnings, hence errors.
 NO_LOCAL_MEMORY = ["-Xptxas", "-warn-spills,-warn-lmem-usage"]
 
 
 class MissingToolkit(Exception):
-    """The toolkit is missing, an error only with CUDA=1."""
+    """The toolkit is missing; an error only with CUDA=1."""
 
 
 class Compiled:
@@ -33,13 +33,13 @@ class Compiled:
         self.text = text
 
     def complaint(self):
-        """What the compiler said besides what ptxas says of every kernel."""
+        """The compiler's messages without ptxas's lines about every kernel."""
         usual = re.compile(r"ptxas info|    \d+ bytes stack frame")
         return "\n".join(line for line in self.text.splitlines()
                          if not usual.match(line))
 
     def registers(self):
-        """Registers of each kernel, by ptxas -v."""
+        """Registers of each kernel, from ptxas -v."""
         return {name: int(count) for name, count in re.findall(
             r"Compiling entry function '(\w+)'.*?Used (\d+) registers",
             self.text, re.DOTALL)}
@@ -71,7 +71,7 @@ class Toolkit:
                          source, "-o", target)
 
     def object(self, source, architectures, target):
-        """Host and device code, device code for every architecture."""
+        """Host code, and device code for every architecture."""
         return self._run(*[f"-gencode=arch=compute_{a},code=sm_{a}"
                            for a in architectures], "-c", source, "-o", target)
 
@@ -97,7 +97,7 @@ def find():
 
 
 def find_old():
-    """A CUDA 11.8 toolkit, the last one for sm_61 and sm_70 that we serve."""
+    """A CUDA 11.8 toolkit, the last we support for sm_61 and sm_70."""
     nvcc = _find("NVCC11", ("nvcc-11.8", "/usr/local/cuda-11.8/bin/nvcc"))
     if nvcc is None:
         raise MissingToolkit("no CUDA 11.8: NVCC11 names its nvcc")
