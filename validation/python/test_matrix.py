@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 against the independent oracle over all combinations of settings: sample
 type, sideband, filter bank, polarisations, stretch of time, missing samples,
-flags, averaging, level setting, axis order of the file.
+flags, averaging, gain setting, axis order of the file.
 
 Shows (correlation, the oracle): random settings, one change at a time and all
     at once, agree with an independent correlator in double precision
