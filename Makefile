@@ -71,7 +71,9 @@ LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median paralle
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))
-TEST_SOURCES := $(sort $(wildcard validation/test_*.c)) validation/testing.c
+# TESTS="engine* queue": only these groups of tests.
+TESTS ?= *
+TEST_SOURCES := $(sort $(wildcard $(TESTS:%=validation/test_%.c))) validation/testing.c
 HEADERS := $(sort $(wildcard config/*.h config/base/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h $(IO_ROOMS:=/*.h) \
 	$(CORRELATOR_ROOMS:=/*.h) validation/*.h))
 
@@ -153,7 +155,7 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 endif
 HARNESS_OBJECTS := $(patsubst %.cc,$(BUILD)/%.o,$(sort $(wildcard validation/cuda/*.cc)))
-HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu)) validation/cuda/tests.cu
+HARNESS_TESTS := $(sort $(wildcard $(TESTS:%=validation/cuda/test_%.cu))) validation/cuda/tests.cu
 HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
 	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
 HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
