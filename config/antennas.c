@@ -10,6 +10,7 @@
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 
 /* Largest antenna number: UVH5 readers assume 32-bit integers. */
 #define NUMBER_MAX INT32_MAX
@@ -213,21 +214,20 @@ static enum fx8_status allocate(struct table *table, size_t n)
 static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
 {
     size_t where[N_COLUMNS];
-    enum fx8_status status = match_columns(table, csv, where);
-    if (status == FX8_OK)
-        status = allocate(table, csv->n_rows);
-    for (size_t row = 0; row < csv->n_rows && status == FX8_OK; row++) {
+    FX8_TRY(match_columns(table, csv, where));
+    FX8_TRY(allocate(table, csv->n_rows));
+    for (size_t row = 0; row < csv->n_rows; row++) {
         table->antennas[row] = nameless(row);
-        for (size_t c = 0; c < N_COLUMNS && status == FX8_OK; c++) {
+        for (size_t c = 0; c < N_COLUMNS; c++) {
             if (where[c] == csv->n_columns)
                 continue;
             const char *text = csv->fields[row * csv->n_columns + where[c]];
             if (!columns[c].store(&table->antennas[row], columns[c].axis, text))
-                status = fail_row(table, row, columns[c].name, text,
-                                  columns[c].expected);
+                return fail_row(table, row, columns[c].name, text,
+                                columns[c].expected);
         }
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Takes ownership of `text`. */
@@ -247,18 +247,17 @@ static enum fx8_status read_csv(struct table *table, char *text)
 static enum fx8_status read_json(struct table *table, const char *text)
 {
     json_t *json = NULL;
-    enum fx8_status status =
-        fx8_json_parse(table->path, text, FX8_ERR_USAGE, &json, table->error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_json_parse(table->path, text, FX8_ERR_USAGE, &json, table->error));
     const json_t *positions =
         json_is_array(json) ? json : json_object_get(json, POSITIONS);
     const size_t n = json_array_size(positions); /* 0: no array, or not there */
-    status = n > 0 ? allocate(table, n)
-                   : fx8_fail(table->error, FX8_ERR_USAGE,
-                              "%s: " POSITIONS ": expected an array of [east, "
-                              "north, up] in metres",
-                              table->path);
+    enum fx8_status status =
+        n > 0 ? allocate(table, n)
+              : fx8_fail(table->error, FX8_ERR_USAGE,
+                         "%s: " POSITIONS ": expected an array of [east, "
+                         "north, up] in metres",
+                         table->path);
     for (size_t row = 0; row < n && status == FX8_OK; row++) {
         json_t *position = json_array_get(positions, row);
         table->antennas[row] = nameless(row);
@@ -381,33 +380,26 @@ enum fx8_status fx8_antennas_check_distance(const char *where,
 
 static enum fx8_status check_distances(const struct table *table)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t row = 0; row < table->n && status == FX8_OK; row++) {
+    for (size_t row = 0; row < table->n; row++) {
         char where[FX8_ERROR_MESSAGE_SIZE];
         format_place(table, row, where);
-        status = fx8_antennas_check_distance(where, table->antennas[row].enu_m,
-                                             table->error);
+        FX8_TRY(fx8_antennas_check_distance(where, table->antennas[row].enu_m,
+                                            table->error));
     }
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status check_table(const struct table *table)
 {
-    struct ranked *ranked = calloc(table->n, sizeof *ranked);
+    FX8_AUTO_FREE struct ranked *ranked = calloc(table->n, sizeof *ranked);
     if (ranked == NULL)
         return fx8_no_memory(table->path, table->error);
     rank(table, number_of, ranked);
-    enum fx8_status status = check_distinct(table, ranked, "number");
-    if (status == FX8_OK) {
-        rank(table, position_of, ranked);
-        status = check_distinct(table, ranked, "input");
-    }
-    if (status == FX8_OK) {
-        rank(table, along_of, ranked);
-        status = check_apart(table, ranked);
-    }
-    free(ranked);
-    return status;
+    FX8_TRY(check_distinct(table, ranked, "number"));
+    rank(table, position_of, ranked);
+    FX8_TRY(check_distinct(table, ranked, "input"));
+    rank(table, along_of, ranked);
+    return check_apart(table, ranked);
 }
 
 enum fx8_status fx8_antennas_load(const char *path,
@@ -418,9 +410,8 @@ enum fx8_status fx8_antennas_load(const char *path,
     *n_antennas = 0;
     struct table table = {.path = path, .error = error};
     char *text = NULL;
-    enum fx8_status status = fx8_text_read(path, &text, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_text_read(path, &text, error));
+    enum fx8_status status;
     const char first = text[strspn(text, " \t\n")];
     if (first == '{' || first == '[') {
         status = read_json(&table, text);

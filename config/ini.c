@@ -18,6 +18,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/ini.h"
 
 struct source {
@@ -166,22 +167,20 @@ static int on_value(void *user, const char *section, const char *key,
 enum fx8_status fx8_ini_parse(const char *path, fx8_ini_handler handler,
                               void *context, struct fx8_error *error)
 {
-    struct source source = {
-        .path = path, .handler = handler, .context = context, .error = error};
-    char *text = NULL;
-    source.status = fx8_text_read(path, &text, error);
-    if (source.status != FX8_OK)
-        return source.status;
-    source.next = text;
-    source.value = malloc(FX8_INI_LINE_MAX + 1);
-    if (source.value == NULL)
-        source.status = fx8_no_memory(path, error);
+    FX8_AUTO_FREE char *text = NULL, *value = NULL;
+    FX8_TRY(fx8_text_read(path, &text, error));
+    value = malloc(FX8_INI_LINE_MAX + 1);
+    if (value == NULL)
+        return fx8_no_memory(path, error);
+    struct source source = {.path = path,
+                            .next = text,
+                            .value = value,
+                            .handler = handler,
+                            .context = context,
+                            .error = error};
     const int bad_line = ini_parse_stream(feed, &source, on_value, &source);
     if (bad_line != 0 && source.status == FX8_OK)
-        source.status =
-            fx8_fail(error, FX8_ERR_USAGE, "%s: inih failed with code %d", path,
-                     bad_line);
-    free(source.value);
-    free(text);
+        return fx8_fail(error, FX8_ERR_USAGE, "%s: inih failed with code %d",
+                        path, bad_line);
     return source.status;
 }

@@ -8,6 +8,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/keys.h"
 
 /* --- texts on the heap ---------------------------------------------------- */
@@ -182,19 +183,17 @@ static enum fx8_status append_path(struct fx8_text_list *list,
                                    const char *start, size_t length,
                                    const char *folder)
 {
-    char *item = strndup(start, length);
+    FX8_AUTO_FREE char *item = strndup(start, length);
     if (item == NULL)
         return FX8_ERR_SYSTEM;
     const char *path = fx8_text_trim(item);
-    enum fx8_status status = *path == '\0' ? FX8_ERR_USAGE : FX8_OK;
-    if (status == FX8_OK)
-        status = fx8_text_list_add(list,
-                                   fx8_path_is_pattern(path)
-                                       ? fx8_path_join_pattern(folder, path)
-                                       : fx8_path_join(folder, path),
-                                   NULL);
-    free(item);
-    return status;
+    if (*path == '\0')
+        return FX8_ERR_USAGE;
+    return fx8_text_list_add(list,
+                             fx8_path_is_pattern(path)
+                                 ? fx8_path_join_pattern(folder, path)
+                                 : fx8_path_join(folder, path),
+                             NULL);
 }
 
 static enum fx8_status read_path_list(const struct fx8_key_text *given)

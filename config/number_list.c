@@ -6,6 +6,7 @@
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/number_list.h"
 
 /* "7" or "3-9".  Numbers have no sign, so '-' always means a range. */
@@ -30,17 +31,15 @@ static int compare_numbers(const void *a, const void *b)
 /* Status: FX8_ERR_USAGE if a number is repeated. */
 static enum fx8_status check_distinct(const struct fx8_number_list *list)
 {
-    int64_t *sorted = malloc(list->count * sizeof *sorted);
+    FX8_AUTO_FREE int64_t *sorted = malloc(list->count * sizeof *sorted);
     if (sorted == NULL)
         return FX8_ERR_SYSTEM;
     memcpy(sorted, list->items, list->count * sizeof *sorted);
     qsort(sorted, list->count, sizeof *sorted, compare_numbers);
-    enum fx8_status status = FX8_OK;
     for (size_t i = 1; i < list->count; i++)
         if (sorted[i] == sorted[i - 1])
-            status = FX8_ERR_USAGE;
-    free(sorted);
-    return status;
+            return FX8_ERR_USAGE;
+    return FX8_OK;
 }
 
 /* Append the numbers of "7" or "3-9". */
@@ -48,29 +47,28 @@ static enum fx8_status add_range(char *item, int64_t minimum, int64_t maximum,
                                  struct fx8_number_list *list)
 {
     int64_t first, last;
-    enum fx8_status status = FX8_OK;
     if (!read_range(item, &first, &last) || first < minimum || last > maximum ||
         first > last ||
         last - first >= (int64_t)(FX8_NUMBER_LIST_MAX - list->count))
         return FX8_ERR_USAGE;
-    for (int64_t n = first; n <= last && status == FX8_OK; n++) {
-        status = fx8_grow(&list->items, list->count, sizeof n, "", NULL);
-        if (status == FX8_OK)
-            list->items[list->count++] = n;
+    for (int64_t n = first; n <= last; n++) {
+        FX8_TRY(fx8_grow(&list->items, list->count, sizeof n, "", NULL));
+        list->items[list->count++] = n;
     }
-    return status;
+    return FX8_OK;
 }
 
 /* `text` is cut into its items. */
 static enum fx8_status read_items(char *text, int64_t minimum, int64_t maximum,
                                   struct fx8_number_list *list)
 {
-    enum fx8_status status = text == NULL ? FX8_ERR_SYSTEM : FX8_OK;
-    while (status == FX8_OK && text != NULL) {
+    if (text == NULL)
+        return FX8_ERR_SYSTEM;
+    while (text != NULL) {
         char *item = fx8_text_trim(strsep(&text, ","));
-        status = add_range(item, minimum, maximum, list);
+        FX8_TRY(add_range(item, minimum, maximum, list));
     }
-    return status == FX8_OK ? check_distinct(list) : status;
+    return check_distinct(list);
 }
 
 enum fx8_status fx8_number_list_read(const char *text, bool is_selection,
@@ -88,9 +86,8 @@ enum fx8_status fx8_number_list_read(const char *text, bool is_selection,
         read.is_count = true;
         read.count = (size_t)count_alone;
     } else if (*text != '\0' || is_selection) {
-        char *copy = strdup(text);
+        FX8_AUTO_FREE char *copy = strdup(text);
         status = read_items(copy, minimum, maximum, &read);
-        free(copy);
     }
     free(status == FX8_OK ? list->items : read.items);
     if (status == FX8_OK)

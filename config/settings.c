@@ -14,6 +14,7 @@
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/ini.h"
 #include "config/keys.h"
 #include "config/settings.h"
@@ -227,14 +228,11 @@ static enum fx8_status load_file(const char *path,
                                  struct fx8_settings *settings,
                                  struct fx8_error *error)
 {
-    char *folder = fx8_path_folder(path);
+    FX8_AUTO_FREE char *folder = fx8_path_folder(path);
     if (folder == NULL)
         return fx8_no_memory(path, error);
     struct loader loader = {settings, folder};
-    const enum fx8_status status =
-        fx8_ini_parse(path, take_entry, &loader, error);
-    free(folder);
-    return status;
+    return fx8_ini_parse(path, take_entry, &loader, error);
 }
 
 /* --- overrides and defaults ----------------------------------------------- */
@@ -257,22 +255,17 @@ static enum fx8_status override(struct fx8_settings *settings,
 static enum fx8_status apply_override(struct fx8_settings *settings,
                                       const char *text, struct fx8_error *error)
 {
-    char *copy = strdup(text);
+    FX8_AUTO_FREE char *copy = strdup(text);
     if (copy == NULL)
         return fx8_no_memory("the configuration", error);
-    enum fx8_status status;
     char *equals = strchr(copy, '=');
     char *dot = strchr(copy, '.');
-    if (equals == NULL || dot == NULL || dot > equals) {
-        status = fx8_fail(error, FX8_ERR_USAGE,
-                          "--set: %.80s: expected section.key=value", text);
-    } else {
-        *dot = *equals = '\0';
-        status = override(settings, fx8_text_trim(copy), fx8_text_trim(dot + 1),
-                          fx8_text_trim(equals + 1), error);
-    }
-    free(copy);
-    return status;
+    if (equals == NULL || dot == NULL || dot > equals)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "--set: %.80s: expected section.key=value", text);
+    *dot = *equals = '\0';
+    return override(settings, fx8_text_trim(copy), fx8_text_trim(dot + 1),
+                    fx8_text_trim(equals + 1), error);
 }
 
 static enum fx8_status set_defaults(struct fx8_settings *settings,
@@ -349,11 +342,8 @@ static enum fx8_status check_required_keys(const struct fx8_settings *settings,
 static enum fx8_status check_together(struct fx8_settings *settings,
                                       struct fx8_error *error)
 {
-    if (settings->channelizer.method == FX8_METHOD_NONE) {
-        const enum fx8_status status = check_method_none(settings, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    if (settings->channelizer.method == FX8_METHOD_NONE)
+        FX8_TRY(check_method_none(settings, error));
     const size_t channels = settings->channelizer.n_channels;
     if (channels == 0)
         return FX8_OK; /* a fragment */

@@ -8,6 +8,7 @@
 #include "config/antennas.h"
 #include "config/base/line.h"
 #include "config/base/number.h"
+#include "config/base/try.h"
 #include "config/supply.h"
 
 const char *const fx8_supply_keys[] = {
@@ -138,9 +139,7 @@ static enum fx8_status supply_table(const struct warner *to, const char *path,
 {
     struct fx8_antenna *given;
     size_t n, n_surplus = 0;
-    const enum fx8_status status = fx8_antennas_load(path, &given, &n, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_antennas_load(path, &given, &n, error));
     /* one warning will do */
     for (size_t i = 0; i < n && !is_renumbered(to, &given[i], recorded);)
         i++;

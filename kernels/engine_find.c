@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/try.h"
 #include "kernels/engine_find.h"
 #include "kernels/engine_trial.h"
 
@@ -158,9 +159,7 @@ static enum fx8_status find_plugin(
 {
     void *library;
     char path[PATH_MAX];
-    const enum fx8_status status = load(&library, path, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(load(&library, path, error));
     const struct fx8_engine_plugin *plugin =
         dlsym(library, FX8_ENGINE_PLUGIN_SYMBOL);
     if (plugin == NULL || plugin->abi != FX8_ENGINE_ABI ||
@@ -186,16 +185,13 @@ static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
 {
     struct fx8_engine_plan with_host = *plan;
     struct fx8_error why;
-    enum fx8_status status =
-        fx8_operations_select("auto", &with_host.host_operations, error);
-    if (status == FX8_OK)
-        status = find_plugin(&found->operations, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_operations_select("auto", &with_host.host_operations, error));
+    FX8_TRY(find_plugin(&found->operations, error));
     const enum fx8_status tried =
         plan->n_opened > 0
             ? FX8_OK
             : fx8_engine_trial(found->operations, &with_host, &why);
+    enum fx8_status status = FX8_OK;
     if (tried == FX8_OK || tried == FX8_ERR_SYSTEM)
         status = found->operations->open(&with_host, &found->engine, error);
     if (tried == FX8_OK || (tried == FX8_ERR_SYSTEM && status != FX8_OK))
@@ -211,9 +207,7 @@ enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
 {
     *found = (struct fx8_engine_found){.reason = "asked for"};
     const char *const kernel = plan->machine.kernel;
-    enum fx8_status status = check_kernel(wish, kernel, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_kernel(wish, kernel, error));
     if (wish == FX8_ENGINE_ANY &&
         is_among(cpu_kernels, COUNT(cpu_kernels), kernel)) {
         snprintf(found->reason, sizeof found->reason, "kernel %s is the CPU's",
@@ -222,7 +216,7 @@ enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
     }
     if (wish != FX8_ENGINE_CPU) {
         struct fx8_error why;
-        status = open_cuda(plan, found, &why);
+        const enum fx8_status status = open_cuda(plan, found, &why);
         if (status == FX8_OK && wish == FX8_ENGINE_ANY)
             snprintf(found->reason, sizeof found->reason, "device %s is usable",
                      found->operations->device_name(found->engine));

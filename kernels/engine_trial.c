@@ -7,6 +7,7 @@
 
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/engine_trial_private.h"
 
 /* No tile of inputs and no vector of times divides these. */
@@ -60,13 +61,10 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
                                     struct fx8_error *error)
 {
     struct fx8_engine_plan plan = trial->plan;
-    enum fx8_status status = trial->tried->open(&plan, &trial->engine, error);
+    FX8_TRY(trial->tried->open(&plan, &trial->engine, error));
     plan.machine.kernel = "auto";
     plan.precisions |= FX8_PRECISION_FP32; /* to check quantised spectra */
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.open(&plan, &trial->cpu, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_engine_cpu.open(&plan, &trial->cpu, error));
     const size_t blocks[] = {trial->tried->block_spectra(trial->engine),
                              fx8_engine_cpu.block_spectra(trial->cpu)};
     trial->n_spectra = (size_t)plan.spectra_per_dump;
@@ -237,8 +235,7 @@ enum fx8_status fx8_engine_trial(const struct fx8_engine_operations *tried,
         return FX8_OK;
     if (plan->n_devices == 0)
         return try_one(tried, plan, NULL, error);
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < plan->n_devices && status == FX8_OK; k++)
-        status = try_one(tried, plan, &plan->devices[k], error);
-    return status;
+    for (size_t k = 0; k < plan->n_devices; k++)
+        FX8_TRY(try_one(tried, plan, &plan->devices[k], error));
+    return FX8_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/try.h"
 #include "kernels/engine_trial_private.h"
 
 /* Relative error of a float sum: struct fx8_correlate_fp32. */
@@ -48,11 +49,10 @@ static enum fx8_status set_gains(const struct fx8_trial *trial,
                                  struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < trial->plan.n_inputs && status == FX8_OK; k++)
-        status = operations->set_gain(
-            engine, k, trial->gains + k * trial->plan.bank.n_channels, error);
-    return status;
+    for (size_t k = 0; k < trial->plan.n_inputs; k++)
+        FX8_TRY(operations->set_gain(
+            engine, k, trial->gains + k * trial->plan.bank.n_channels, error));
+    return FX8_OK;
 }
 
 /* --- spectra -------------------------------------------------------------- */
@@ -132,10 +132,9 @@ static enum fx8_status check_spectra(struct fx8_trial *trial,
                                      struct fx8_error *error)
 {
     const double most = spectrum_error(trial);
-    enum fx8_status status = FX8_OK;
-    for (size_t cell = 0; cell < trial->n_cells && status == FX8_OK; cell++)
-        status = check_cell(trial, cell, most, error);
-    return status;
+    for (size_t cell = 0; cell < trial->n_cells; cell++)
+        FX8_TRY(check_cell(trial, cell, most, error));
+    return FX8_OK;
 }
 
 /* Both engines get the same samples. */
@@ -144,20 +143,15 @@ enum fx8_status fx8_trial_spectra(struct fx8_trial *trial,
 {
     const struct fx8_engine_operations *tried = trial->tried;
     const struct fx8_engine_block block = block_of(trial);
-    enum fx8_status status = set_gains(trial, tried, trial->engine, error);
-    if (status == FX8_OK)
-        status = tried->push(trial->engine, &block, error);
-    if (status == FX8_OK)
-        status = tried->export_spectra(trial->engine, trial->int8, trial->fp32,
-                                       error);
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.push(trial->cpu, &block, error);
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.export_spectra(trial->cpu, NULL,
-                                               trial->wanted_fp32, error);
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error);
-    return status == FX8_OK ? check_spectra(trial, error) : status;
+    FX8_TRY(set_gains(trial, tried, trial->engine, error));
+    FX8_TRY(tried->push(trial->engine, &block, error));
+    FX8_TRY(
+        tried->export_spectra(trial->engine, trial->int8, trial->fp32, error));
+    FX8_TRY(fx8_engine_cpu.push(trial->cpu, &block, error));
+    FX8_TRY(fx8_engine_cpu.export_spectra(trial->cpu, NULL, trial->wanted_fp32,
+                                          error));
+    FX8_TRY(fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error));
+    return check_spectra(trial, error);
 }
 
 /* --- sums ----------------------------------------------------------------- */
@@ -234,12 +228,8 @@ static enum fx8_status check_sums(const struct fx8_trial *trial,
     const size_t channels = trial->plan.bank.n_channels;
     for (size_t channel = 0; channel < channels; channel++)
         for (size_t j = 0; j < trial->plan.n_inputs; j++)
-            for (size_t i = 0; i <= j; i++) {
-                const enum fx8_status status =
-                    check_pair(trial, channel, i, j, error);
-                if (status != FX8_OK)
-                    return status;
-            }
+            for (size_t i = 0; i <= j; i++)
+                FX8_TRY(check_pair(trial, channel, i, j, error));
     for (size_t k = 0; trial->int8 != NULL && k < trial->n_gains; k++)
         if (trial->got.clips[k] < trial->least_clips[k] ||
             trial->got.clips[k] > trial->most_clips[k])
@@ -256,14 +246,11 @@ static enum fx8_status check_sums(const struct fx8_trial *trial,
 enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
 {
     const struct fx8_engine_block block = block_of(trial);
-    enum fx8_status status =
-        trial->tried->finish_dump(trial->engine, &trial->got, error);
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.import_spectra(trial->cpu, &block, trial->int8,
-                                               trial->fp32, error);
-    if (status == FX8_OK)
-        status = fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error);
-    return status == FX8_OK ? check_sums(trial, error) : status;
+    FX8_TRY(trial->tried->finish_dump(trial->engine, &trial->got, error));
+    FX8_TRY(fx8_engine_cpu.import_spectra(trial->cpu, &block, trial->int8,
+                                          trial->fp32, error));
+    FX8_TRY(fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error));
+    return check_sums(trial, error);
 }
 
 /* --- results -------------------------------------------------------------- */
@@ -322,16 +309,10 @@ enum fx8_status fx8_trial_results(struct fx8_trial *trial,
                                         sums[FX8_RESULT_FP32]};
     struct fx8_engine_dump rest = trial->got;
     rest.sums[FX8_RESULT_INT8] = rest.sums[FX8_RESULT_FP32] = NULL;
-    enum fx8_status status = trial->tried->push(trial->engine, &block, error);
-    if (status == FX8_OK)
-        status =
-            trial->tried->end_dump(trial->engine, &plan, trial->made, error);
-    if (status == FX8_OK)
-        status = trial->tried->take_dump(trial->engine, &rest, NULL, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(trial->tried->push(trial->engine, &block, error));
+    FX8_TRY(trial->tried->end_dump(trial->engine, &plan, trial->made, error));
+    FX8_TRY(trial->tried->take_dump(trial->engine, &rest, NULL, error));
     fx8_postprocess_dump(&plan, known, trial->got.counts, trial->again);
-    status = check_results(trial, FX8_RESULT_INT8, error);
-    return status == FX8_OK ? check_results(trial, FX8_RESULT_FP32, error)
-                            : status;
+    FX8_TRY(check_results(trial, FX8_RESULT_INT8, error));
+    return check_results(trial, FX8_RESULT_FP32, error);
 }

@@ -9,6 +9,7 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/numeric/coherence.h"
 #include "kernels/quicklook_private.h"
 
@@ -439,10 +440,7 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
                         "quick-look: %zu products: expected at most 4",
                         plan->n_products);
     void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof **quicklook, "quick-look", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof **quicklook, "quick-look", &memory, error));
     struct fx8_quicklook *q = memory;
     struct fx8_array arrays[N_ARRAYS];
     q->plan = *plan;
@@ -450,7 +448,8 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
     if (q->check_stride == 0)
         q->check_stride = 1;
     list_arrays(plan, q, arrays);
-    status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
+    enum fx8_status status =
+        fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
     if (status == FX8_OK)
         status = find_autos(q, error);
     if (status != FX8_OK) {

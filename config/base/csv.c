@@ -6,6 +6,7 @@
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 
 /* Most columns: no table of ours has more than a dozen. */
 #define COLUMNS_MAX 256
@@ -98,14 +99,10 @@ static enum fx8_status read_rows(const char *path, struct cursor *cursor,
                             csv->n_columns);
         /* a row takes at least one byte of at most FX8_TEXT_FILE_MAX, so this
          * product cannot overflow */
-        enum fx8_status status =
-            fx8_grow(&csv->fields, csv->n_rows,
-                     csv->n_columns * sizeof *csv->fields, path, error);
-        if (status == FX8_OK)
-            status = fx8_grow(&csv->lines, csv->n_rows, sizeof *csv->lines,
-                              path, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_grow(&csv->fields, csv->n_rows,
+                         csv->n_columns * sizeof *csv->fields, path, error));
+        FX8_TRY(fx8_grow(&csv->lines, csv->n_rows, sizeof *csv->lines, path,
+                         error));
         cut_fields(line, n_fields, csv->fields + csv->n_rows * n_fields);
         csv->lines[csv->n_rows++] = cursor->line;
     }
@@ -133,8 +130,8 @@ enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
 {
     *csv = (struct fx8_csv){0};
     char *text = NULL;
-    const enum fx8_status status = fx8_text_read(path, &text, error);
-    return status == FX8_OK ? fx8_csv_parse(path, text, csv, error) : status;
+    FX8_TRY(fx8_text_read(path, &text, error));
+    return fx8_csv_parse(path, text, csv, error);
 }
 
 void fx8_csv_clear(struct fx8_csv *csv)

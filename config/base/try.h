@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * try.h -- passing failures on.
+ * try.h -- passing failures on, and memory that is freed on every way out.
  */
 #ifndef FX8_CONFIG_BASE_TRY_H
 #define FX8_CONFIG_BASE_TRY_H
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "correlator/fx8.h"
 
@@ -14,5 +17,16 @@
         if (fx8_tried != FX8_OK)                                               \
             return fx8_tried;                                                  \
     } while (0)
+
+/** Free what a pointer points to; `pointer` is its address. */
+static inline void fx8_free_at(void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
+
+/** Declares pointers to memory that is freed where their scope ends. */
+#define FX8_AUTO_FREE __attribute__((cleanup(fx8_free_at)))
 
 #endif

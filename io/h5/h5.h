@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <hdf5.h>
 
+#include "config/base/try.h"
 #include "correlator/fx8.h"
 
 /** No handle. */
@@ -50,17 +49,6 @@ void fx8_h5_quiet(void);
 
 /** Close a handle of any kind and forget it; FX8_H5_NONE and 0 are legal. */
 void fx8_h5_close(hid_t *id);
-
-/** Free what a pointer points to; `pointer` is its address. */
-static inline void fx8_free_at(void *pointer)
-{
-    void *memory;
-    memcpy(&memory, pointer, sizeof memory);
-    free(memory);
-}
-
-/** Declares pointers to memory that is freed where their scope ends. */
-#define FX8_AUTO_FREE __attribute__((cleanup(fx8_free_at)))
 
 /** Declares handles that are closed where their scope ends. */
 #define FX8_H5_AUTO __attribute__((cleanup(fx8_h5_close))) hid_t

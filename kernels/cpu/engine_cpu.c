@@ -9,6 +9,7 @@
 #include "config/base/clock.h"
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cpu/engine_cpu.h"
 
 /* Limits of the bytes of spectra in a block.  With few inputs there are few
@@ -129,12 +130,9 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     struct fx8_array arrays[N_ARRAYS];
     list_arrays(engine, arrays);
     engine->memory = fx8_arrays_size(arrays, N_ARRAYS);
-    const enum fx8_status status =
-        plan->admit == NULL ? FX8_OK
-                            : plan->admit(plan->admit_context, engine->memory,
-                                          engine->block_spectra, error);
-    if (status != FX8_OK)
-        return status;
+    if (plan->admit != NULL)
+        FX8_TRY(plan->admit(plan->admit_context, engine->memory,
+                            engine->block_spectra, error));
     return fx8_allocate_arrays(arrays, N_ARRAYS, "the engine", error);
 }
 
@@ -144,11 +142,8 @@ static enum fx8_status open_fft(struct fx8_engine *engine,
     const struct fx8_engine_plan *plan = &engine->plan;
     const enum fx8_fft_kind kind =
         plan->bank.is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
-    const enum fx8_status status =
-        fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
-                     plan->machine.measure_fft, &engine->fft, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
+                         plan->machine.measure_fft, &engine->fft, error));
     engine->scratch_size = fx8_fft_size(engine->fft);
     snprintf(engine->fft_name, sizeof engine->fft_name, "fftw %s batch %zu",
              plan->machine.measure_fft ? "measure" : "estimate",
@@ -186,14 +181,13 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
 {
     *engine = NULL;
     void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error));
     struct fx8_engine *e = memory;
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != NULL;
-    status = fx8_operations_select(plan->machine.kernel, &e->operations, error);
+    enum fx8_status status =
+        fx8_operations_select(plan->machine.kernel, &e->operations, error);
     if (status != FX8_OK)
         goto fail;
     lay_out(e);
@@ -352,10 +346,7 @@ static enum fx8_status cpu_export_spectra(struct fx8_engine *engine,
                                           struct fx8_cf32 *fp32,
                                           struct fx8_error *error)
 {
-    const enum fx8_status status =
-        check_planned(engine, int8 != NULL, fp32 != NULL, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_planned(engine, int8 != NULL, fp32 != NULL, error));
     const size_t n_inputs = engine->plan.n_inputs;
     for (size_t c = 0; c < engine->n_channels; c++)
         for (size_t t = 0; t < engine->n_spectra; t++)
@@ -380,10 +371,7 @@ static enum fx8_status cpu_import_spectra(struct fx8_engine *engine,
                                           const struct fx8_cf32 *fp32,
                                           struct fx8_error *error)
 {
-    const enum fx8_status status =
-        check_planned(engine, int8 != NULL, fp32 != NULL, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_planned(engine, int8 != NULL, fp32 != NULL, error));
     const size_t n_inputs = engine->plan.n_inputs;
     const size_t n_times = fx8_round_up(block->n_spectra, FX8_GROUP);
     const size_t n_words = fx8_bit_words(block->n_spectra);

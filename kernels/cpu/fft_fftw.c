@@ -9,6 +9,7 @@
 #include <fftw3.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/fft.h"
 
 struct fx8_fft {
@@ -112,15 +113,10 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
                         "FFT: batch: %zu: expected 1 to %d", batch, INT_MAX);
     const size_t stride = fx8_fft_stride_of(kind, length);
 
-    void *data = NULL, *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(size_of(kind, batch, stride), sizeof(float),
-                     "planning an FFT", &data, error);
-    if (status == FX8_OK)
-        status =
-            fx8_allocate(1, sizeof(struct fx8_fft), "an FFT", &memory, error);
-    if (status != FX8_OK)
-        goto cleanup;
+    FX8_AUTO_FREE void *data = NULL, *memory = NULL;
+    FX8_TRY(fx8_allocate(size_of(kind, batch, stride), sizeof(float),
+                         "planning an FFT", &data, error));
+    FX8_TRY(fx8_allocate(1, sizeof(struct fx8_fft), "an FFT", &memory, error));
     struct fx8_fft *opened = memory;
     opened->kind = kind;
     opened->batch = batch;
@@ -131,19 +127,14 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
                            : make_estimated_plan(kind, (int)length, (int)batch,
                                                  (int)stride, data);
     pthread_mutex_unlock(&planner);
-    if (opened->plan == NULL) {
-        status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "FFT: length %zu, batch %zu: FFTW found no plan; out "
-                          "of memory?",
-                          length, batch);
-        goto cleanup;
-    }
+    if (opened->plan == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "FFT: length %zu, batch %zu: FFTW found no plan; out "
+                        "of memory?",
+                        length, batch);
     *fft = opened;
     memory = NULL;
-cleanup:
-    free(memory);
-    free(data);
-    return status;
+    return FX8_OK;
 }
 
 size_t fx8_fft_stride_of(enum fx8_fft_kind kind, size_t length)

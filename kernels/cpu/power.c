@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cpu/power.h"
 #include "kernels/fft.h"
 
@@ -50,14 +51,12 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
 {
     *power = NULL;
     void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof(struct fx8_power), "levels", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof(struct fx8_power), "levels", &memory, error));
     struct fx8_power *p = memory;
     p->bank = *bank;
     p->operations = operations;
-    status =
+    enum fx8_status status =
         fx8_fft_open(kind_of(bank), bank->fft_length, 1, false, &p->fft, error);
     if (status != FX8_OK)
         goto fail;

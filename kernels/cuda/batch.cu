@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* --- time ------------------------------------------------------------------
@@ -18,16 +19,14 @@ static enum fx8_status read_timer(const struct fx8_cuda_device *device,
 {
     if (timer->seconds == nullptr)
         return FX8_OK;
-    enum fx8_status status =
-        fx8_cuda_await(device, timer->end, "spectra or sums", error);
+    FX8_TRY(fx8_cuda_await(device, timer->end, "spectra or sums", error));
     float milliseconds = 0.0F;
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaEventElapsedTime(&milliseconds, timer->begin, timer->end),
-            device, error, "cudaEventElapsedTime");
+    FX8_TRY(fx8_cuda_check(
+        cudaEventElapsedTime(&milliseconds, timer->begin, timer->end), device,
+        error, "cudaEventElapsedTime"));
     *timer->seconds += 1e-3 * static_cast<double>(milliseconds);
     timer->seconds = nullptr;
-    return status;
+    return FX8_OK;
 }
 
 /* Start a timer in the compute stream; its time is added to `seconds`. */
@@ -36,17 +35,15 @@ static enum fx8_status start_timer(struct fx8_cuda_device *device,
 {
     struct fx8_cuda_timer *timer =
         &device->timers[device->n_timers % FX8_CUDA_TIMERS];
-    enum fx8_status status = read_timer(device, timer, error);
+    FX8_TRY(read_timer(device, timer, error));
     /* created on first use: a short run uses few */
     for (cudaEvent_t *event : {&timer->begin, &timer->end})
-        if (status == FX8_OK && *event == nullptr)
-            status = fx8_cuda_check(cudaEventCreate(event), device, error,
-                                    "cudaEventCreate");
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, timer->begin, device->compute, error);
-    if (status == FX8_OK)
-        timer->seconds = seconds;
-    return status;
+        if (*event == nullptr)
+            FX8_TRY(fx8_cuda_check(cudaEventCreate(event), device, error,
+                                   "cudaEventCreate"));
+    FX8_TRY(fx8_cuda_record(device, timer->begin, device->compute, error));
+    timer->seconds = seconds;
+    return FX8_OK;
 }
 
 static enum fx8_status stop_timer(struct fx8_cuda_device *device,
@@ -60,26 +57,23 @@ static enum fx8_status stop_timer(struct fx8_cuda_device *device,
 enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     for (struct fx8_cuda_timer &timer : device->timers) {
         bool is_over = false;
-        if (status == FX8_OK && timer.seconds != nullptr)
-            status = fx8_cuda_is_over(device, timer.end, &is_over, error);
-        if (status == FX8_OK && is_over)
-            status = read_timer(device, &timer, error);
+        if (timer.seconds != nullptr)
+            FX8_TRY(fx8_cuda_is_over(device, timer.end, &is_over, error));
+        if (is_over)
+            FX8_TRY(read_timer(device, &timer, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_cuda_drain(device, device->compute, "spectra and sums", error);
+    FX8_TRY(fx8_cuda_drain(device, device->compute, "spectra and sums", error));
     for (struct fx8_cuda_timer &timer : device->timers)
-        if (status == FX8_OK)
-            status = read_timer(device, &timer, error);
-    return status;
+        FX8_TRY(read_timer(device, &timer, error));
+    return FX8_OK;
 }
 
 /* --- a call ----------------------------------------------------------------
@@ -125,23 +119,21 @@ static enum fx8_status correlate(const struct fx8_engine *engine,
     job.n_channels = engine->plan.bank.n_channels;
     job.n_times = call->n_spectra;
     job.stream = device->compute;
-    enum fx8_status status = FX8_OK;
     for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind) {
         const struct fx8_cuda_correlator *one = device->correlators[kind];
         const bool is_int8 = kind == FX8_RESULT_INT8;
-        if (status != FX8_OK || one == nullptr)
+        if (one == nullptr)
             continue;
         job.x = is_int8 ? static_cast<const void *>(call->x8) : call->x32;
         job.channel_stride = fx8_cuda_stride(engine, call->most_spectra,
                                              is_int8 ? FX8_CUDA_TIMES_INT8
                                                      : FX8_CUDA_TIMES_FP32);
         job.sums = device->sums[kind];
-        status = fx8_cuda_check(one->accumulate(&job), device, error,
-                                "correlating by %s", one->name);
-        if (status == FX8_OK)
-            status = fx8_cuda_settle(device, one->name, error);
+        FX8_TRY(fx8_cuda_check(one->accumulate(&job), device, error,
+                               "correlating by %s", one->name));
+        FX8_TRY(fx8_cuda_settle(device, one->name, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
@@ -149,17 +141,14 @@ enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
                                   struct fx8_error *error)
 {
     struct fx8_cuda_call *call = &device->call;
-    enum fx8_status status = FX8_OK;
     if (call->has_valid) {
-        status = start_timer(device, &device->times.correlate_s, error);
-        if (status == FX8_OK)
-            status = correlate(engine, device, error);
-        if (status == FX8_OK)
-            status = stop_timer(device, error);
+        FX8_TRY(start_timer(device, &device->times.correlate_s, error));
+        FX8_TRY(correlate(engine, device, error));
+        FX8_TRY(stop_timer(device, error));
     }
     call->n_spectra = 0;
     call->has_valid = false;
-    return status;
+    return FX8_OK;
 }
 
 /* --- a block ---------------------------------------------------------------
@@ -186,11 +175,9 @@ static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
     const size_t bytes = part->n_inputs * part->valid_words * sizeof(uint64_t);
     memcpy(notes->pinned_valid, block->valid, bytes);
     part->valid = notes->valid;
-    const enum fx8_status status =
-        fx8_cuda_hold(device, device->copy, notes->done, error);
-    return status != FX8_OK ? status
-                            : copy_to_device(device, notes->valid,
-                                             notes->pinned_valid, bytes, error);
+    FX8_TRY(fx8_cuda_hold(device, device->copy, notes->done, error));
+    return copy_to_device(device, notes->valid, notes->pinned_valid, bytes,
+                          error);
 }
 
 /* The slot of the next block's rotation. */
@@ -209,11 +196,8 @@ static enum fx8_status copy_rotation(const struct fx8_cuda_device *device,
         &device->notes[(device->n_blocks - FX8_CUDA_SLOTS) % FX8_CUDA_NOTES];
     const size_t bytes = n_inputs * block->n_spectra * sizeof *block->rotation;
     memcpy(slot->pinned, block->rotation, bytes);
-    const enum fx8_status status =
-        fx8_cuda_hold(device, device->copy, user->done, error);
-    return status != FX8_OK ? status
-                            : copy_to_device(device, slot->rotation,
-                                             slot->pinned, bytes, error);
+    FX8_TRY(fx8_cuda_hold(device, device->copy, user->done, error));
+    return copy_to_device(device, slot->rotation, slot->pinned, bytes, error);
 }
 
 enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
@@ -224,24 +208,23 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
                                      struct fx8_error *error)
 {
     struct fx8_cuda_call *call = &device->call;
-    enum fx8_status status = FX8_OK;
     *part = fx8_cuda_part();
     part->n_inputs = engine->plan.n_inputs;
     part->n_spectra = block->n_spectra;
     part->end_time = fx8_cuda_times(block->n_spectra);
     part->valid_words = fx8_bit_words(block->n_spectra);
     if (call->n_spectra + block->n_spectra > call->most_spectra)
-        status = fx8_cuda_end_call(engine, device, error);
+        FX8_TRY(fx8_cuda_end_call(engine, device, error));
     call->last_block = call->n_spectra;
     call->n_spectra += block->n_spectra;
     call->has_valid = call->has_valid || validity != FX8_BLOCK_EMPTY;
     engine->last = device;
     engine->n_spectra = block->n_spectra;
-    if (status == FX8_OK && validity != FX8_BLOCK_WHOLE)
-        status = copy_masks(device, block, part, error);
-    if (status == FX8_OK && block->rotation != nullptr)
-        status = copy_rotation(device, block, part->n_inputs, error);
-    return status;
+    if (validity != FX8_BLOCK_WHOLE)
+        FX8_TRY(copy_masks(device, block, part, error));
+    if (block->rotation != nullptr)
+        FX8_TRY(copy_rotation(device, block, part->n_inputs, error));
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_await_samples(struct fx8_engine *engine,
@@ -262,19 +245,16 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
     const struct fx8_cuda_call *call = &device->call;
     struct fx8_cuda_notes *notes =
         &device->notes[device->n_blocks++ % FX8_CUDA_NOTES];
-    enum fx8_status status =
-        fx8_cuda_record(device, notes->copied, device->copy, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, notes->done, device->compute, error);
+    FX8_TRY(fx8_cuda_record(device, notes->copied, device->copy, error));
+    FX8_TRY(fx8_cuda_record(device, notes->done, device->compute, error));
     device->has_sums = true;
     /* the next block may only begin after whole folds */
-    if (status == FX8_OK && (call->n_spectra == call->most_spectra ||
-                             call->n_spectra % FX8_CUDA_CALL_UNIT != 0))
-        status = fx8_cuda_end_call(engine, device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_await_samples(engine, device, error);
+    if (call->n_spectra == call->most_spectra ||
+        call->n_spectra % FX8_CUDA_CALL_UNIT != 0)
+        FX8_TRY(fx8_cuda_end_call(engine, device, error));
+    FX8_TRY(fx8_cuda_await_samples(engine, device, error));
     engine->taking = notes;
-    return status;
+    return FX8_OK;
 }
 
 /* --- samples to spectra ----------------------------------------------------
@@ -299,26 +279,22 @@ static enum fx8_status channelize_chunk(
     fir.row = shape->row;
     fir.folded = device->folded;
     fir.folded_stride = shape->folded_stride;
-    enum fx8_status status = fx8_cuda_check(
+    FX8_TRY(fx8_cuda_check(
         fx8_has_int16_fir(&engine->plan)
             ? fx8_cuda_fir_int16(&fir, device->coefficients16, device->scale16,
                                  device->compute)
             : fx8_cuda_fir(&fir, device->coefficients, device->compute),
-        device, error, "FIR");
-    if (status == FX8_OK)
-        status = fx8_cuda_settle(device, "FIR", error);
+        device, error, "FIR"));
+    FX8_TRY(fx8_cuda_settle(device, "FIR", error));
     struct fx8_cf32 *bins = reinterpret_cast<struct fx8_cf32 *>(device->folded);
     cufftComplex *in_place = reinterpret_cast<cufftComplex *>(device->folded);
-    if (status == FX8_OK && device->has_fft)
-        status = fx8_cuda_check_fft(
+    if (device->has_fft)
+        FX8_TRY(fx8_cuda_check_fft(
             bank->is_complex
                 ? cufftExecC2C(device->fft, in_place, in_place, CUFFT_FORWARD)
                 : cufftExecR2C(device->fft, device->folded, in_place),
-            device, error, "cufftExec");
-    if (status == FX8_OK)
-        status = fx8_cuda_settle(device, "FFT", error);
-    if (status != FX8_OK)
-        return status;
+            device, error, "cufftExec"));
+    FX8_TRY(fx8_cuda_settle(device, "FFT", error));
     struct fx8_cuda_corner_turn_job job = {};
     job.bank = *bank;
     job.part = *part;
@@ -328,11 +304,9 @@ static enum fx8_status channelize_chunk(
     job.rotation_stride = rotation_stride;
     job.gain = device->gain;
     job.clips = device->clips;
-    status =
-        fx8_cuda_check(fx8_cuda_corner_turn(&job, spectra, device->compute),
-                       device, error, "corner turn");
-    return status == FX8_OK ? fx8_cuda_settle(device, "corner turn", error)
-                            : status;
+    FX8_TRY(fx8_cuda_check(fx8_cuda_corner_turn(&job, spectra, device->compute),
+                           device, error, "corner turn"));
+    return fx8_cuda_settle(device, "corner turn", error);
 }
 
 /* All chunks of a batch; `whole` has its inputs and times. */
@@ -345,16 +319,14 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
 {
     const struct fx8_cuda_shape *shape = &engine->shape;
     const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
-    enum fx8_status status = FX8_OK;
     if (!engine->has_filterbank) {
-        status =
+        FX8_TRY(
             fx8_cuda_check(fx8_cuda_gather(whole, samples, shape->samples_bytes,
                                            &spectra, device->compute),
-                           device, error, "corner turn");
-        return status == FX8_OK ? fx8_cuda_settle(device, "corner turn", error)
-                                : status;
+                           device, error, "corner turn"));
+        return fx8_cuda_settle(device, "corner turn", error);
     }
-    for (size_t time = 0; time < whole->n_spectra && status == FX8_OK;
+    for (size_t time = 0; time < whole->n_spectra;
          time += shape->chunk_spectra) {
         const size_t rest = whole->n_spectra - time;
         struct fx8_cuda_part part = *whole;
@@ -365,19 +337,19 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
         } else {
             part.n_spectra = rest;
         }
-        for (size_t input = 0; input < whole->n_inputs && status == FX8_OK;
+        for (size_t input = 0; input < whole->n_inputs;
              input += shape->chunk_inputs) {
             const size_t inputs = whole->n_inputs - input;
             part.first_input = whole->first_input + input;
             part.n_inputs =
                 inputs < shape->chunk_inputs ? inputs : shape->chunk_inputs;
-            status = channelize_chunk(
+            FX8_TRY(channelize_chunk(
                 engine, device,
                 samples + input * shape->samples_bytes + time * shape->row,
-                &part, rotation, whole->n_spectra, &spectra, error);
+                &part, rotation, whole->n_spectra, &spectra, error));
         }
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- host to device --------------------------------------------------------
@@ -411,20 +383,15 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
     const struct fx8_cuda_shape *shape = &engine->shape;
     const size_t bytes =
         (part->n_spectra + engine->plan.bank.n_taps - 1) * shape->row;
-    enum fx8_status status =
-        fx8_cuda_hold(device, device->copy, slot->done, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            copy_rows(device, samples, shape->samples_bytes,
-                      block->samples + part->first_input * block->row_stride,
-                      block->row_stride, bytes, part->n_inputs),
-            device, error, "copying %s of samples",
-            fx8_cuda_bytes(part->n_inputs * bytes));
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, device->copy, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->compute, slot->copied, error);
-    return status;
+    FX8_TRY(fx8_cuda_hold(device, device->copy, slot->done, error));
+    FX8_TRY(fx8_cuda_check(
+        copy_rows(device, samples, shape->samples_bytes,
+                  block->samples + part->first_input * block->row_stride,
+                  block->row_stride, bytes, part->n_inputs),
+        device, error, "copying %s of samples",
+        fx8_cuda_bytes(part->n_inputs * bytes)));
+    FX8_TRY(fx8_cuda_record(device, slot->copied, device->copy, error));
+    return fx8_cuda_hold(device, device->compute, slot->copied, error);
 }
 
 /* Copy one batch of inputs to the device and channelise it. */
@@ -439,18 +406,11 @@ static enum fx8_status push_batch(struct fx8_engine *engine,
     const struct fx8_cuda_slot *slot = &device->slots[number];
     int8_t *const samples = device->samples + number * device->batch_inputs *
                                                   engine->shape.samples_bytes;
-    enum fx8_status status =
-        copy_samples(engine, device, block, part, slot, samples, error);
-    if (status == FX8_OK)
-        status = start_timer(device, &device->times.channelize_s, error);
-    if (status == FX8_OK)
-        status =
-            channelize_batch(engine, device, samples, part, rotation, error);
-    if (status == FX8_OK)
-        status = stop_timer(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->done, device->compute, error);
-    return status;
+    FX8_TRY(copy_samples(engine, device, block, part, slot, samples, error));
+    FX8_TRY(start_timer(device, &device->times.channelize_s, error));
+    FX8_TRY(channelize_batch(engine, device, samples, part, rotation, error));
+    FX8_TRY(stop_timer(device, error));
+    return fx8_cuda_record(device, slot->done, device->compute, error);
 }
 
 enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
@@ -462,20 +422,17 @@ enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
     const struct fx8_rotation *rotation =
         block->rotation == nullptr ? nullptr : next_rotation(device)->rotation;
     struct fx8_cuda_part part;
-    enum fx8_status status =
-        fx8_cuda_begin_block(engine, device, block, validity, &part, error);
+    FX8_TRY(
+        fx8_cuda_begin_block(engine, device, block, validity, &part, error));
     const size_t n_inputs = engine->plan.n_inputs;
-    for (size_t first = 0; first < n_inputs && status == FX8_OK;
-         first += device->batch_inputs) {
+    for (size_t first = 0; first < n_inputs; first += device->batch_inputs) {
         const size_t rest = n_inputs - first;
         part.first_input = first;
         part.n_inputs =
             rest < device->batch_inputs ? rest : device->batch_inputs;
-        status = push_batch(engine, device, block, &part, rotation, error);
+        FX8_TRY(push_batch(engine, device, block, &part, rotation, error));
     }
-    if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
-        status = fx8_cuda_watch_block(engine, device, block->n_spectra, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_end_block(engine, device, error);
-    return status;
+    if (validity != FX8_BLOCK_EMPTY)
+        FX8_TRY(fx8_cuda_watch_block(engine, device, block->n_spectra, error));
+    return fx8_cuda_end_block(engine, device, error);
 }

@@ -11,6 +11,7 @@
 #include "kernels/cuda/quicklook.h"
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 
 /** Device arrays of struct fx8_quicklook_work: `in` for n_baselines, not needed
  *  with kept results, and `out` for twice as many. */
@@ -45,10 +46,8 @@ enum fx8_status fx8_cuda_open_consumer(struct fx8_engine *engine,
     if (plan->consumed_channels == 0 || plan->n_opened > 0)
         return FX8_OK;
     void *memory;
-    const enum fx8_status status =
-        fx8_allocate(1, sizeof *engine->consumer, "engine", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof *engine->consumer, "engine", &memory, error));
     engine->consumer = static_cast<struct fx8_cuda_consumer *>(memory);
     const size_t most =
         shape->slab_bytes / FX8_CUDA_CELL_BYTES / cells_of(engine, 1);
@@ -126,12 +125,11 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
                               const struct pair_of_arrays (&arrays)[N],
                               struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     for (const struct pair_of_arrays &array : arrays)
-        if (status == FX8_OK && array.host != nullptr)
-            status = move(device, array.device, array.host, array.bytes,
-                          cudaMemcpyHostToDevice, error);
-    return status;
+        if (array.host != nullptr)
+            FX8_TRY(move(device, array.device, array.host, array.bytes,
+                         cudaMemcpyHostToDevice, error));
+    return FX8_OK;
 }
 
 /* Copy everything but visibilities to the device: the tables of all inputs and
@@ -265,12 +263,11 @@ static enum fx8_status fetch_sums(const struct fx8_engine *engine,
          n * sizeof *work->pairs},
         {notes, from->notes, sizeof *notes},
     };
-    enum fx8_status status = FX8_OK;
     for (const auto &array : arrays)
-        if (status == FX8_OK && array.host != nullptr)
-            status = move(&engine->devices[0], array.host, array.device,
-                          array.bytes, cudaMemcpyDeviceToHost, error);
-    return status;
+        if (array.host != nullptr)
+            FX8_TRY(move(&engine->devices[0], array.host, array.device,
+                         array.bytes, cudaMemcpyDeviceToHost, error));
+    return FX8_OK;
 }
 
 /* --- notes -----------------------------------------------------------------
@@ -333,25 +330,18 @@ static enum fx8_status look_at_slabs(struct fx8_engine *engine,
 {
     struct fx8_cuda_device *device = &engine->devices[0];
     const size_t step = engine->consumer->n_baselines;
-    enum fx8_status status = FX8_OK;
     size_t number = 0;
-    for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
-         first += step, ++number) {
+    for (size_t first = 0; first < work->n_baselines; first += step, ++number) {
         const size_t rest = work->n_baselines - first;
         const struct fx8_cuda_quicklook_job job =
             plan_job(engine, work, number, first, rest < step ? rest : step);
-        status = fx8_cuda_receive(engine, device, number, error);
-        if (status == FX8_OK)
-            status = upload_slab(engine, work, &job, error);
-        if (status == FX8_OK)
-            status = fx8_cuda_check(fx8_cuda_quicklook(&job, device->compute),
-                                    device, error, "quick-look");
-        if (status == FX8_OK)
-            status = send_slab(engine, number, work, &job, error);
+        FX8_TRY(fx8_cuda_receive(engine, device, number, error));
+        FX8_TRY(upload_slab(engine, work, &job, error));
+        FX8_TRY(fx8_cuda_check(fx8_cuda_quicklook(&job, device->compute),
+                               device, error, "quick-look"));
+        FX8_TRY(send_slab(engine, number, work, &job, error));
     }
-    if (status == FX8_OK)
-        status = fx8_cuda_receive_all(engine, device, number, error);
-    return status;
+    return fx8_cuda_receive_all(engine, device, number, error);
 }
 
 static enum fx8_status consume(struct fx8_engine *engine,
@@ -360,19 +350,13 @@ static enum fx8_status consume(struct fx8_engine *engine,
                                struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    enum fx8_status status =
-        fx8_cuda_check(cudaMemsetAsync(engine->consumer->notes, 0,
-                                       sizeof *notes, device->compute),
-                       device, error, "cudaMemsetAsync");
-    if (status == FX8_OK)
-        status = upload_tables(engine, work, error);
-    if (status == FX8_OK)
-        status = look_at_slabs(engine, work, error);
-    if (status == FX8_OK)
-        status = fetch_sums(engine, work, notes, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_drain(device, device->compute, "a quick-look", error);
-    return status;
+    FX8_TRY(fx8_cuda_check(cudaMemsetAsync(engine->consumer->notes, 0,
+                                           sizeof *notes, device->compute),
+                           device, error, "cudaMemsetAsync"));
+    FX8_TRY(upload_tables(engine, work, error));
+    FX8_TRY(look_at_slabs(engine, work, error));
+    FX8_TRY(fetch_sums(engine, work, notes, error));
+    return fx8_cuda_drain(device, device->compute, "a quick-look", error);
 }
 
 cudaError_t fx8_cuda_load_consumer(void)
@@ -390,11 +374,8 @@ enum fx8_status fx8_cuda_consume(struct fx8_engine *engine, const void *given,
     if (!is_planned(engine, work))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: a quick-look of a shape that was not planned");
-    enum fx8_status status = fx8_cuda_enter(&engine->devices[0], error);
-    if (status == FX8_OK)
-        status = consume(engine, work, &notes, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_enter(&engine->devices[0], error));
+    FX8_TRY(consume(engine, work, &notes, error));
     add_counts(&notes, work->counts);
     add_differences(&notes, &work->bounds, work->differences);
     return FX8_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* --- errors ----------------------------------------------------------------
@@ -149,9 +150,7 @@ static enum fx8_status take_listed(const int *ordinals, size_t n_ordinals,
                             "cuda: no usable device: device %d: "
                             "expected 0 to %d",
                             ordinals[k], count - 1);
-        const enum fx8_status status = try_device(&devices[k], error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(try_device(&devices[k], error));
     }
     return FX8_OK;
 }
@@ -181,19 +180,16 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
 {
     *devices = nullptr;
     int count;
-    enum fx8_status status = count_devices(&count, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(count_devices(&count, error));
     *n_devices = n_ordinals == 0 ? 1 : n_ordinals;
     void *memory;
-    status = fx8_allocate(*n_devices, sizeof(struct fx8_cuda_device),
-                          "CUDA devices", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(*n_devices, sizeof(struct fx8_cuda_device),
+                         "CUDA devices", &memory, error));
     *devices = static_cast<struct fx8_cuda_device *>(memory);
-    status = n_ordinals == 0
-                 ? take_first(count, *devices, error)
-                 : take_listed(ordinals, n_ordinals, count, *devices, error);
+    const enum fx8_status status =
+        n_ordinals == 0
+            ? take_first(count, *devices, error)
+            : take_listed(ordinals, n_ordinals, count, *devices, error);
     if (status != FX8_OK) {
         free(memory);
         *devices = nullptr;
@@ -260,10 +256,7 @@ enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
                                cudaStream_t stream, const char *what,
                                struct fx8_error *error)
 {
-    const enum fx8_status status =
-        fx8_cuda_record(device, device->drained, stream, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_record(device, device->drained, stream, error));
     return fx8_cuda_await(device, device->drained, what, error);
 }
 

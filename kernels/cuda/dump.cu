@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 
@@ -26,24 +27,17 @@ static enum fx8_status fetch(const struct fx8_engine *engine,
                              void *on_device, struct fx8_error *error)
 {
     const size_t step = engine->shape.staging_bytes / all->bytes;
-    enum fx8_status status = FX8_OK;
     size_t number = 0;
-    for (size_t first = 0; first < n && status == FX8_OK;
-         first += step, ++number) {
+    for (size_t first = 0; first < n; first += step, ++number) {
         struct fx8_cuda_rows slab[FX8_CUDA_STAGED] = {*all};
         slab->to += first * all->to_pitch;
         slab->from = static_cast<const char *>(all->from) + first * all->bytes;
-        status = fx8_cuda_receive(engine, device, number, error);
-        if (status == FX8_OK)
-            status =
-                fx8_cuda_send(device, number,
-                              n - first < step ? n - first : step, slab, error);
+        FX8_TRY(fx8_cuda_receive(engine, device, number, error));
+        FX8_TRY(fx8_cuda_send(
+            device, number, n - first < step ? n - first : step, slab, error));
     }
-    if (status == FX8_OK)
-        status = fx8_cuda_receive_all(engine, device, number, error);
-    if (status == FX8_OK)
-        status = clear(device, on_device, n * all->bytes, error);
-    return status;
+    FX8_TRY(fx8_cuda_receive_all(engine, device, number, error));
+    return clear(device, on_device, n * all->bytes, error);
 }
 
 /* Sums of two devices are added with the rounding of their correlators. */
@@ -118,13 +112,12 @@ static enum fx8_status collect_sums(struct fx8_engine *engine,
 {
     const size_t n_channels = engine->plan.bank.n_channels;
     const size_t row = engine->shape.n_sums / n_channels;
-    enum fx8_status status = FX8_OK;
     for (size_t kind = first_kind; kind < FX8_N_RESULTS; ++kind)
-        if (status == FX8_OK && device->sums[kind] != nullptr)
-            status = collect(engine, device, is_first, additions[kind],
-                             dump->sums[kind], device->sums[kind], n_channels,
-                             row, error);
-    return status;
+        if (device->sums[kind] != nullptr)
+            FX8_TRY(collect(engine, device, is_first, additions[kind],
+                            dump->sums[kind], device->sums[kind], n_channels,
+                            row, error));
+    return FX8_OK;
 }
 
 static enum fx8_status finish_device(struct fx8_engine *engine,
@@ -133,18 +126,15 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = collect_sums(engine, device, is_first, FX8_RESULT_INT8, dump,
-                              error);
-    if (status == FX8_OK)
-        status = collect(engine, device, is_first, additions[FX8_RESULT_INT8],
-                         dump->clips, device->clips, engine->plan.n_inputs,
-                         engine->plan.bank.n_channels, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_wait(device, error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(
+        collect_sums(engine, device, is_first, FX8_RESULT_INT8, dump, error));
+    FX8_TRY(collect(engine, device, is_first, additions[FX8_RESULT_INT8],
+                    dump->clips, device->clips, engine->plan.n_inputs,
+                    engine->plan.bank.n_channels, error));
+    FX8_TRY(fx8_cuda_wait(device, error));
     device->has_sums = false;
-    return status;
+    return FX8_OK;
 }
 
 /* --- results ---------------------------------------------------------------
@@ -168,28 +158,19 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
         first->results.received + slot * engine->shape.staging_bytes;
     const int64_t *const from = static_cast<int64_t *>(device->sums[kind]) + at;
     int64_t *const to = static_cast<int64_t *>(first->sums[kind]) + at;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->copy, is_free, error);
-    if (status == FX8_OK)
-        status =
-            fx8_cuda_check(cudaMemcpyAsync(received, from, bytes,
-                                           cudaMemcpyDefault, device->copy),
-                           device, error, "cudaMemcpyAsync of %s to device %d",
-                           fx8_cuda_bytes(bytes), first->ordinal);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, is_there, device->copy, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_enter(first, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(first, first->compute, is_there, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(fx8_cuda_add_sums(kind == FX8_RESULT_INT8, n,
-                                                  received, to, first->compute),
-                                first, error, "adding sums");
-    if (status == FX8_OK)
-        status = fx8_cuda_record(first, is_free, first->compute, error);
-    return status;
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_hold(device, device->copy, is_free, error));
+    FX8_TRY(fx8_cuda_check(
+        cudaMemcpyAsync(received, from, bytes, cudaMemcpyDefault, device->copy),
+        device, error, "cudaMemcpyAsync of %s to device %d",
+        fx8_cuda_bytes(bytes), first->ordinal));
+    FX8_TRY(fx8_cuda_record(device, is_there, device->copy, error));
+    FX8_TRY(fx8_cuda_enter(first, error));
+    FX8_TRY(fx8_cuda_hold(first, first->compute, is_there, error));
+    FX8_TRY(fx8_cuda_check(fx8_cuda_add_sums(kind == FX8_RESULT_INT8, n,
+                                             received, to, first->compute),
+                           first, error, "adding sums"));
+    return fx8_cuda_record(first, is_free, first->compute, error);
 }
 
 /* Add INT8 or FP32 sums of another device to those of the first, with the same
@@ -203,64 +184,54 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
     const cudaEvent_t is_made = device->staging[0].made;
     if (device->sums[kind] == nullptr)
         return FX8_OK;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, is_made, device->compute, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->copy, is_made, error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_record(device, is_made, device->compute, error));
+    FX8_TRY(fx8_cuda_hold(device, device->copy, is_made, error));
     size_t number = 0;
-    for (size_t at = 0; at < n && status == FX8_OK; at += step, ++number)
-        status = pass_slab(engine, device, kind, number, at,
-                           n - at < step ? n - at : step, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(
-            device, device->compute,
-            device->staging[(number - 1) % FX8_CUDA_SLOTS].copied, error);
-    if (status == FX8_OK)
-        status = clear(device, device->sums[kind], n * sizeof(int64_t), error);
-    return status;
+    for (size_t at = 0; at < n; at += step, ++number)
+        FX8_TRY(pass_slab(engine, device, kind, number, at,
+                          n - at < step ? n - at : step, error));
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_hold(device, device->compute,
+                          device->staging[(number - 1) % FX8_CUDA_SLOTS].copied,
+                          error));
+    return clear(device, device->sums[kind], n * sizeof(int64_t), error);
 }
 
 /* Correlate the gathered spectra on all devices. */
 static enum fx8_status end_calls(struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k) {
+    for (size_t k = 0; k < engine->n_devices; ++k) {
         struct fx8_cuda_device *device = &engine->devices[k];
-        status = fx8_cuda_enter(device, error);
-        if (status == FX8_OK)
-            status = fx8_cuda_end_call(engine, device, error);
+        FX8_TRY(fx8_cuda_enter(device, error));
+        FX8_TRY(fx8_cuda_end_call(engine, device, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = end_calls(engine, error);
-    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+    FX8_TRY(end_calls(engine, error));
+    for (size_t k = 0; k < engine->n_devices; ++k)
         if (k == 0 || engine->devices[k].has_sums)
-            status =
-                finish_device(engine, &engine->devices[k], k == 0, dump, error);
-    if (status == FX8_OK)
-        fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
-    return status;
+            FX8_TRY(finish_device(engine, &engine->devices[k], k == 0, dump,
+                                  error));
+    fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
+    return FX8_OK;
 }
 
 /* Add the sums of all devices on the first one. */
 static enum fx8_status pass_all_on(struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     for (size_t k = 1; k < engine->n_devices; ++k)
         for (const size_t kind : {FX8_RESULT_INT8, FX8_RESULT_FP32})
-            if (status == FX8_OK && engine->devices[k].has_sums)
-                status = pass_on(engine, &engine->devices[k], kind, error);
-    return status;
+            if (engine->devices[k].has_sums)
+                FX8_TRY(pass_on(engine, &engine->devices[k], kind, error));
+    return FX8_OK;
 }
 
 /* Queue the copy of clips to the host and reset them for the next dump. */
@@ -272,17 +243,13 @@ static enum fx8_status end_clips(const struct fx8_engine *engine,
                          sizeof *device->clips;
     device->has_ended = true;
     device->has_sums = false;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaMemcpyAsync(device->ended_clips, device->clips, bytes,
-                            cudaMemcpyDeviceToHost, device->compute),
-            device, error, "cudaMemcpyAsync of clips");
-    if (status == FX8_OK)
-        status = clear(device, device->clips, bytes, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, device->ended, device->compute, error);
-    return status;
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_check(cudaMemcpyAsync(device->ended_clips, device->clips,
+                                           bytes, cudaMemcpyDeviceToHost,
+                                           device->compute),
+                           device, error, "cudaMemcpyAsync of clips"));
+    FX8_TRY(clear(device, device->clips, bytes, error));
+    return fx8_cuda_record(device, device->ended, device->compute, error);
 }
 
 static enum fx8_status end_dump(struct fx8_engine *engine,
@@ -291,42 +258,34 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
                                 struct fx8_error *error)
 {
     struct fx8_cuda_device *first = &engine->devices[0];
-    enum fx8_status status = FX8_OK;
     if ((engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
-        status = fx8_cuda_check_results(engine, plan, error);
-    if (status == FX8_OK)
-        status = end_calls(engine, error);
-    if (status == FX8_OK)
-        status = pass_all_on(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_watch_sums(engine, error);
+        FX8_TRY(fx8_cuda_check_results(engine, plan, error));
+    FX8_TRY(end_calls(engine, error));
+    FX8_TRY(pass_all_on(engine, error));
+    FX8_TRY(fx8_cuda_watch_sums(engine, error));
     fx8_take_counts(engine->shape.n_pairs, &engine->counts,
                     engine->ended_counts);
-    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+    for (size_t k = 0; k < engine->n_devices; ++k)
         if (k == 0 || engine->devices[k].has_sums)
-            status = end_clips(engine, &engine->devices[k], error);
+            FX8_TRY(end_clips(engine, &engine->devices[k], error));
     first->n_slabs = 0;
-    if (status == FX8_OK && (engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
-        status = fx8_cuda_make_results(engine, plan, results,
-                                       engine->ended_counts, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(first, first->back, first->ended, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(first, first->ended, first->back, error);
-    return status;
+    if ((engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
+        FX8_TRY(fx8_cuda_make_results(engine, plan, results,
+                                      engine->ended_counts, error));
+    FX8_TRY(fx8_cuda_hold(first, first->back, first->ended, error));
+    return fx8_cuda_record(first, first->ended, first->back, error);
 }
 
 /* Whether all output of the ended dump has left the devices. */
 static enum fx8_status has_come_back(const struct fx8_engine *engine, bool *has,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     *has = true;
-    for (size_t k = 0; k < engine->n_devices && status == FX8_OK && *has; ++k)
+    for (size_t k = 0; k < engine->n_devices && *has; ++k)
         if (engine->devices[k].has_ended)
-            status = fx8_cuda_is_over(&engine->devices[k],
-                                      engine->devices[k].ended, has, error);
-    return status;
+            FX8_TRY(fx8_cuda_is_over(&engine->devices[k],
+                                     engine->devices[k].ended, has, error));
+    return FX8_OK;
 }
 
 static enum fx8_status take_from_device(struct fx8_engine *engine,
@@ -336,21 +295,18 @@ static enum fx8_status take_from_device(struct fx8_engine *engine,
                                         struct fx8_error *error)
 {
     const size_t n = engine->plan.n_inputs * engine->plan.bank.n_channels;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_await(device, device->ended, "results", error);
-    if (status == FX8_OK)
-        status = fx8_cuda_read_timers(device, error);
-    if (status == FX8_OK && is_first)
-        status = fx8_cuda_receive_all(engine, device, device->n_slabs, error);
-    if (status == FX8_OK)
-        status = collect_sums(engine, device, is_first, FX8_RESULT_DOWN, dump,
-                              error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_await(device, device->ended, "results", error));
+    FX8_TRY(fx8_cuda_read_timers(device, error));
+    if (is_first)
+        FX8_TRY(fx8_cuda_receive_all(engine, device, device->n_slabs, error));
+    FX8_TRY(
+        collect_sums(engine, device, is_first, FX8_RESULT_DOWN, dump, error));
     device->has_ended = false;
-    for (size_t k = 0; k < n && status == FX8_OK; ++k)
+    for (size_t k = 0; k < n; ++k)
         dump->clips[k] = static_cast<int64_t>(device->ended_clips[k]) +
                          (is_first ? 0 : dump->clips[k]);
-    return status;
+    return FX8_OK;
 }
 
 /* Count the time of a call for the first device. */
@@ -379,18 +335,17 @@ enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
     if (is_taken != nullptr) {
-        const enum fx8_status status = has_come_back(engine, is_taken, error);
-        if (status != FX8_OK || !*is_taken)
-            return status;
+        FX8_TRY(has_come_back(engine, is_taken, error));
+        if (!*is_taken)
+            return FX8_OK;
     }
     memcpy(dump->counts, engine->ended_counts,
            engine->shape.n_pairs * sizeof *dump->counts);
     return timed(engine, [&] {
-        enum fx8_status status = FX8_OK;
-        for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+        for (size_t k = 0; k < engine->n_devices; ++k)
             if (engine->devices[k].has_ended)
-                status = take_from_device(engine, &engine->devices[k], k == 0,
-                                          dump, error);
-        return status;
+                FX8_TRY(take_from_device(engine, &engine->devices[k], k == 0,
+                                         dump, error));
+        return FX8_OK;
     });
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
 
@@ -97,11 +98,9 @@ static enum fx8_status choose(struct fx8_engine *engine,
     struct fx8_cuda_choice choice;
     const cudaError_t code =
         fx8_cuda_correlator_choose(name, &use, device->compute, &choice);
-    const enum fx8_status status =
+    FX8_TRY(
         fx8_cuda_check(code, device, error, "trying kernel %s",
-                       choice.trying != nullptr ? choice.trying->name : name);
-    if (status != FX8_OK)
-        return status;
+                       choice.trying != nullptr ? choice.trying->name : name));
     note_left_out(&choice, engine->left_out, sizeof engine->left_out);
     if (choice.correlator == nullptr)
         return fx8_fail(error,
@@ -121,22 +120,18 @@ static enum fx8_status open_device(struct fx8_engine *engine,
 {
     const bool is_trial = engine->plan.deadline_s > 0;
     device->deadline_s = engine->plan.deadline_s;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_prepare(engine, device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_load_kernels(device, error);
-    if (status == FX8_OK && is_trial)
-        status = fx8_cuda_allocate(engine, device, error);
-    if (status == FX8_OK && is_trial)
-        status = fx8_cuda_rehearse(engine, device, error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_prepare(engine, device, error));
+    FX8_TRY(fx8_cuda_load_kernels(device, error));
+    if (is_trial) {
+        FX8_TRY(fx8_cuda_allocate(engine, device, error));
+        FX8_TRY(fx8_cuda_rehearse(engine, device, error));
+    }
     for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
-        if (status == FX8_OK && fx8_is_planned(&engine->plan, kind))
-            status = choose(engine, device, kind, error);
+        if (fx8_is_planned(&engine->plan, kind))
+            FX8_TRY(choose(engine, device, kind, error));
     /* the choice allocates and frees its own memory */
-    if (status == FX8_OK && !is_trial)
-        status = fx8_cuda_allocate(engine, device, error);
-    return status;
+    return is_trial ? FX8_OK : fx8_cuda_allocate(engine, device, error);
 }
 
 static enum fx8_status allocate_host(struct fx8_engine *engine,
@@ -174,12 +169,12 @@ static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
     if (!first->has_fft)
         return FX8_OK;
     int version = 0;
-    const enum fx8_status status = fx8_cuda_check_fft(
-        cufftGetVersion(&version), first, error, "cufftGetVersion");
+    FX8_TRY(fx8_cuda_check_fft(cufftGetVersion(&version), first, error,
+                               "cufftGetVersion"));
     snprintf(e->fft_name, sizeof e->fft_name, "cufft %d.%d.%d batch %zu",
              version / 1000, version % 1000 / 100, version % 100,
              e->shape.chunk_inputs * e->shape.chunk_spectra);
-    return status;
+    return FX8_OK;
 }
 
 static void cuda_close(struct fx8_engine **engine)
@@ -207,19 +202,15 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
                                  struct fx8_error *error)
 {
     *engine = nullptr;
-    enum fx8_status status = check_plan(plan, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_plan(plan, error));
     void *memory;
-    status =
-        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error));
     struct fx8_engine *e = static_cast<struct fx8_engine *>(memory);
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != nullptr;
     fx8_cuda_lay_out(e);
-    status = fx8_cuda_open_consumer(e, error);
+    enum fx8_status status = fx8_cuda_open_consumer(e, error);
     if (status == FX8_OK)
         status = fx8_cuda_find_devices(plan->devices, plan->n_devices,
                                        &e->devices, &e->n_devices, error);
@@ -318,16 +309,13 @@ static enum fx8_status set_gain(struct fx8_engine *engine,
                                 struct fx8_error *error)
 {
     const size_t n_channels = engine->plan.bank.n_channels;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaMemcpyAsync(device->gain + input * n_channels, gain,
-                            n_channels * sizeof *gain, cudaMemcpyHostToDevice,
-                            device->compute),
-            device, error, "cudaMemcpyAsync of gains");
-    if (status == FX8_OK)
-        status = fx8_cuda_drain(device, device->compute, "gains", error);
-    return status;
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(
+        fx8_cuda_check(cudaMemcpyAsync(device->gain + input * n_channels, gain,
+                                       n_channels * sizeof *gain,
+                                       cudaMemcpyHostToDevice, device->compute),
+                       device, error, "cudaMemcpyAsync of gains"));
+    return fx8_cuda_drain(device, device->compute, "gains", error);
 }
 
 static enum fx8_status cuda_set_gain(struct fx8_engine *engine, size_t input,
@@ -363,9 +351,8 @@ static enum fx8_status cuda_push(struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
     struct fx8_cuda_device *device = device_of(engine, block);
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_enter(device, error);
+    FX8_TRY(check_going(engine, error));
+    enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_push_block(engine, device, block,
                                      count(engine, block), error);
@@ -375,10 +362,9 @@ static enum fx8_status cuda_push(struct fx8_engine *engine,
 static enum fx8_status cuda_settle(struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_await_samples(engine, engine->last, error);
-    return note_failure(engine, status);
+    FX8_TRY(check_going(engine, error));
+    return note_failure(engine,
+                        fx8_cuda_await_samples(engine, engine->last, error));
 }
 
 /* --- dumps -----------------------------------------------------------------
@@ -388,9 +374,8 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
                                         struct fx8_engine_dump *dump,
                                         struct fx8_error *error)
 {
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_finish_dump(engine, dump, error);
+    FX8_TRY(check_going(engine, error));
+    enum fx8_status status = fx8_cuda_finish_dump(engine, dump, error);
     engine->ended_watch = engine->watch;
     engine->watch = nullptr;
     if (status == FX8_OK)
@@ -403,19 +388,17 @@ static enum fx8_status cuda_end_dump(struct fx8_engine *engine,
                                      const struct fx8_result *results,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_end_dump(engine, plan, results, error);
-    return note_failure(engine, status);
+    FX8_TRY(check_going(engine, error));
+    return note_failure(engine,
+                        fx8_cuda_end_dump(engine, plan, results, error));
 }
 
 static enum fx8_status cuda_take_dump(struct fx8_engine *engine,
                                       struct fx8_engine_dump *dump,
                                       bool *is_taken, struct fx8_error *error)
 {
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_take_dump(engine, dump, is_taken, error);
+    FX8_TRY(check_going(engine, error));
+    enum fx8_status status = fx8_cuda_take_dump(engine, dump, is_taken, error);
     if (status == FX8_OK && (is_taken == nullptr || *is_taken))
         status = fx8_cuda_take_watched(engine, true, error);
     return note_failure(engine, status);
@@ -424,10 +407,8 @@ static enum fx8_status cuda_take_dump(struct fx8_engine *engine,
 static enum fx8_status cuda_consume(struct fx8_engine *engine, const void *work,
                                     struct fx8_error *error)
 {
-    enum fx8_status status = check_going(engine, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_consume(engine, work, error);
-    return note_failure(engine, status);
+    FX8_TRY(check_going(engine, error));
+    return note_failure(engine, fx8_cuda_consume(engine, work, error));
 }
 
 /* --- spectra in and out ----------------------------------------------------
@@ -449,10 +430,7 @@ static enum fx8_status cuda_export_spectra(struct fx8_engine *engine,
                                            struct fx8_cf32 *fp32,
                                            struct fx8_error *error)
 {
-    const enum fx8_status status =
-        check_planned(engine, int8 != nullptr, fp32 != nullptr, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_planned(engine, int8 != nullptr, fp32 != nullptr, error));
     return note_failure(engine,
                         fx8_cuda_export_block(engine, int8, fp32, error));
 }
@@ -463,12 +441,9 @@ static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
                                            const struct fx8_cf32 *fp32,
                                            struct fx8_error *error)
 {
-    enum fx8_status status =
-        check_planned(engine, int8 != nullptr, fp32 != nullptr, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_planned(engine, int8 != nullptr, fp32 != nullptr, error));
     struct fx8_cuda_device *device = device_of(engine, block);
-    status = fx8_cuda_enter(device, error);
+    enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_import_block(engine, device, block,
                                        count(engine, block), int8, fp32, error);

@@ -2,6 +2,7 @@
 /* exchange.cu -- see engine_cuda.h: import and export of spectra in canonical
  * order, for tests and for comparing engines; allocates memory on each call. */
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* Spectra of a block in canonical order on the device. */
@@ -32,15 +33,14 @@ static enum fx8_status open_canonical(const struct fx8_engine *engine,
     spectra->bytes8 = int8 ? cells * sizeof *spectra->int8 : 0;
     spectra->bytes32 = fp32 ? cells * sizeof *spectra->fp32 : 0;
     void *memory = nullptr;
-    enum fx8_status status = FX8_OK;
     if (int8)
-        status = allocate(device, spectra->bytes8, &memory, error);
+        FX8_TRY(allocate(device, spectra->bytes8, &memory, error));
     spectra->int8 = static_cast<struct fx8_ci8 *>(memory);
     memory = nullptr;
-    if (status == FX8_OK && fp32)
-        status = allocate(device, spectra->bytes32, &memory, error);
+    if (fp32)
+        FX8_TRY(allocate(device, spectra->bytes32, &memory, error));
     spectra->fp32 = static_cast<struct fx8_cf32 *>(memory);
-    return status;
+    return FX8_OK;
 }
 
 /* Free the memory, also after errors, but not on a stuck device. */
@@ -80,11 +80,9 @@ enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
     struct fx8_cuda_device *device = engine->last;
     const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     struct canonical all;
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status != FX8_OK)
-        return status;
-    status = open_canonical(engine, device, int8 != nullptr, fp32 != nullptr,
-                            &all, error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    enum fx8_status status = open_canonical(engine, device, int8 != nullptr,
+                                            fp32 != nullptr, &all, error);
     if (status == FX8_OK)
         status =
             fx8_cuda_check(fx8_cuda_export(&spectra, engine->n_spectra,
@@ -115,14 +113,12 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
     struct fx8_engine_block notes = *block;
     notes.rotation = nullptr;
     struct fx8_cuda_part part;
-    enum fx8_status status =
-        fx8_cuda_begin_block(engine, device, &notes, validity, &part, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_cuda_begin_block(engine, device, &notes, validity, &part, error));
     const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     struct canonical all;
-    status = open_canonical(engine, device, int8 != nullptr, fp32 != nullptr,
-                            &all, error);
+    enum fx8_status status = open_canonical(engine, device, int8 != nullptr,
+                                            fp32 != nullptr, &all, error);
     if (status == FX8_OK)
         status = copy(device, all.int8, int8, all.bytes8,
                       cudaMemcpyHostToDevice, error);

@@ -9,6 +9,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 
 const char *fx8_cuda_bytes(size_t bytes)
@@ -194,11 +195,8 @@ static enum fx8_status choose_sizes(const struct fx8_engine *engine,
                                     struct fx8_error *error)
 {
     size_t free_bytes = 0, all_bytes = 0;
-    const enum fx8_status status =
-        fx8_cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device, error,
-                       "cudaMemGetInfo");
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device,
+                           error, "cudaMemGetInfo"));
     const size_t n_engines =
         engine->plan.n_engines == 0 ? 1 : engine->plan.n_engines;
     const char *text = getenv(FX8_CUDA_MEMORY_VARIABLE);
@@ -241,21 +239,19 @@ static enum fx8_status allocate_array(const struct fx8_cuda_array *array,
     if (bytes == 0)
         return FX8_OK;
     void *memory = nullptr;
-    enum fx8_status status =
-        array->is_pinned
-            ? fx8_cuda_check(
-                  cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), device,
-                  error, "cudaHostAlloc of %s", fx8_cuda_bytes(bytes))
-            : fx8_cuda_check(cudaMalloc(&memory, bytes), device, error,
-                             "cudaMalloc of %s", fx8_cuda_bytes(bytes));
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(array->is_pinned
+                ? fx8_cuda_check(
+                      cudaHostAlloc(&memory, bytes, cudaHostAllocDefault),
+                      device, error, "cudaHostAlloc of %s",
+                      fx8_cuda_bytes(bytes))
+                : fx8_cuda_check(cudaMalloc(&memory, bytes), device, error,
+                                 "cudaMalloc of %s", fx8_cuda_bytes(bytes)));
     memcpy(array->pointer, &memory, sizeof memory);
     if (array->is_zero)
-        status =
+        FX8_TRY(
             fx8_cuda_check(cudaMemsetAsync(memory, 0, bytes, device->compute),
-                           device, error, "cudaMemsetAsync");
-    return status;
+                           device, error, "cudaMemsetAsync"));
+    return FX8_OK;
 }
 
 /* One plan for every chunk, in place; fft_area becomes its work memory. */
@@ -265,10 +261,8 @@ static enum fx8_status plan_fft(const struct fx8_engine *engine,
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const struct fx8_cuda_shape *shape = &engine->shape;
-    enum fx8_status status = fx8_cuda_check_fft(cufftCreate(&device->fft),
-                                                device, error, "cufftCreate");
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_check_fft(cufftCreate(&device->fft), device, error,
+                               "cufftCreate"));
     device->has_fft = true;
     int length = static_cast<int>(bank->fft_length);
     const int bins = static_cast<int>(shape->folded_stride / 2);
@@ -276,19 +270,15 @@ static enum fx8_status plan_fft(const struct fx8_engine *engine,
     int in = bank->is_complex ? bins : floats, out = bins;
     const int batch =
         static_cast<int>(shape->chunk_inputs * shape->chunk_spectra);
-    status = fx8_cuda_check_fft(cufftSetAutoAllocation(device->fft, 0), device,
-                                error, "cufftSetAutoAllocation");
-    if (status == FX8_OK)
-        status = fx8_cuda_check_fft(
-            cufftMakePlanMany(device->fft, 1, &length, &in, 1, in, &out, 1, out,
-                              bank->is_complex ? CUFFT_C2C : CUFFT_R2C, batch,
-                              &device->fft_bytes),
-            device, error, "cufftMakePlanMany");
-    if (status == FX8_OK)
-        status =
-            fx8_cuda_check_fft(cufftSetStream(device->fft, device->compute),
-                               device, error, "cufftSetStream");
-    return status;
+    FX8_TRY(fx8_cuda_check_fft(cufftSetAutoAllocation(device->fft, 0), device,
+                               error, "cufftSetAutoAllocation"));
+    FX8_TRY(fx8_cuda_check_fft(
+        cufftMakePlanMany(device->fft, 1, &length, &in, 1, in, &out, 1, out,
+                          bank->is_complex ? CUFFT_C2C : CUFFT_R2C, batch,
+                          &device->fft_bytes),
+        device, error, "cufftMakePlanMany"));
+    return fx8_cuda_check_fft(cufftSetStream(device->fft, device->compute),
+                              device, error, "cufftSetStream");
 }
 
 static enum fx8_status create_event(const struct fx8_cuda_device *device,
@@ -302,27 +292,19 @@ static enum fx8_status create_event(const struct fx8_cuda_device *device,
 static enum fx8_status create_events(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     for (cudaEvent_t *event : {&device->drained, &device->ended})
-        if (status == FX8_OK)
-            status = create_event(device, cudaEventDisableTiming, event, error);
+        FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
     for (struct fx8_cuda_staging &slot : device->staging)
         for (cudaEvent_t *event : {&slot.made, &slot.copied})
-            if (status == FX8_OK)
-                status =
-                    create_event(device, cudaEventDisableTiming, event, error);
+            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
     for (size_t k = 0; k < device->n_slots; ++k)
         for (cudaEvent_t *event :
              {&device->slots[k].copied, &device->slots[k].done})
-            if (status == FX8_OK)
-                status =
-                    create_event(device, cudaEventDisableTiming, event, error);
+            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
     for (struct fx8_cuda_notes &notes : device->notes)
         for (cudaEvent_t *event : {&notes.copied, &notes.done})
-            if (status == FX8_OK)
-                status =
-                    create_event(device, cudaEventDisableTiming, event, error);
-    return status;
+            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
+    return FX8_OK;
 }
 
 static enum fx8_status copy_in(const struct fx8_cuda_device *device, void *to,
@@ -379,44 +361,35 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
                                  struct fx8_cuda_device *device,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     for (cudaStream_t *stream :
          {&device->compute, &device->copy, &device->back})
-        if (status == FX8_OK)
-            status = fx8_cuda_check(
-                cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking),
-                device, error, "cudaStreamCreate");
-    if (status == FX8_OK && engine->has_filterbank &&
-        engine->plan.bank.fft_length > 1)
-        status = plan_fft(engine, device, error);
-    if (status == FX8_OK)
-        status = choose_sizes(engine, device, error);
-    if (status == FX8_OK && engine->plan.n_watched_inputs > 0)
-        status = fx8_cuda_open_watching(device, error);
-    if (status == FX8_OK)
-        status = create_events(device, error);
-    return status;
+        FX8_TRY(fx8_cuda_check(
+            cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device,
+            error, "cudaStreamCreate"));
+    if (engine->has_filterbank && engine->plan.bank.fft_length > 1)
+        FX8_TRY(plan_fft(engine, device, error));
+    FX8_TRY(choose_sizes(engine, device, error));
+    if (engine->plan.n_watched_inputs > 0)
+        FX8_TRY(fx8_cuda_open_watching(device, error));
+    return create_events(device, error);
 }
 
 enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
                                   struct fx8_cuda_device *device,
                                   struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     struct fx8_cuda_array arrays[MOST_ARRAYS];
     const size_t n = list_arrays(engine, device, arrays);
-    for (size_t k = 0; k < n && status == FX8_OK; ++k)
-        status = allocate_array(&arrays[k], device, error);
+    for (size_t k = 0; k < n; ++k)
+        FX8_TRY(allocate_array(&arrays[k], device, error));
     engine->memory += count_bytes(engine, device, true);
-    if (status == FX8_OK && device->has_fft)
-        status =
+    if (device->has_fft)
+        FX8_TRY(
             fx8_cuda_check_fft(cufftSetWorkArea(device->fft, device->fft_area),
-                               device, error, "cufftSetWorkArea");
-    if (status == FX8_OK && engine->has_filterbank)
-        status = fill(engine, device, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_drain(device, device->compute, "zeros", error);
-    return status;
+                               device, error, "cufftSetWorkArea"));
+    if (engine->has_filterbank)
+        FX8_TRY(fill(engine, device, error));
+    return fx8_cuda_drain(device, device->compute, "zeros", error);
 }
 
 /* Errors are ignored: they can only be of earlier work and were reported

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/pick.h"
 #include "kernels/cuda/postprocess.h"
@@ -82,14 +83,13 @@ static enum fx8_status channelize_zeros(struct fx8_engine *engine,
     block.samples = zeros;
     block.row_stride = engine->shape.samples_bytes;
     block.n_spectra = engine->shape.block_spectra;
-    enum fx8_status status =
-        fx8_cuda_push_block(engine, device, &block, FX8_BLOCK_WHOLE, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_export_block(engine, int8, fp32, error);
+    FX8_TRY(
+        fx8_cuda_push_block(engine, device, &block, FX8_BLOCK_WHOLE, error));
+    FX8_TRY(fx8_cuda_export_block(engine, int8, fp32, error));
     device->has_sums = false;
     device->call.n_spectra = 0;
     device->call.has_valid = false;
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_rehearse(struct fx8_engine *engine,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
@@ -66,12 +67,10 @@ static enum fx8_status upload_plan(const struct fx8_engine *engine,
     plan->flag_input = to->flag_input;
     plan->flag_channel = to->flag_channel;
     plan->row_channels = 0;
-    enum fx8_status status = FX8_OK;
     size_t used = 0;
     for (const struct plan_array &array : arrays)
-        if (status == FX8_OK)
-            status = upload(device, &array, &used, error);
-    return status;
+        FX8_TRY(upload(device, &array, &used, error));
+    return FX8_OK;
 }
 
 /* Cells of a baseline on the device. */
@@ -136,21 +135,16 @@ static enum fx8_status send_home(const struct fx8_cuda_device *device,
 {
     const struct fx8_cuda_staging *slot =
         &device->staging[number % FX8_CUDA_SLOTS];
-    enum fx8_status status =
-        fx8_cuda_record(device, slot->made, device->compute, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->back, slot->made, error);
+    FX8_TRY(fx8_cuda_record(device, slot->made, device->compute, error));
+    FX8_TRY(fx8_cuda_hold(device, device->back, slot->made, error));
     for (const struct fx8_cuda_rows &each : rows->arrays)
-        if (status == FX8_OK)
-            status = fx8_cuda_check(
-                cudaMemcpy2DAsync(each.to, each.to_pitch, each.from, each.bytes,
-                                  each.bytes, rows->n, cudaMemcpyDeviceToHost,
-                                  device->back),
-                device, error, "cudaMemcpy2DAsync of %s of results",
-                fx8_cuda_bytes(rows->n * each.bytes));
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, device->back, error);
-    return status;
+        FX8_TRY(fx8_cuda_check(
+            cudaMemcpy2DAsync(each.to, each.to_pitch, each.from, each.bytes,
+                              each.bytes, rows->n, cudaMemcpyDeviceToHost,
+                              device->back),
+            device, error, "cudaMemcpy2DAsync of %s of results",
+            fx8_cuda_bytes(rows->n * each.bytes)));
+    return fx8_cuda_record(device, slot->copied, device->back, error);
 }
 
 /* Compute the slab of a job when its slot and its device memory are free. */
@@ -163,17 +157,14 @@ static enum fx8_status make_slab(const struct fx8_engine *engine,
     const size_t number = device->n_slabs++;
     const struct slab_rows rows = rows_of(job, pitch, to);
     const bool are_home = are_pinned(engine, &rows);
-    enum fx8_status status =
-        are_home ? FX8_OK : fx8_cuda_receive(engine, device, number, error);
-    if (status == FX8_OK && !device->results.keeps)
-        status = fx8_cuda_hold(device, device->compute,
-                               device->staging[number % FX8_CUDA_SLOTS].copied,
-                               error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(fx8_cuda_postprocess_sums(job, device->compute),
-                                device, error, "post-processing");
-    if (status != FX8_OK)
-        return status;
+    if (!are_home)
+        FX8_TRY(fx8_cuda_receive(engine, device, number, error));
+    if (!device->results.keeps)
+        FX8_TRY(fx8_cuda_hold(device, device->compute,
+                              device->staging[number % FX8_CUDA_SLOTS].copied,
+                              error));
+    FX8_TRY(fx8_cuda_check(fx8_cuda_postprocess_sums(job, device->compute),
+                           device, error, "post-processing"));
     return are_home ? send_home(device, number, &rows, error)
                     : fx8_cuda_send(device, number, rows.n, rows.arrays, error);
 }
@@ -205,22 +196,19 @@ static enum fx8_status make(const struct fx8_engine *engine,
 {
     const size_t n_antennas = job->plan.n_antennas;
     const size_t step = engine->shape.slab_antennas;
-    enum fx8_status status = FX8_OK;
     /* slabs of another kind may use the same memory */
     for (const struct fx8_cuda_staging &slot : device->staging)
-        if (status == FX8_OK)
-            status = fx8_cuda_hold(device, device->compute, slot.copied, error);
-    for (size_t first = 0; first < n_antennas && status == FX8_OK;
-         first += step) {
+        FX8_TRY(fx8_cuda_hold(device, device->compute, slot.copied, error));
+    for (size_t first = 0; first < n_antennas; first += step) {
         job->first_antenna = first;
         job->end_antenna =
             n_antennas - first < step ? n_antennas : first + step;
         job->result = slab_of(engine, &device->results, device->n_slabs,
                               fx8_cuda_first_baseline(first, n_antennas) *
                                   row_cells(&job->plan));
-        status = make_slab(engine, device, job, pitch, to, error);
+        FX8_TRY(make_slab(engine, device, job, pitch, to, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
@@ -237,23 +225,21 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
     job.plan = *plan;
     job.counts = device->results.counts;
     device->results.kept = fx8_result();
-    enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK)
-        status = upload_plan(engine, device, counts, &job.plan, error);
+    FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(upload_plan(engine, device, counts, &job.plan, error));
     for (const size_t kind : {FX8_RESULT_FP32, FX8_RESULT_INT8}) {
         job.sums = device->sums[kind];
         job.is_int8 = kind == FX8_RESULT_INT8;
-        if (status != FX8_OK || job.sums == nullptr)
+        if (job.sums == nullptr)
             continue;
-        status = make(engine, device, &job, pitch, &results[kind], error);
-        if (status == FX8_OK)
-            status = fx8_cuda_check(
-                cudaMemsetAsync(device->sums[kind], 0,
-                                engine->shape.n_sums * sizeof(int64_t),
-                                device->compute),
-                device, error, "cudaMemsetAsync");
-        if (status == FX8_OK && keeps)
+        FX8_TRY(make(engine, device, &job, pitch, &results[kind], error));
+        FX8_TRY(fx8_cuda_check(
+            cudaMemsetAsync(device->sums[kind], 0,
+                            engine->shape.n_sums * sizeof(int64_t),
+                            device->compute),
+            device, error, "cudaMemsetAsync"));
+        if (keeps)
             device->results.kept = results[kind];
     }
-    return status;
+    return FX8_OK;
 }

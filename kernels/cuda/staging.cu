@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/parallel.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* Below this many bytes, one thread stores the rows. */
@@ -36,10 +37,7 @@ enum fx8_status fx8_cuda_receive(const struct fx8_engine *engine,
     if (!slot->is_used)
         return FX8_OK;
     slot->is_used = false;
-    const enum fx8_status status =
-        fx8_cuda_await(device, slot->copied, "results", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_await(device, slot->copied, "results", error));
     size_t row_bytes = 0;
     for (const struct fx8_cuda_rows &rows : slot->rows)
         row_bytes += rows.bytes;
@@ -60,33 +58,29 @@ enum fx8_status fx8_cuda_send(
     slot->n_rows = n_rows;
     for (size_t k = 0; k < FX8_CUDA_STAGED; ++k)
         slot->rows[k] = rows[k];
-    enum fx8_status status =
-        fx8_cuda_record(device, slot->made, device->compute, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->back, slot->made, error);
+    FX8_TRY(fx8_cuda_record(device, slot->made, device->compute, error));
+    FX8_TRY(fx8_cuda_hold(device, device->back, slot->made, error));
     char *to = slot->pinned;
     for (const struct fx8_cuda_rows &each : rows) {
         const size_t bytes = n_rows * each.bytes;
-        if (status == FX8_OK && bytes > 0)
-            status = fx8_cuda_check(
+        if (bytes > 0)
+            FX8_TRY(fx8_cuda_check(
                 cudaMemcpyAsync(to, each.from, bytes, cudaMemcpyDeviceToHost,
                                 device->back),
                 device, error, "cudaMemcpyAsync of %s to the host",
-                fx8_cuda_bytes(bytes));
+                fx8_cuda_bytes(bytes)));
         to += bytes;
     }
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, device->back, error);
-    slot->is_used = status == FX8_OK;
-    return status;
+    FX8_TRY(fx8_cuda_record(device, slot->copied, device->back, error));
+    slot->is_used = true;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_receive_all(const struct fx8_engine *engine,
                                      struct fx8_cuda_device *device,
                                      size_t next, struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < FX8_CUDA_SLOTS && status == FX8_OK; ++k)
-        status = fx8_cuda_receive(engine, device, next + k, error);
-    return status;
+    for (size_t k = 0; k < FX8_CUDA_SLOTS; ++k)
+        FX8_TRY(fx8_cuda_receive(engine, device, next + k, error));
+    return FX8_OK;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/pick.h"
 
@@ -54,16 +55,15 @@ enum fx8_status fx8_cuda_open_watching(struct fx8_cuda_device *device,
                                        struct fx8_error *error)
 {
     struct fx8_cuda_watching *watching = &device->watching;
-    enum fx8_status status = fx8_cuda_check(
+    FX8_TRY(fx8_cuda_check(
         cudaStreamCreateWithFlags(&watching->stream, cudaStreamNonBlocking),
-        device, error, "cudaStreamCreate");
+        device, error, "cudaStreamCreate"));
     for (struct fx8_cuda_picked &slot : watching->slots)
         for (cudaEvent_t *event : {&slot.picked, &slot.copied})
-            if (status == FX8_OK)
-                status = fx8_cuda_check(
-                    cudaEventCreateWithFlags(event, cudaEventDisableTiming),
-                    device, error, "cudaEventCreate");
-    return status;
+            FX8_TRY(fx8_cuda_check(
+                cudaEventCreateWithFlags(event, cudaEventDisableTiming), device,
+                error, "cudaEventCreate"));
+    return FX8_OK;
 }
 
 void fx8_cuda_close_watching(const struct fx8_cuda_watching *watching)
@@ -89,10 +89,7 @@ static enum fx8_status take_slot(const struct fx8_cuda_device *device,
     if (watch == nullptr)
         return FX8_OK;
     slot->watch = nullptr;
-    const enum fx8_status status =
-        fx8_cuda_await(device, slot->copied, "watched spectra", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_cuda_await(device, slot->copied, "watched spectra", error));
     const struct fx8_ci8 *int8[FX8_WATCHED_INPUTS];
     const struct fx8_cf32 *fp32[FX8_WATCHED_INPUTS];
     for (size_t k = 0; k < watch->n_inputs; ++k) {
@@ -150,22 +147,16 @@ enum fx8_status fx8_cuda_watch_block(const struct fx8_engine *engine,
     struct fx8_cuda_picked *slot =
         &watching->slots[watching->n_picked++ % FX8_CUDA_WATCH_SLOTS];
     const size_t n = engine->watch->n_inputs * stride_of(n_spectra);
-    enum fx8_status status = take_slot(device, slot, error);
-    if (status == FX8_OK)
-        status = pick(engine, device, slot, n_spectra, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->picked, device->compute, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, watching->stream, slot->picked, error);
-    if (status == FX8_OK)
-        status = copy_back(device, slot->pinned_int8, slot->int8, n, error);
-    if (status == FX8_OK)
-        status = copy_back(device, slot->pinned_fp32, slot->fp32, n, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, watching->stream, error);
+    FX8_TRY(take_slot(device, slot, error));
+    FX8_TRY(pick(engine, device, slot, n_spectra, error));
+    FX8_TRY(fx8_cuda_record(device, slot->picked, device->compute, error));
+    FX8_TRY(fx8_cuda_hold(device, watching->stream, slot->picked, error));
+    FX8_TRY(copy_back(device, slot->pinned_int8, slot->int8, n, error));
+    FX8_TRY(copy_back(device, slot->pinned_fp32, slot->fp32, n, error));
+    FX8_TRY(fx8_cuda_record(device, slot->copied, watching->stream, error));
     slot->n_spectra = n_spectra;
-    slot->watch = status == FX8_OK ? engine->watch : nullptr;
-    return status;
+    slot->watch = engine->watch;
+    return FX8_OK;
 }
 
 /* --- sums, and the end of a dump -------------------------------------------
@@ -202,31 +193,26 @@ enum fx8_status fx8_cuda_watch_sums(struct fx8_engine *engine,
             static_cast<const double *>(all[FX8_RESULT_FP32]) + channel;
     job.to_int8 = sums->int8;
     job.to_fp32 = sums->fp32;
-    enum fx8_status status = fx8_cuda_enter(first, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(fx8_cuda_pick_sums(&job, first->compute), first,
-                                error, "picking sums");
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaMemcpyAsync(first->watching.pinned_sums + number, sums,
-                            sizeof *sums, cudaMemcpyDeviceToHost,
-                            first->compute),
-            first, error, "cudaMemcpyAsync of sums");
-    return status;
+    FX8_TRY(fx8_cuda_enter(first, error));
+    FX8_TRY(fx8_cuda_check(fx8_cuda_pick_sums(&job, first->compute), first,
+                           error, "picking sums"));
+    return fx8_cuda_check(
+        cudaMemcpyAsync(first->watching.pinned_sums + number, sums,
+                        sizeof *sums, cudaMemcpyDeviceToHost, first->compute),
+        first, error, "cudaMemcpyAsync of sums");
 }
 
 enum fx8_status fx8_cuda_take_watched(struct fx8_engine *engine, bool has_sums,
                                       struct fx8_error *error)
 {
     const struct fx8_engine_watch *watch = engine->ended_watch;
-    enum fx8_status status = FX8_OK;
     if (watch == nullptr)
         return FX8_OK;
     engine->ended_watch = nullptr;
     for (size_t k = 0; k < engine->n_devices; ++k)
         for (struct fx8_cuda_picked &slot : engine->devices[k].watching.slots)
-            if (status == FX8_OK && slot.watch == watch)
-                status = take_slot(&engine->devices[k], &slot, error);
+            if (slot.watch == watch)
+                FX8_TRY(take_slot(&engine->devices[k], &slot, error));
     const struct fx8_cuda_device *first = &engine->devices[0];
     const struct fx8_cuda_watched_sums *sums =
         first->watching.pinned_sums + number_of(engine, watch);
@@ -237,5 +223,5 @@ enum fx8_status fx8_cuda_take_watched(struct fx8_engine *engine, bool has_sums,
     if (has_sums && first->sums[FX8_RESULT_FP32] != nullptr)
         memcpy(watch->sums[FX8_RESULT_FP32], sums->fp32,
                n * sizeof *sums->fp32);
-    return status;
+    return FX8_OK;
 }
