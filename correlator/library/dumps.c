@@ -5,6 +5,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/session_private.h"
 #include "kernels/baseline.h"
 
@@ -95,16 +96,13 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
                                  bool *is_taken, struct fx8_error *error)
 {
     struct fx8_engine *engine = s->engines[band];
-    enum fx8_status status =
-        s->operations->end_dump == NULL
-            ? s->operations->finish_dump(engine, &s->band, error)
-            : s->operations->take_dump(engine, &s->band, is_taken, error);
-    if (status != FX8_OK || (is_taken != NULL && !*is_taken))
-        return status;
-    status = fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
-                          s->engines, band, &s->band, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(s->operations->end_dump == NULL
+                ? s->operations->finish_dump(engine, &s->band, error)
+                : s->operations->take_dump(engine, &s->band, is_taken, error));
+    if (is_taken != NULL && !*is_taken)
+        return FX8_OK;
+    FX8_TRY(fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
+                         s->engines, band, &s->band, error));
     const double start = fx8_clock_seconds();
     struct fx8_result results[FX8_N_RESULTS];
     const struct fx8_postprocess plan = plan_band(s, band, results);
@@ -145,10 +143,7 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
         .dead = s->dead,
     };
     memcpy(s->ready.results, s->results, sizeof s->results);
-    const enum fx8_status status =
-        fx8_session_quicklook_take(s, &s->ready, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_session_quicklook_take(s, &s->ready, error));
     s->is_ready = s->callback == NULL;
     return s->is_ready ? FX8_DUMP_READY : deliver(s, &s->ready, error);
 }
@@ -163,10 +158,9 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
             s->has_ended = false;
             return hand_over(s, error);
         }
-        const enum fx8_status status =
-            take_band(s, s->n_taken, must_be ? NULL : &is_taken, error);
-        if (status != FX8_OK || !is_taken)
-            return status;
+        FX8_TRY(take_band(s, s->n_taken, must_be ? NULL : &is_taken, error));
+        if (!is_taken)
+            return FX8_OK;
     }
     return FX8_OK;
 }
@@ -176,14 +170,10 @@ enum fx8_status fx8_session_end_dump(struct fx8_session *s,
 {
     if (s->position < s->plan.spectra_per_dump)
         return FX8_OK;
-    enum fx8_status status = fx8_session_take_dump(s, true, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_session_take_dump(s, true, error));
     flag_inputs(s);
-    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++)
-        status = end_band(s, band, error);
-    if (status != FX8_OK)
-        return status;
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        FX8_TRY(end_band(s, band, error));
     count_dump(s);
     s->dump++;
     s->position = 0;

@@ -7,6 +7,7 @@
 #include "config/base/median.h"
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/gains.h"
 
 /* Largest number of powers kept in a round, in floats (256 MiB). */
@@ -102,13 +103,12 @@ enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
 {
     *setting = NULL;
     struct fx8_gain_setting *g;
-    enum fx8_status status = fx8_allocate(1, sizeof *g, "gains", &g, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *g, "gains", &g, error));
     struct fx8_array arrays[N_ARRAYS];
     g->shape = *shape;
     list_arrays(g, arrays);
-    status = fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error);
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error);
     if (status != FX8_OK) {
         fx8_gains_close(&g);
         return status;
@@ -263,12 +263,8 @@ static enum fx8_status finish_round(
 {
     fx8_parallel_for(g->n_round, g->shape.threads.count, g->shape.threads.pin,
                      set_gains_item, g);
-    for (size_t k = 0; k < g->n_round; k++) {
-        const enum fx8_status status =
-            hand_to_engine(g, g->round_row[k], operations, engines, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    for (size_t k = 0; k < g->n_round; k++)
+        FX8_TRY(hand_to_engine(g, g->round_row[k], operations, engines, error));
     fx8_stream_close(&g->stream);
     return FX8_OK;
 }
@@ -329,9 +325,7 @@ enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
     *done = false;
     (void)fx8_stream_skip(g->stream, block->first_sample, INT64_MAX, 1);
     /* appends nothing if the stream is full already */
-    const enum fx8_status status = fx8_stream_append(g->stream, block, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_stream_append(g->stream, block, error));
     measure(g, done);
     return *done ? finish_round(g, operations, engines, error) : FX8_OK;
 }
@@ -377,11 +371,10 @@ enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
                               struct fx8_error *error)
 {
     struct fx8_gain_setting *g = setting;
-    enum fx8_status status = FX8_OK;
-    for (size_t row = 0; row < g->n_rows && status == FX8_OK; row++)
+    for (size_t row = 0; row < g->n_rows; row++)
         if (gains->is_set[row])
-            status = check_row(g, row, gains, error);
-    for (size_t row = 0; row < g->n_rows && status == FX8_OK; row++) {
+            FX8_TRY(check_row(g, row, gains, error));
+    for (size_t row = 0; row < g->n_rows; row++) {
         const size_t cell = first_cell(g, row);
         if (!gains->is_set[row])
             continue;
@@ -389,7 +382,7 @@ enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
                g->n_channels * sizeof *g->gain);
         for (size_t c = cell; c < cell + g->n_channels; c++)
             g->zero[c] = gains->is_zero[c] != 0;
-        status = hand_to_engine(g, row, operations, engines, error);
+        FX8_TRY(hand_to_engine(g, row, operations, engines, error));
     }
-    return status;
+    return FX8_OK;
 }

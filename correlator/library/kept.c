@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/kept.h"
 
 /* Small blocks share memory for at least this many bytes of samples, and this
@@ -84,13 +85,10 @@ static enum fx8_status open_block(struct fx8_kept *kept,
                                   int64_t first, struct fx8_error *error)
 {
     struct fx8_kept_block *added;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof *added, "samples", &added, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *added, "samples", &added, error));
     const struct fx8_array offsets = {&added->input_offset, shape->n_inputs,
                                       sizeof *added->input_offset};
-    status = fx8_allocate_arrays(&offsets, 1, "samples", error);
+    enum fx8_status status = fx8_allocate_arrays(&offsets, 1, "samples", error);
     if (status == FX8_OK)
         status = fx8_stream_open(shape, first, &added->stream, error);
     if (status != FX8_OK) {
@@ -151,11 +149,10 @@ enum fx8_status fx8_kept_add(struct fx8_kept *kept,
                              struct fx8_error *error)
 {
     const int64_t end = block->first_sample + block->n_samples;
-    enum fx8_status status = FX8_OK;
     struct fx8_block read = *block;
     read.in_place = NULL;
     read.n_missing = 0;
-    while (first < end && status == FX8_OK) {
+    while (first < end) {
         const bool is_over = fx8_kept_is_over(kept);
         if (first != kept->end || first == kept->room_end ||
             (kept->last == NULL && !is_over)) {
@@ -163,22 +160,19 @@ enum fx8_status fx8_kept_add(struct fx8_kept *kept,
                 shape_for(kept, (size_t)(end - first));
             kept->room_end = first + (int64_t)shape.most_spectra;
             if (!is_over)
-                status = open_block(kept, &shape, first, error);
-            if (status != FX8_OK)
-                return status;
+                FX8_TRY(open_block(kept, &shape, first, error));
             count(kept, fx8_stream_size(&shape));
         }
         kept->end = end < kept->room_end ? end : kept->room_end;
         if (kept->last != NULL) {
-            status = fx8_stream_append(kept->last->stream, &read, error);
+            FX8_TRY(fx8_stream_append(kept->last->stream, &read, error));
             kept->last->block.n_samples =
                 kept->end - kept->last->block.first_sample;
         }
-        if (status == FX8_OK)
-            status = add_missing(kept, block, first, kept->end, error);
+        FX8_TRY(add_missing(kept, block, first, kept->end, error));
         first = kept->end;
     }
-    return status;
+    return FX8_OK;
 }
 
 const struct fx8_block *fx8_kept_at(struct fx8_kept *kept, int64_t sample)

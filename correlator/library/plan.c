@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/plan.h"
 #include "kernels/baseline.h"
 
@@ -248,11 +249,8 @@ enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,
                                 struct fx8_filterbank *bank, double **weights,
                                 struct fx8_error *error)
 {
-    void *memory = NULL;
-    enum fx8_status status = fx8_plan_check(plan, error);
     *weights = NULL;
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_plan_check(plan, error));
     *axes = fx8_plan_axes(plan);
     *bank = (struct fx8_filterbank){
         .is_complex = plan->is_complex,
@@ -260,11 +258,10 @@ enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,
         .n_taps = taps(plan),
         .n_channels = axes->n_kept,
     };
-    status = fx8_allocate(axes->window, sizeof **weights, "filter weights",
-                          &memory, error);
-    if (status == FX8_OK)
-        fx8_plan_weights(plan, *weights = memory);
-    return status;
+    FX8_TRY(fx8_allocate(axes->window, sizeof **weights, "filter weights",
+                         weights, error));
+    fx8_plan_weights(plan, *weights);
+    return FX8_OK;
 }
 
 void fx8_plan_weights(const struct fx8_plan *plan, double *weights)

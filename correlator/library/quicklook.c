@@ -8,6 +8,7 @@
 #include "config/base/clock.h"
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/session_private.h"
 #include "kernels/quicklook.h"
 
@@ -87,10 +88,8 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
 {
     if (!s->plan.quicklook)
         return FX8_OK;
-    enum fx8_status status = fx8_allocate(1, sizeof *s->quicklook, "quick-look",
-                                          &s->quicklook, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *s->quicklook, "quick-look", &s->quicklook,
+                         error));
     const struct fx8_operations *operations =
         s->operations->operations(s->engines[0]);
     struct fx8_quicklook_plan shape = shape_of(s);
@@ -100,11 +99,9 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     shape.is_on_device = s->operations->consume != NULL;
     list_arrays(&shape, &s->quicklook->dump, arrays);
     find_overlap(s, &shape.products_per_cell, &s->quicklook->inflation);
-    status =
-        fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error);
-    return status == FX8_OK
-               ? fx8_quicklook_open(&shape, &s->quicklook->quicklook, error)
-               : status;
+    FX8_TRY(
+        fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error));
+    return fx8_quicklook_open(&shape, &s->quicklook->quicklook, error);
 }
 
 enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,

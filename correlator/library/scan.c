@@ -5,6 +5,7 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/fx8.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/stream.h"
@@ -60,13 +61,9 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                         : callback == NULL ? "callback"
                                            : "handle");
     *scan = NULL;
-    enum fx8_status status = check(plan, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check(plan, error));
     struct fx8_scan *s;
-    status = fx8_allocate(1, sizeof *s, "samples", &s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *s, "samples", &s, error));
     *s = (struct fx8_scan){
         .shape = {.n_inputs = plan->n_rows,
                   .sample_size = plan->is_complex ? 2 : 1,
@@ -86,11 +83,13 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
         &s->valid,
         fx8_product(plan->n_rows, fx8_bit_words(plan->most_samples), 1, 1),
         sizeof *s->valid};
-    if ((status = fx8_operations_select("auto", &s->shape.operations, error)) !=
-            FX8_OK ||
-        (status = fx8_allocate_arrays(&valid, 1, "samples", error)) != FX8_OK ||
-        (status = fx8_stream_open(&s->shape, s->first, &s->stream, error)) !=
-            FX8_OK)
+    enum fx8_status status =
+        fx8_operations_select("auto", &s->shape.operations, error);
+    if (status == FX8_OK)
+        status = fx8_allocate_arrays(&valid, 1, "samples", error);
+    if (status == FX8_OK)
+        status = fx8_stream_open(&s->shape, s->first, &s->stream, error);
+    if (status != FX8_OK)
         fx8_scan_close(&s);
     *scan = s;
     return status;
@@ -128,6 +127,25 @@ static void hand_over(struct fx8_scan *s)
     }
 }
 
+static enum fx8_status push_block(struct fx8_scan *s,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    const int64_t end = block->first_sample + block->n_samples;
+    struct fx8_block read = *block;
+    read.in_place = NULL;
+    FX8_TRY(fx8_stream_check(s->stream, &read, error));
+    /* a block before the first sample is only searched for markers: one
+     * append */
+    do {
+        const enum fx8_status status =
+            fx8_stream_append(s->stream, &read, error);
+        hand_over(s);
+        FX8_TRY(status);
+    } while (s->at < s->end && fx8_stream_next_sample(s->stream) < end);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_scan_push(struct fx8_scan *scan,
                               const struct fx8_block *block, int64_t *n_scanned,
                               struct fx8_error *error)
@@ -144,19 +162,7 @@ enum fx8_status fx8_scan_push(struct fx8_scan *scan,
         fx8_stream_end(scan->stream);
         hand_over(scan);
     } else {
-        struct fx8_block read = *block;
-        const int64_t end = block->first_sample + block->n_samples;
-        read.in_place = NULL;
-        status = fx8_stream_check(scan->stream, &read, error);
-        /* a block before the first sample is only searched for markers: one
-         * append */
-        bool is_more = status == FX8_OK;
-        while (is_more) {
-            status = fx8_stream_append(scan->stream, &read, error);
-            hand_over(scan);
-            is_more = status == FX8_OK && scan->at < scan->end &&
-                      fx8_stream_next_sample(scan->stream) < end;
-        }
+        status = push_block(scan, block, error);
     }
     *n_scanned = scan->at - scan->first;
     return status;

@@ -9,6 +9,7 @@
  */
 #include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
@@ -31,9 +32,9 @@ static void note_signal(struct fx8_session *s, size_t n_spectra)
 static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
                                   struct fx8_error *error)
 {
-    enum fx8_status status = fx8_spot_begin(
-        &s->spots[s->dump % 2], s->operations, s->engines, s->dump, error);
-    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++) {
+    FX8_TRY(fx8_spot_begin(&s->spots[s->dump % 2], s->operations, s->engines,
+                           s->dump, error));
+    for (size_t band = 0; band < s->plan.n_bands; band++) {
         const size_t row = band * s->axes.n_inputs;
         const struct fx8_engine_block block = {
             .samples = fx8_stream_row(s->stream, row),
@@ -42,10 +43,10 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
             .n_spectra = n_spectra,
             .valid = s->valid + row * fx8_bit_words(n_spectra),
         };
-        status = s->operations->push(s->engines[band], &block, error);
+        FX8_TRY(s->operations->push(s->engines[band], &block, error));
     }
     s->n_pushed++;
-    return status;
+    return FX8_OK;
 }
 
 /* Correlate the first n_spectra spectra of the stream, unless they start a
@@ -66,9 +67,7 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     }
     note_signal(s, n_spectra);
     s->statistics.align_s += fx8_clock_seconds() - start;
-    const enum fx8_status status = push_bands(s, n_spectra, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(push_bands(s, n_spectra, error));
     start = fx8_clock_seconds();
     fx8_stream_take(s->stream, n_spectra);
     s->statistics.align_s += fx8_clock_seconds() - start;
@@ -87,21 +86,19 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
     const size_t most = s->operations->block_spectra(s->engines[0]);
     /* a dump may have had to wait until the caller took the previous one */
-    enum fx8_status status = fx8_session_end_dump(s, error);
-    while (status == FX8_OK && !is_setting_gains(s)) {
+    FX8_TRY(fx8_session_end_dump(s, error));
+    while (!is_setting_gains(s)) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         const int64_t rest = s->plan.spectra_per_dump - s->position;
         const size_t wanted = rest < (int64_t)most ? (size_t)rest : most;
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
-        status = correlate_block(s, wanted, error);
-        if (status == FX8_OK)
-            status = fx8_session_end_dump(s, error);
-        if (status == FX8_OK)
-            status = fx8_session_take_dump(s, false, error);
+        FX8_TRY(correlate_block(s, wanted, error));
+        FX8_TRY(fx8_session_end_dump(s, error));
+        FX8_TRY(fx8_session_take_dump(s, false, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Skip spectra that lie in a gap before sample `first`, in the current dump and
@@ -113,9 +110,7 @@ static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
     for (;;) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
-        const enum fx8_status status = fx8_session_end_dump(s, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_session_end_dump(s, error));
         const int64_t n = fx8_stream_skip(
             s->stream, first, s->plan.spectra_per_dump - s->position, block);
         s->position += n;
@@ -147,12 +142,11 @@ static enum fx8_status check_gap(const struct fx8_session *s,
 /* Wait until no engine reads samples of blocks any more. */
 static enum fx8_status settle(struct fx8_session *s, struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK &&
-                          s->operations->settle != NULL;
-         band++)
-        status = s->operations->settle(s->engines[band], error);
-    return status;
+    if (s->operations->settle == NULL)
+        return FX8_OK;
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        FX8_TRY(s->operations->settle(s->engines[band], error));
+    return FX8_OK;
 }
 
 /* Return a block used in place to the caller, unless `next` can take over the
@@ -192,7 +186,7 @@ static enum fx8_status reread(struct fx8_session *s, int64_t sample,
     struct fx8_error why = {FX8_OK, ""};
     s->is_delivering = true;
     *again = (struct fx8_block){.first_sample = sample};
-    enum fx8_status status =
+    const enum fx8_status status =
         s->plan.reread(s->plan.reread_context, sample, again, &why);
     s->is_delivering = false;
     if (status < 0)
@@ -200,9 +194,7 @@ static enum fx8_status reread(struct fx8_session *s, int64_t sample,
                         why.message[0] == '\0'
                             ? "reread callback failed without a message"
                             : why.message);
-    status = fx8_stream_check(s->stream, again, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_stream_check(s->stream, again, error));
     const int64_t end = again->first_sample + again->n_samples;
     if (end <= sample)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -230,11 +222,8 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
     *block = NULL;
     if (sample < s->samples_end && s->plan.reread != NULL) {
         if (sample < again->first_sample ||
-            sample >= again->first_sample + again->n_samples) {
-            const enum fx8_status status = reread(s, sample, error);
-            if (status != FX8_OK)
-                return status;
-        }
+            sample >= again->first_sample + again->n_samples)
+            FX8_TRY(reread(s, sample, error));
         if (again->n_samples > 0)
             *block = again;
     } else if (sample < s->samples_end) {
@@ -275,18 +264,17 @@ static enum fx8_status look_ahead(struct fx8_session *s,
     bool is_done = false;
     while (!is_done && !atomic_load(&s->is_cancelled)) {
         const struct fx8_block *block;
-        enum fx8_status status = block_behind(
-            s, fx8_gains_next_sample(s->gains), newest, &block, error);
-        if (status != FX8_OK || block == NULL)
-            return status;
+        FX8_TRY(block_behind(s, fx8_gains_next_sample(s->gains), newest, &block,
+                             error));
+        if (block == NULL)
+            return FX8_OK;
         struct fx8_block read = *block;
         read.in_place = NULL;
         const double start = fx8_clock_seconds();
-        status = fx8_gains_push(s->gains, s->operations, s->engines, &read,
-                                &is_done, error);
+        const enum fx8_status status = fx8_gains_push(
+            s->gains, s->operations, s->engines, &read, &is_done, error);
         s->statistics.gains_s += fx8_clock_seconds() - start;
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(status);
     }
     return is_done ? end_round(s, error)
                    : fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
@@ -309,32 +297,28 @@ static enum fx8_status advance(struct fx8_session *s,
      * markers may begin in it */
     bool is_seen = newest == NULL;
     for (;;) {
-        enum fx8_status status = FX8_OK;
         if (is_setting_gains(s))
-            status = look_ahead(s, newest, error);
-        if (status != FX8_OK || is_setting_gains(s))
-            return status;
+            FX8_TRY(look_ahead(s, newest, error));
+        if (is_setting_gains(s))
+            return FX8_OK;
         const int64_t next = fx8_stream_next_sample(s->stream);
         const struct fx8_block *block;
         fx8_kept_drop(&s->kept, next);
-        status = block_behind(s, next, newest, &block, error);
-        if (status == FX8_OK && block == NULL && !is_seen)
+        FX8_TRY(block_behind(s, next, newest, &block, error));
+        if (block == NULL && !is_seen)
             block = newest;
-        if (status != FX8_OK || block == NULL)
-            return status;
+        if (block == NULL)
+            return FX8_OK;
         is_seen = is_seen || block == newest;
-        status = skip_gap(s, block->first_sample, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(skip_gap(s, block->first_sample, error));
         const double start = fx8_clock_seconds();
-        status = fx8_stream_append(s->stream, block, error);
+        enum fx8_status status = fx8_stream_append(s->stream, block, error);
         s->statistics.align_s += fx8_clock_seconds() - start;
         if (status == FX8_OK)
             status = drain(s, error);
         if (lent != NULL && fx8_stream_lender(s->stream) == lent->before)
             lent->n_pushed = s->n_pushed;
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(status);
     }
 }
 
@@ -347,28 +331,24 @@ static enum fx8_status keep_rest(struct fx8_session *s,
     int64_t first = block->first_sample;
     first = first < next ? next : first;
     first = first < s->pushed_end ? s->pushed_end : first;
-    const enum fx8_status status = give_back(s, NULL, error);
-    return status != FX8_OK || s->plan.reread != NULL
-               ? status
-               : fx8_kept_add(&s->kept, block, first, error);
+    FX8_TRY(give_back(s, NULL, error));
+    return s->plan.reread != NULL ? FX8_OK
+                                  : fx8_kept_add(&s->kept, block, first, error);
 }
 
 /* No more samples: correlate all that is left. */
 static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 {
     for (;;) {
-        enum fx8_status status = advance(s, NULL, NULL, error);
-        if (status == FX8_OK && !is_setting_gains(s)) {
+        FX8_TRY(advance(s, NULL, NULL, error));
+        if (!is_setting_gains(s)) {
             fx8_stream_end(s->stream);
-            status = drain(s, error);
+            FX8_TRY(drain(s, error));
         }
-        if (status != FX8_OK || !is_setting_gains(s))
-            return status;
-        status = fx8_gains_end(s->gains, s->operations, s->engines, error);
-        if (status == FX8_OK)
-            status = end_round(s, error);
-        if (status != FX8_OK)
-            return status;
+        if (!is_setting_gains(s))
+            return FX8_OK;
+        FX8_TRY(fx8_gains_end(s->gains, s->operations, s->engines, error));
+        FX8_TRY(end_round(s, error));
     }
 }
 
@@ -407,48 +387,46 @@ static enum fx8_status enter_with(const struct fx8_session *s,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    const enum fx8_status status = enter(s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(enter(s, error));
     if (s->has_finished)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "session: finished: expected no more samples");
     return fx8_stream_check(s->stream, block, error);
 }
 
-enum fx8_status fx8_push(struct fx8_session *session,
-                         const struct fx8_block *block, struct fx8_error *error)
+/* Correlate a checked block, and keep what has to wait for gains. */
+static enum fx8_status consume(struct fx8_session *s,
+                               const struct fx8_block *block,
+                               struct fx8_error *error)
 {
-    struct fx8_session *s = session;
-    enum fx8_status status = enter_with(s, block, error);
-    if (status != FX8_OK)
-        return status;
-    if (s->is_ready)
-        return FX8_DUMP_READY;
-    status = check_gap(s, block, error);
-    if (status != FX8_OK)
-        return status;
-    s->has_begun = true;
-    status = give_back(s, block, error);
+    FX8_TRY(give_back(s, block, error));
     struct lent lent = {fx8_stream_is_in(s->stream, block)
                             ? NULL
                             : fx8_stream_lender(s->stream),
                         s->n_pushed};
-    if (status == FX8_OK)
-        status = advance(s, block, &lent, error);
-    if (status >= FX8_OK && lent.before != NULL) {
-        const enum fx8_status freed =
-            free_before(s, lent.before, lent.n_pushed, error);
-        status = freed == FX8_OK ? status : freed;
-    }
-    if (status == FX8_OK && is_setting_gains(s))
-        status = keep_rest(s, block, error);
+    const enum fx8_status status = advance(s, block, &lent, error);
+    if (status >= FX8_OK && lent.before != NULL)
+        FX8_TRY(free_before(s, lent.before, lent.n_pushed, error));
+    FX8_TRY(status);
+    if (is_setting_gains(s))
+        FX8_TRY(keep_rest(s, block, error));
     const int64_t end = block->first_sample + block->n_samples;
-    if (status == FX8_OK && end > s->pushed_end)
+    if (end > s->pushed_end)
         s->pushed_end = end;
-    if (status == FX8_OK && block->n_samples > 0 && end > s->samples_end)
+    if (block->n_samples > 0 && end > s->samples_end)
         s->samples_end = end;
-    return leave(s, status);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_push(struct fx8_session *session,
+                         const struct fx8_block *block, struct fx8_error *error)
+{
+    FX8_TRY(enter_with(session, block, error));
+    if (session->is_ready)
+        return FX8_DUMP_READY;
+    FX8_TRY(check_gap(session, block, error));
+    session->has_begun = true;
+    return leave(session, consume(session, block, error));
 }
 
 enum fx8_status fx8_set_gains(struct fx8_session *session,
@@ -456,9 +434,7 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                               struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = enter(s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(enter(s, error));
     if (gains == NULL || gains->gain == NULL || gains->is_zero == NULL ||
         gains->is_set == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -468,16 +444,15 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                         s->gains == NULL
                             ? "gains: expected a plan with a quantiser"
                             : "gains: cannot be set after the first block");
-    status = fx8_gains_set(s->gains, gains, s->operations, s->engines, error);
+    const enum fx8_status status =
+        fx8_gains_set(s->gains, gains, s->operations, s->engines, error);
     return status == FX8_ERR_USAGE ? status : leave(s, status);
 }
 
 enum fx8_status fx8_flush(struct fx8_session *session, struct fx8_error *error)
 {
-    enum fx8_status status = enter(session, error);
-    if (status != FX8_OK)
-        return status;
-    status = fx8_session_end_dump(session, error);
+    FX8_TRY(enter(session, error));
+    enum fx8_status status = fx8_session_end_dump(session, error);
     if (status == FX8_OK)
         status = fx8_session_take_dump(session, true, error);
     return leave(session, status);
@@ -494,11 +469,9 @@ enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = enter(s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(enter(s, error));
     s->has_finished = true;
-    status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
+    enum fx8_status status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
     if (status == FX8_OK)
         status = give_back(s, NULL, error);
     if (status == FX8_OK)

@@ -10,6 +10,7 @@
 #include "config/base/parallel.h"
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"
 #include "kernels/baseline.h"
@@ -277,9 +278,9 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
                                          struct fx8_error *error)
 {
     const size_t limit = s->plan.machine.memory_limit;
-    const enum fx8_status status = open_engines(s, plan, error);
-    if (status != FX8_OK || limit == 0)
-        return status;
+    FX8_TRY(open_engines(s, plan, error));
+    if (limit == 0)
+        return FX8_OK;
     size_t engines = 0;
     for (size_t band = 0; band < s->plan.n_bands; band++)
         engines = plus(engines, s->operations->memory(s->engines[band]));
@@ -300,15 +301,11 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
     float *coefficients;
-    enum fx8_status status =
-        fx8_engine_devices(plan->machine.device, devices, &n_devices, error);
-    if (status != FX8_OK)
-        return status;
-    status = fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
-                          sizeof *coefficients, "filter coefficients",
-                          &coefficients, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_engine_devices(plan->machine.device, devices, &n_devices, error));
+    FX8_TRY(fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
+                         sizeof *coefficients, "filter coefficients",
+                         &coefficients, error));
     fx8_filterbank_coefficients(&bank, s->weights, plan->lower_sideband,
                                 plan->first_sample % 2 != 0, coefficients);
     struct fx8_engine_plan engine_plan = {
@@ -332,7 +329,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
                                 ? 0
                                 : fx8_spot_inputs(&s->axes),
     };
-    status = open_within_limit(s, &engine_plan, error);
+    enum fx8_status status = open_within_limit(s, &engine_plan, error);
     if (status == FX8_OK && s->axes.has_quantiser)
         status = fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
@@ -429,10 +426,8 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
         {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
     };
-    const enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "plan", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "plan",
+                                error));
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
     if (has_gains)
@@ -452,6 +447,25 @@ static void forget(struct fx8_session *s)
     s->weights = NULL;
 }
 
+/* Open everything behind the handle; after a failure fx8_close() frees it. */
+static enum fx8_status open_parts(struct fx8_session *s,
+                                  const struct fx8_plan *plan,
+                                  struct fx8_error *error)
+{
+    FX8_TRY(copy_plan(s, plan, error));
+    FX8_TRY(plan_engines(s, error));
+    FX8_TRY(allocate(s, error));
+    FX8_TRY(open_stream(s, error));
+    pin_memory(s);
+    set_up_results(s);
+    set_up_spot(s);
+    if (s->axes.has_quantiser) {
+        const struct fx8_gains_shape shape = gains_shape(s);
+        FX8_TRY(fx8_gains_open(&shape, &s->gains, error));
+    }
+    return fx8_session_quicklook_open(s, error);
+}
+
 enum fx8_status fx8_open(const struct fx8_plan *plan,
                          fx8_dump_callback *callback, void *context,
                          struct fx8_session **session, struct fx8_error *error)
@@ -463,38 +477,23 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     if (plan == NULL)
         return fx8_fail(error, FX8_ERR_USAGE, "plan: NULL: expected one");
     struct fx8_session *s;
-    enum fx8_status status = fx8_allocate(1, sizeof *s, "session", &s, error);
-    if (status != FX8_OK)
-        return status;
-    status = fx8_plan_derive(plan, &s->axes, &s->bank, &s->weights, error);
+    FX8_TRY(fx8_allocate(1, sizeof *s, "session", &s, error));
+    enum fx8_status status =
+        fx8_plan_derive(plan, &s->axes, &s->bank, &s->weights, error);
     if (status != FX8_OK) {
         free(s);
         return status;
     }
     s->callback = callback;
     s->context = context;
-    if ((status = copy_plan(s, plan, error)) != FX8_OK ||
-        (status = plan_engines(s, error)) != FX8_OK ||
-        (status = allocate(s, error)) != FX8_OK ||
-        (status = open_stream(s, error)) != FX8_OK)
-        goto fail;
-    pin_memory(s);
-    set_up_results(s);
-    set_up_spot(s);
-    if (s->axes.has_quantiser) {
-        const struct fx8_gains_shape shape = gains_shape(s);
-        status = fx8_gains_open(&shape, &s->gains, error);
-        if (status != FX8_OK)
-            goto fail;
+    status = open_parts(s, plan, error);
+    if (status != FX8_OK) {
+        fx8_close(&s);
+        return status;
     }
-    if ((status = fx8_session_quicklook_open(s, error)) != FX8_OK)
-        goto fail;
     forget(s);
     *session = s;
     return FX8_OK;
-fail:
-    fx8_close(&s);
-    return status;
 }
 
 void fx8_close(struct fx8_session **session)

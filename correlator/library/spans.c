@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/spans.h"
 
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
@@ -11,11 +12,8 @@ enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
         spans->items[spans->n - 1].end = end;
         return FX8_OK;
     }
-    const enum fx8_status status =
-        fx8_grow(&spans->items, spans->n, sizeof *spans->items,
-                 "missing stretches", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_grow(&spans->items, spans->n, sizeof *spans->items,
+                     "missing stretches", error));
     spans->items[spans->n++] = (struct fx8_span){first, end};
     return FX8_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/divisor.h"
+#include "config/base/try.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/spot.h"
 
@@ -298,16 +299,15 @@ static enum fx8_status check_part(const struct finding *f,
         [FX8_RESULT_UP] = {"upper bound", own, far},
     };
     const int64_t *int8 = find_number(f, dump, FX8_RESULT_INT8);
-    enum fx8_status status =
-        int8 == NULL ? FX8_OK : check_int8(f, *int8, error);
-    for (size_t k = FX8_RESULT_FP32; k < FX8_N_RESULTS && status == FX8_OK;
-         k++) {
+    if (int8 != NULL)
+        FX8_TRY(check_int8(f, *int8, error));
+    for (size_t k = FX8_RESULT_FP32; k < FX8_N_RESULTS; k++) {
         const double *got = find_number(f, dump, k);
         if (got != NULL)
-            status = check_double(f, floats[k].name, *got, floats[k].below,
-                                  floats[k].above, error);
+            FX8_TRY(check_double(f, floats[k].name, *got, floats[k].below,
+                                 floats[k].above, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_spot_end(struct fx8_spot *spot,

@@ -4,6 +4,7 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/library/stream_private.h"
 
 /* Samples gathered per work item: small enough to share among threads, large
@@ -46,9 +47,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
 {
     *stream = NULL;
     struct fx8_stream *s;
-    enum fx8_status status = fx8_allocate(1, sizeof *s, "stream", &s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *s, "stream", &s, error));
     s->shape = *shape;
     s->window_first = s->window_end = first_sample;
     s->seen_before = -1;
@@ -60,8 +59,8 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
         {&s->gaps, n + 1, sizeof *s->gaps},
         {&s->marker_start, n, sizeof *s->marker_start},
     };
-    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                                 "samples", error);
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "samples", error);
     if (status != FX8_OK) {
         fx8_stream_close(&s);
         return status;
@@ -88,10 +87,7 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
 {
     struct fx8_stream_shape shape = other->shape;
     shape.has_two = false; /* nothing reads rows taken from a copy */
-    enum fx8_status status =
-        fx8_stream_open(&shape, other->window_first, stream, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_stream_open(&shape, other->window_first, stream, error));
     struct fx8_stream *s = *stream;
     const size_t n_inputs = other->shape.n_inputs;
     s->window_end = other->window_end;
@@ -104,7 +100,7 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     for (size_t list = 0; list <= n_inputs; list++)
         for (size_t i = 0; i < other->gaps[list].n; i++) {
             const struct fx8_span *span = &other->gaps[list].items[i];
-            status =
+            const enum fx8_status status =
                 fx8_spans_add(&s->gaps[list], span->first, span->end, error);
             if (status != FX8_OK) {
                 fx8_stream_close(stream);
@@ -203,10 +199,9 @@ enum fx8_status fx8_stream_check(const struct fx8_stream *stream,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "block: missing: NULL: expected %zu stretches",
                         block->n_missing);
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < block->n_missing && status == FX8_OK; i++)
-        status = check_missing(stream, &block->missing[i], error);
-    return status;
+    for (size_t i = 0; i < block->n_missing; i++)
+        FX8_TRY(check_missing(stream, &block->missing[i], error));
+    return FX8_OK;
 }
 
 struct gather_context {
@@ -340,10 +335,7 @@ static enum fx8_status note_missing(struct fx8_stream *s,
             continue;
         const size_t list =
             gap->input < 0 ? s->shape.n_inputs : (size_t)gap->input;
-        const enum fx8_status status =
-            fx8_spans_add(&s->gaps[list], from, to, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_spans_add(&s->gaps[list], from, to, error));
     }
     return FX8_OK;
 }
@@ -362,10 +354,7 @@ static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
             s->marker_start[input] = s->window_end;
             continue;
         }
-        const enum fx8_status status =
-            fx8_stream_find_markers(s, input, first, s->window_end, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_stream_find_markers(s, input, first, s->window_end, error));
     }
     return FX8_OK;
 }
@@ -373,11 +362,8 @@ static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
 static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
                                   struct fx8_error *error)
 {
-    const enum fx8_status status =
-        fx8_spans_add(&s->gaps[s->shape.n_inputs], s->window_end,
-                      s->window_end + n_samples, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_spans_add(&s->gaps[s->shape.n_inputs], s->window_end,
+                          s->window_end + n_samples, error));
     const size_t size = s->shape.sample_size;
     const size_t column = (size_t)(s->window_end - s->window_first);
     for (size_t input = 0; input < s->shape.n_inputs; input++)
@@ -428,12 +414,11 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
             fx8_stream_begin_markers(s);
     }
     int64_t room = s->capacity - (s->window_end - s->window_first);
-    enum fx8_status status = FX8_OK;
     if (block->first_sample > s->window_end) {
         const int64_t gap = block->first_sample - s->window_end;
         const int64_t taken = gap < room ? gap : room;
-        if (taken > 0 && (status = append_gap(s, taken, error)) != FX8_OK)
-            return status;
+        if (taken > 0)
+            FX8_TRY(append_gap(s, taken, error));
         room -= taken;
     }
     const int64_t rest = block->first_sample + block->n_samples - s->window_end;
@@ -444,10 +429,8 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
         borrow(s, block);
     else
         gather(s, block, taken);
-    status =
-        note_missing(s, block, s->window_end, s->window_end + taken, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        note_missing(s, block, s->window_end, s->window_end + taken, error));
     return accept(s, taken, false, error);
 }
 
