@@ -7,6 +7,7 @@
 #include "config/base/number.h"
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
 
@@ -46,12 +47,8 @@ static enum fx8_status add_keywords(const struct fx8_job *job,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error)
 {
-    void *keywords;
-    const enum fx8_status status = fx8_allocate(
-        MAX_KEYWORDS, sizeof *header->keywords, "keywords", &keywords, error);
-    header->keywords = keywords;
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(MAX_KEYWORDS, sizeof *header->keywords, "keywords",
+                         &header->keywords, error));
     const struct fx8_plan *plan = &job->plan;
     char short_digest[17];
     snprintf(short_digest, sizeof short_digest, "%.16s", digest);
@@ -88,14 +85,10 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
     const int length =
         snprintf(NULL, 0, format, fx8_version(), date, provenance->command,
                  provenance->input, configuration);
-    void *text = NULL;
     if (length < 0)
         return fx8_fail(error, FX8_ERR_SYSTEM, "history: cannot be formed");
-    const enum fx8_status status =
-        fx8_allocate((size_t)length + 1, 1, "history", &text, error);
-    if (status != FX8_OK)
-        return status;
-    header->history = text;
+    FX8_TRY(fx8_allocate((size_t)length + 1, 1, "history", &header->history,
+                         error));
     snprintf(header->history, (size_t)length + 1, format, fx8_version(), date,
              provenance->command, provenance->input, configuration);
     for (char *c = header->history; *c != '\0'; c++)

@@ -7,6 +7,7 @@
 #include "config/base/line.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/supply.h"
 #include "correlator/run/job.h"
 #include "correlator/run/job_antennas.h"
@@ -38,9 +39,7 @@ static enum fx8_status supply(struct fx8_job *job,
                               const char *path, struct fx8_error *error)
 {
     struct fx8_observation *o = &job->observation;
-    const enum fx8_status status = fx8_supply(settings, o, note, job, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_supply(settings, o, note, job, error));
     if (o->sample_rate.numerator_hz <= 0)
         return missing_key(path, "sample_rate_hz", "the sampling rate", error);
     if (!isfinite(o->dc_frequency_hz))
@@ -119,16 +118,17 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     return fx8_job_check_bands(job, settings, path, error);
 }
 
-static enum fx8_status plan_dumps(struct fx8_job *job,
-                                  const struct fx8_settings *settings,
-                                  const char *path, struct fx8_error *error)
+/* Spectra per dump from the integration time. */
+static enum fx8_status choose_dump_length(struct fx8_job *job,
+                                          const struct fx8_settings *settings,
+                                          const char *path,
+                                          struct fx8_error *error)
 {
     static const char key[] = "correlator.integration_time_s";
     struct fx8_plan *plan = &job->plan;
     const double integration_s = settings->correlator.integration_time_s;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const struct fx8_axes axes = job->axes;
-    const double step = (double)axes.step;
+    const double step = (double)job->axes.step;
     const double available_s = (double)job->n_samples / rate_hz;
     const long double spectra =
         roundl((long double)integration_s *
@@ -140,7 +140,8 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
         return fx8_settings_fail(settings, "channelizer.channels", error,
                                  "one spectrum takes %zu samples, but %s has "
                                  "only %lld to process",
-                                 axes.window, path, (long long)job->n_samples);
+                                 job->axes.window, path,
+                                 (long long)job->n_samples);
     if (isinf(integration_s))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
@@ -162,9 +163,18 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
             "a dump of %lld %s takes %.6g s: expected at least 0.001 s",
             (long long)plan->spectra_per_dump,
             FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"), dump_s);
-    job->n_dumps = fx8_count_dumps(plan, job->n_samples);
-    const int64_t used = job->n_dumps * plan->spectra_per_dump * (int64_t)step +
-                         (int64_t)axes.window - (int64_t)axes.step;
+    return FX8_OK;
+}
+
+static enum fx8_status plan_dumps(struct fx8_job *job,
+                                  const struct fx8_settings *settings,
+                                  const char *path, struct fx8_error *error)
+{
+    FX8_TRY(choose_dump_length(job, settings, path, error));
+    const int64_t step = (int64_t)job->axes.step;
+    job->n_dumps = fx8_count_dumps(&job->plan, job->n_samples);
+    const int64_t used = job->n_dumps * job->plan.spectra_per_dump * step +
+                         (int64_t)job->axes.window - step;
     job->dropped_samples = job->n_samples - used;
     return FX8_OK;
 }
@@ -224,10 +234,8 @@ static enum fx8_status copy_observation(struct fx8_job *job,
         {&copy->band_offset_hz, recorded->n_bands,
          has_offsets * sizeof *copy->band_offset_hz},
     };
-    const enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "antennas", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                "antennas", error));
     if (recorded->n_table > 0)
         memcpy(copy->antennas, recorded->antennas,
                recorded->n_table * sizeof *copy->antennas);
@@ -237,35 +245,39 @@ static enum fx8_status copy_observation(struct fx8_job *job,
     return FX8_OK;
 }
 
+static enum fx8_status resolve(struct fx8_job *job,
+                               const struct fx8_settings *settings,
+                               const struct fx8_observation *recorded,
+                               const char *path, struct fx8_error *error)
+{
+    FX8_TRY(copy_observation(job, recorded, error));
+    FX8_TRY(supply(job, settings, path, error));
+    FX8_TRY(choose_sideband(job, settings, error));
+    FX8_TRY(choose_polarizations(job, settings, path, error));
+    plan_correlator(job, settings);
+    warn_of_frequency(job);
+    warn_of_math(job, settings);
+    FX8_TRY(plan_channels(job, settings, path, error));
+    FX8_TRY(fx8_supply_range(settings, &job->observation, path,
+                             &job->plan.first_sample, &job->n_samples, note,
+                             job, error));
+    FX8_TRY(plan_dumps(job, settings, path, error));
+    FX8_TRY(fx8_job_choose_antennas(job, settings, path, error));
+    job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
+    warn_of_flag_dc(job);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
                                 const struct fx8_observation *recorded,
                                 const char *path, struct fx8_job *job,
                                 struct fx8_error *error)
 {
     *job = (struct fx8_job){.plan = fx8_plan_default()};
-    enum fx8_status status = copy_observation(job, recorded, error);
+    const enum fx8_status status =
+        resolve(job, settings, recorded, path, error);
     if (status != FX8_OK)
-        goto fail;
-    if ((status = supply(job, settings, path, error)) != FX8_OK ||
-        (status = choose_sideband(job, settings, error)) != FX8_OK ||
-        (status = choose_polarizations(job, settings, path, error)) != FX8_OK)
-        goto fail;
-    plan_correlator(job, settings);
-    warn_of_frequency(job);
-    warn_of_math(job, settings);
-    if ((status = plan_channels(job, settings, path, error)) != FX8_OK ||
-        (status = fx8_supply_range(settings, &job->observation, path,
-                                   &job->plan.first_sample, &job->n_samples,
-                                   note, job, error)) != FX8_OK ||
-        (status = plan_dumps(job, settings, path, error)) != FX8_OK ||
-        (status = fx8_job_choose_antennas(job, settings, path, error)) !=
-            FX8_OK)
-        goto fail;
-    job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
-    warn_of_flag_dc(job);
-    return FX8_OK;
-fail:
-    fx8_job_clear(job);
+        fx8_job_clear(job);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "config/antennas.h"
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/supply.h"
 #include "correlator/run/job_antennas.h"
 
@@ -44,10 +45,7 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
                                  "expected at most %d of the %zu antennas of "
                                  "%s",
                                  FX8_MAX_ANTENNAS, limit, path);
-    const enum fx8_status status =
-        fx8_allocate(*n, sizeof **positions, "antennas", positions, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(*n, sizeof **positions, "antennas", positions, error));
     for (size_t i = 0; i < *n; i++) {
         /* a list has no number twice */
         const size_t position =
@@ -181,10 +179,8 @@ static enum fx8_status place_antennas(struct fx8_job *job,
                         path);
     struct fx8_antenna *chosen;
     const size_t n = job->plan.n_antennas;
-    enum fx8_status status =
-        fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error));
+    enum fx8_status status = FX8_OK;
     for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
         status =
             place_antenna(observation, source, positions[i], &chosen[i], error);
@@ -228,10 +224,8 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
     const size_t n_polarizations = job->plan.n_polarizations;
     const size_t per_band = job->plan.n_antennas * n_polarizations;
     job->n_inputs = fx8_product(job->plan.n_bands, per_band, 1, 1);
-    const enum fx8_status status = fx8_allocate(
-        job->n_inputs, sizeof *job->inputs, "inputs", &job->inputs, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(job->n_inputs, sizeof *job->inputs, "inputs",
+                         &job->inputs, error));
     for (size_t input = 0; input < job->n_inputs; input++) {
         const size_t feed = input % n_polarizations; /* 0 = X, 1 = Y */
         const bool is_swapped =
@@ -245,6 +239,21 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
     return FX8_OK;
 }
 
+/* Choose the antennas at these positions of the recording. */
+static enum fx8_status choose_at(struct fx8_job *job,
+                                 const struct fx8_settings *settings,
+                                 const char *path, const size_t *positions,
+                                 struct fx8_error *error)
+{
+    FX8_TRY(fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
+                         "antenna flags", &job->flag_antenna, error));
+    job->plan.flag_antenna = job->flag_antenna;
+    FX8_TRY(check_site(job, settings, path, error));
+    FX8_TRY(place_antennas(job, settings, path, positions, error));
+    FX8_TRY(choose_inputs(job, settings, positions, error));
+    return flag_antennas(job, settings, error);
+}
+
 enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
                                         const struct fx8_settings *settings,
                                         const char *path,
@@ -254,20 +263,8 @@ enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
     enum fx8_status status =
         list_positions(settings, &job->observation, path, &positions,
                        &job->plan.n_antennas, error);
-    if (status != FX8_OK)
-        goto done;
-    status = fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
-                          "antenna flags", &job->flag_antenna, error);
-    if (status != FX8_OK)
-        goto done;
-    job->plan.flag_antenna = job->flag_antenna;
-    if ((status = check_site(job, settings, path, error)) != FX8_OK ||
-        (status = place_antennas(job, settings, path, positions, error)) !=
-            FX8_OK ||
-        (status = choose_inputs(job, settings, positions, error)) != FX8_OK)
-        goto done;
-    status = flag_antennas(job, settings, error);
-done:
+    if (status == FX8_OK)
+        status = choose_at(job, settings, path, positions, error);
     free(positions);
     return status;
 }

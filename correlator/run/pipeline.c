@@ -16,6 +16,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/sink.h"
@@ -47,9 +48,7 @@ static enum fx8_status take_dump(struct run *run, struct fx8_error *error)
     const struct fx8_dump *dump = fx8_take_dump(run->session);
     for (size_t input = 0; input < run->request->job->n_inputs; input++)
         run->dead_dumps[input] += dump->dead[input];
-    const enum fx8_status status = fx8_sink_put(run->sink, dump, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_sink_put(run->sink, dump, error));
     run->report->n_dumps++;
     run->is_complete = run->report->n_dumps == run->request->job->n_dumps;
     return run->is_complete || interrupted(run) == 0
@@ -75,15 +74,13 @@ static enum fx8_status push_block(struct run *run,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    enum fx8_status status = FX8_DUMP_READY;
-    while (status == FX8_DUMP_READY && !run->is_complete) {
-        status = block == NULL ? fx8_finish(run->session, NULL, error)
-                               : fx8_push(run->session, block, error);
+    while (!run->is_complete) {
+        const enum fx8_status status =
+            block == NULL ? fx8_finish(run->session, NULL, error)
+                          : fx8_push(run->session, block, error);
         if (status != FX8_DUMP_READY)
             return status;
-        const enum fx8_status taken = take_dump(run, error);
-        if (taken != FX8_OK)
-            return taken;
+        FX8_TRY(take_dump(run, error));
     }
     return FX8_OK;
 }
@@ -115,11 +112,9 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
            (block = fx8_source_take(run->source)) != NULL) {
         if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-        const enum fx8_status status = push_block(run, &block->block, error);
         const int64_t end = block->block.first_sample + block->block.n_samples;
         run->report->n_clamped += block->n_clamped;
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(push_block(run, &block->block, error));
         /* the session may use a block until the next one is pushed */
         if (before != NULL)
             fx8_source_release(run->source, before);
@@ -166,13 +161,11 @@ static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
         return FX8_OK;
     const struct fx8_provenance provenance = provenance_of(run, kind);
     struct fx8_uvh5_header header;
-    enum fx8_status status = fx8_describe(request->job, request->settings,
-                                          &provenance, &header, error);
-    if (status != FX8_OK)
-        return status;
-    status = fx8_uvh5_create(path, request->force, &header,
-                             request->settings->output.compression,
-                             &run->files[kind], error);
+    FX8_TRY(fx8_describe(request->job, request->settings, &provenance, &header,
+                         error));
+    const enum fx8_status status = fx8_uvh5_create(
+        path, request->force, &header, request->settings->output.compression,
+        &run->files[kind], error);
     fx8_uvh5_header_clear(&header);
     return status;
 }
@@ -265,32 +258,26 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     struct fx8_plan plan = request->job->plan;
     plan.machine.backend = run->backend;
     plan.machine.measure_fft = request->is_fft_measured;
-    enum fx8_status status =
-        fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps, "report",
-                     &run->dead_dumps, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps,
+                         "report", &run->dead_dumps, error));
     /* a reader has input gains only after select() */
     struct fx8_reader *reader = request->reader;
-    status = reader->select(reader, request->job->inputs,
-                            request->job->n_inputs, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(reader->select(reader, request->job->inputs, request->job->n_inputs,
+                           error));
     plan.input_gain = reader->input_gain;
     plan.reread = reread;
     plan.reread_context = run;
-    status = fx8_open(&plan, NULL, NULL, &run->session, error);
+    const enum fx8_status status =
+        fx8_open(&plan, NULL, NULL, &run->session, error);
     if (status != FX8_OK)
         return name_key(request->settings, status, error);
     note_kernels(run);
     if (fx8_info(run->session).is_spare)
         warn_of_device(request, run->report->reason);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        if ((status = create_output(run, kind, error)) != FX8_OK)
-            return status;
-    if ((status = create_consumer(run, error)) != FX8_OK ||
-        (status = open_sink(run, error)) != FX8_OK)
-        return status;
+        FX8_TRY(create_output(run, kind, error));
+    FX8_TRY(create_consumer(run, error));
+    FX8_TRY(open_sink(run, error));
     /* after one signal the run still finishes its first dump; two end it now */
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
@@ -305,10 +292,7 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
 {
     struct fx8_run_report *report = run->report;
     const struct fx8_job *job = run->request->job;
-    const enum fx8_status status =
-        fx8_allocate(job->n_inputs, 1, "report", &report->dead, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(job->n_inputs, 1, "report", &report->dead, error));
     const uint8_t *zero = fx8_gains(run->session).is_zero;
     for (size_t input = 0; input < job->n_inputs; input++) {
         const int64_t dumps = run->dead_dumps[input];

@@ -5,6 +5,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/sink.h"
@@ -97,9 +98,7 @@ static enum fx8_status put_averages(const struct quicklook *quicklook,
          "channels and dumps averaged"},
         {"products", real, c->products, "independent products they are worth"},
     };
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns && status == FX8_OK;
-         i++) {
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const struct fx8_quicklook_item item = {
             .group = "fisher",
             .name = columns[i].name,
@@ -109,9 +108,9 @@ static enum fx8_status put_averages(const struct quicklook *quicklook,
             .values = columns[i].values,
             .text = columns[i].text,
         };
-        status = fx8_quicklook_file_put(quicklook->file, &item, error);
+        FX8_TRY(fx8_quicklook_file_put(quicklook->file, &item, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status put_counts(struct fx8_quicklook_file *file,
@@ -141,9 +140,7 @@ static enum fx8_status put_counts(struct fx8_quicklook_file *file,
         {"spectra_infinite", &n->spectra_infinite, "NaN or infinite: NaN dB"},
         {"spectra_no_power", &n->spectra_no_power, "below 1.2e-38: -400 dB"},
     };
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && status == FX8_OK;
-         i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const struct fx8_quicklook_item item = {
             .group = "counts",
             .name = counts[i].name,
@@ -151,9 +148,9 @@ static enum fx8_status put_counts(struct fx8_quicklook_file *file,
             .values = counts[i].value,
             .text = counts[i].text,
         };
-        status = fx8_quicklook_file_put(file, &item, error);
+        FX8_TRY(fx8_quicklook_file_put(file, &item, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status put_modes(struct fx8_quicklook_file *file,
@@ -172,9 +169,7 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
         {"fisher", &d->fisher, "difference of the average, bound"},
     };
     int64_t beyond = 0;
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == FX8_OK;
-         i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const double pair[2] = {kinds[i].difference->largest,
                                 kinds[i].difference->bound};
         const struct fx8_quicklook_item item = {.group = "modes",
@@ -185,7 +180,7 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
                                                 .values = pair,
                                                 .text = kinds[i].text};
         beyond += kinds[i].difference->n_beyond;
-        status = fx8_quicklook_file_put(file, &item, error);
+        FX8_TRY(fx8_quicklook_file_put(file, &item, error));
     }
     const struct fx8_quicklook_item ends[] = {
         {.group = "modes",
@@ -199,9 +194,9 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
          .values = &beyond,
          .text = "differences that exceed their bound"},
     };
-    for (size_t i = 0; i < 2 && status == FX8_OK; i++)
-        status = fx8_quicklook_file_put(file, &ends[i], error);
-    return status;
+    for (size_t i = 0; i < 2; i++)
+        FX8_TRY(fx8_quicklook_file_put(file, &ends[i], error));
+    return FX8_OK;
 }
 
 /* --- consumer ---------------------------------------------------- */
@@ -216,6 +211,19 @@ static enum fx8_status take(void *context, const struct fx8_dump *dump,
 }
 
 /* Cut the file to its dumps and write the final data. */
+static enum fx8_status put_end(const struct quicklook *quicklook,
+                               const struct columns *columns, size_t n_dumps,
+                               struct fx8_error *error)
+{
+    const struct fx8_quicklook_figures *report = quicklook->report;
+    FX8_TRY(fx8_quicklook_file_cut(quicklook->file, n_dumps, error));
+    FX8_TRY(put_averages(quicklook, columns, error));
+    FX8_TRY(put_counts(quicklook->file, &report->counts, error));
+    return report->differences.n_dumps == 0
+               ? FX8_OK
+               : put_modes(quicklook->file, &report->differences, error);
+}
+
 static enum fx8_status finish(void *context, size_t n_dumps,
                               struct fx8_error *error)
 {
@@ -231,14 +239,8 @@ static enum fx8_status finish(void *context, size_t n_dumps,
         fx8_get_coherences(quicklook->session, columns.averages);
         fill_columns(&columns, n);
         count_states(columns.averages, n, report);
-        status = fx8_quicklook_file_cut(quicklook->file, n_dumps, error);
+        status = put_end(quicklook, &columns, n_dumps, error);
     }
-    if (status == FX8_OK)
-        status = put_averages(quicklook, &columns, error);
-    if (status == FX8_OK)
-        status = put_counts(quicklook->file, &report->counts, error);
-    if (status == FX8_OK && report->differences.n_dumps > 0)
-        status = put_modes(quicklook->file, &report->differences, error);
     fx8_free_arrays(columns.arrays, N_COLUMNS);
     return status;
 }
@@ -264,10 +266,8 @@ static enum fx8_status create(const struct fx8_run_request *request,
     };
     const struct fx8_plan *plan = &request->job->plan;
     struct fx8_uvh5_header uvh5;
-    enum fx8_status status =
-        fx8_describe(request->job, request->settings, provenance, &uvh5, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_describe(request->job, request->settings, provenance, &uvh5,
+                         error));
     const struct fx8_quicklook_header header = {
         .uvh5 = &uvh5,
         .n_polarizations = plan->n_polarizations,
@@ -276,8 +276,9 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .math = maths[plan->math],
         .precision = provenance->precision,
     };
-    status = fx8_quicklook_file_create(request->path_quicklook, request->force,
-                                       &header, &quicklook->file, error);
+    const enum fx8_status status =
+        fx8_quicklook_file_create(request->path_quicklook, request->force,
+                                  &header, &quicklook->file, error);
     fx8_uvh5_header_clear(&uvh5);
     return status;
 }
@@ -292,10 +293,8 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
 {
     const struct fx8_axes *axes = &request->job->axes;
     struct quicklook *quicklook;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof *quicklook, "quick-look", &quicklook, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof *quicklook, "quick-look", &quicklook, error));
     *quicklook = (struct quicklook){.session = session,
                                     .kind = kind,
                                     .n_baselines = axes->n_baselines,

@@ -4,6 +4,7 @@
 
 #include "config/base/median.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/sample_sums.h"
 
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */
@@ -163,10 +164,7 @@ enum fx8_status fx8_sample_sums_judge(const struct fx8_sample_sums *sums,
 {
     const size_t n = n_inputs / n_bands;
     void *levels;
-    const enum fx8_status status =
-        fx8_allocate(n, sizeof(double), "levels", &levels, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n, sizeof(double), "levels", &levels, error));
     for (size_t i = 0; i < n_inputs; i++)
         remarks[i] = judge_alone(&sums[i], components);
     for (size_t first = 0; first < n_inputs; first += n)

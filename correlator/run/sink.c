@@ -6,6 +6,7 @@
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "config/base/clock.h"
+#include "config/base/try.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/sink.h"
 
@@ -49,14 +50,14 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
                                   struct fx8_error *error)
 {
     /* gains first: compare can then read any file with a dump */
-    enum fx8_status status = put_gains(s, copy->gains, error);
-    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
+    FX8_TRY(put_gains(s, copy->gains, error));
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
         if (s->files[f] != NULL)
-            status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->dump.index,
-                                         &copy->dump.results[f], error);
-    return status == FX8_OK && s->consumer.take != NULL
-               ? s->consumer.take(s->consumer.context, &copy->dump, error)
-               : status;
+            FX8_TRY(fx8_uvh5_write_dump(s->files[f], (size_t)copy->dump.index,
+                                        &copy->dump.results[f], error));
+    return s->consumer.take == NULL
+               ? FX8_OK
+               : s->consumer.take(s->consumer.context, &copy->dump, error);
 }
 
 static void *write_all(void *argument)
@@ -101,10 +102,8 @@ static enum fx8_status allocate_copy(const struct fx8_sink *s,
         &copy->gains, s->extras.n_inputs * s->extras.n_channels,
         s->extras.gains == NULL ? 0 : sizeof(double)};
     list_arrays(s, &copy->dump, arrays);
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error);
-    return status == FX8_OK ? fx8_allocate_arrays(&gains, 1, "gains", error)
-                            : status;
+    FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error));
+    return fx8_allocate_arrays(&gains, 1, "gains", error);
 }
 
 static void copy_gains(const struct fx8_sink *s, double *gains)
@@ -132,6 +131,25 @@ static void move_files(struct fx8_uvh5_writer **from,
     }
 }
 
+/* Write what does not depend on dumps, and start the thread. */
+static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
+{
+    const double spectra = (double)s->extras.spectra_per_dump;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        if (s->files[f] != NULL)
+            FX8_TRY(fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
+                                 &spectra, "spectra per dump (M)", error));
+    for (size_t i = 0; i < N_DUMPS; i++) {
+        FX8_TRY(allocate_copy(s, &s->copies[i], error));
+        fx8_queue_put(&s->empty, &s->copies[i]);
+    }
+    if (pthread_create(&s->thread, NULL, write_all, s) != 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "cannot start the writer thread");
+    s->has_thread = true;
+    return FX8_OK;
+}
+
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
                               struct fx8_consumer *consumer,
                               const struct fx8_dump *shape,
@@ -155,26 +173,11 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
-    const double spectra = (double)extras->spectra_per_dump;
-    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
-        if (s->files[f] != NULL)
-            status = fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
-                                  &spectra, "spectra per dump (M)", error);
-    for (size_t i = 0; i < N_DUMPS && status == FX8_OK; i++) {
-        status = allocate_copy(s, &s->copies[i], error);
-        fx8_queue_put(&s->empty, &s->copies[i]);
-    }
-    if (status == FX8_OK && pthread_create(&s->thread, NULL, write_all, s) != 0)
-        status =
-            fx8_fail(error, FX8_ERR_SYSTEM, "cannot start the writer thread");
-    else
-        s->has_thread = status == FX8_OK;
-    if (status != FX8_OK) {
+    status = start(s, error);
+    if (status != FX8_OK)
         fx8_sink_close(&s, false, NULL, NULL, NULL);
-        return status;
-    }
     *sink = s;
-    return FX8_OK;
+    return status;
 }
 
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
@@ -206,9 +209,7 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
         return FX8_OK;
     const struct fx8_sink_extras *e = &s->extras;
     copy_gains(s, values);
-    enum fx8_status status = put_gains(s, values, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(put_gains(s, values, error));
     const size_t per_band = e->n_channels / e->n_bands;
     double most = 0.0;
     for (size_t input = 0; input < e->n_inputs; input++)
@@ -222,16 +223,24 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
                 most = values[at];
         }
     const size_t shape[] = {e->n_inputs, e->n_channels};
-    status = fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
-                          values,
-                          "fraction of valid spectra clamped, by input and "
-                          "channel",
-                          error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
+                         values,
+                         "fraction of valid spectra clamped, by input and "
+                         "channel",
+                         error));
     struct fx8_keyword keyword = {
         .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = most};
     return fx8_uvh5_put_keyword(s->files[FX8_RESULT_INT8], &keyword, error);
+}
+
+/* What is written after the last dump. */
+static enum fx8_status put_end(struct fx8_sink *s, struct fx8_error *error)
+{
+    FX8_TRY(put_extras(s, error));
+    return s->consumer.finish == NULL
+               ? FX8_OK
+               : s->consumer.finish(s->consumer.context, (size_t)s->n_dumps,
+                                    error);
 }
 
 static void free_sink(struct fx8_sink *s)
@@ -281,11 +290,7 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
     if (status != FX8_OK && keep && error != NULL)
         *error = s->error;
     if (status == FX8_OK && keep && s->n_dumps > 0)
-        status = put_extras(s, error);
-    if (status == FX8_OK && keep && s->n_dumps > 0 &&
-        s->consumer.finish != NULL)
-        status =
-            s->consumer.finish(s->consumer.context, (size_t)s->n_dumps, error);
+        status = put_end(s, error);
     if (seconds != NULL)
         *seconds = s->seconds;
     status = end_files(s, status, keep, error);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "config/base/number.h"
+#include "config/base/try.h"
 #include "correlator/run/site.h"
 
 static const double radian = ERFA_DD2R; /* per degree */
@@ -108,12 +109,9 @@ enum fx8_status fx8_site_sidereal_times(const struct fx8_site *site,
                                         struct fx8_error *error)
 {
     struct slow slow = {.is_known = false};
-    for (size_t t = 0; t < n_times; t++) {
-        const enum fx8_status status =
-            sidereal_time(site, times[t], dut1_s, &slow, &lst_rad[t], error);
-        if (status != FX8_OK)
-            return status;
-    }
+    for (size_t t = 0; t < n_times; t++)
+        FX8_TRY(
+            sidereal_time(site, times[t], dut1_s, &slow, &lst_rad[t], error));
     return FX8_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "config/base/parallel.h"
+#include "config/base/try.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/source.h"
@@ -71,12 +72,10 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
                                    const struct fx8_gap *gap,
                                    struct fx8_error *error)
 {
-    const enum fx8_status status =
-        fx8_grow(&block->missing, block->block.n_missing,
-                 sizeof *block->missing, "missing stretches", error);
-    if (status == FX8_OK)
-        block->missing[block->block.n_missing++] = *gap;
-    return status;
+    FX8_TRY(fx8_grow(&block->missing, block->block.n_missing,
+                     sizeof *block->missing, "missing stretches", error));
+    block->missing[block->block.n_missing++] = *gap;
+    return FX8_OK;
 }
 
 /* The gaps of a block just read, by row of the job, and the samples after the
@@ -88,23 +87,22 @@ static enum fx8_status list_missing(const struct fx8_source *s,
 {
     const int64_t first = block->block.first_sample;
     const int64_t end = first + block->block.n_samples;
-    enum fx8_status status =
-        fx8_gaps_list(gaps, s->reader, first, end - first, error);
     block->block.n_missing = 0;
-    for (size_t i = 0; i < gaps->n && status == FX8_OK; i++) {
+    FX8_TRY(fx8_gaps_list(gaps, s->reader, first, end - first, error));
+    for (size_t i = 0; i < gaps->n; i++) {
         struct fx8_gap gap = gaps->items[i];
         if (gap.input >= 0 && (gap.input = s->row[gap.input]) < 0)
             continue; /* of an input that is not correlated */
-        status = add_missing(block, &gap, error);
+        FX8_TRY(add_missing(block, &gap, error));
     }
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
-    if (end > stop && status == FX8_OK) {
+    if (end > stop) {
         /* read only to find runs of markers, not processed */
         const struct fx8_gap beyond = {stop, end - stop, -1};
-        status = add_missing(block, &beyond, error);
+        FX8_TRY(add_missing(block, &beyond, error));
     }
     block->block.missing = block->missing;
-    return status;
+    return FX8_OK;
 }
 
 /* Samples of the next block. */
@@ -248,10 +246,7 @@ static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 {
     const struct fx8_observation *o = &s->reader->observation;
     const size_t n = fx8_observation_inputs(o);
-    const enum fx8_status status =
-        fx8_allocate(n, sizeof *s->row, "inputs", &s->row, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n, sizeof *s->row, "inputs", &s->row, error));
     for (size_t i = 0; i < n; i++)
         s->row[i] = -1;
     for (size_t i = 0; i < s->job->n_inputs; i++) {
@@ -259,6 +254,23 @@ static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
         s->row[(at->band * o->n_antennas + at->antenna) * o->n_polarizations +
                at->polarization] = (int64_t)i;
     }
+    return FX8_OK;
+}
+
+/* Set up rows and blocks, and start the thread. */
+static enum fx8_status start(struct fx8_source *s, int64_t block_samples,
+                             struct fx8_error *error)
+{
+    FX8_TRY(set_rows(s, error));
+    set_sizes(s, block_samples);
+    for (size_t i = 0; i < N_BLOCKS; i++) {
+        FX8_TRY(allocate_block(s, &s->blocks[i], error));
+        fx8_queue_put(&s->empty, &s->blocks[i]);
+    }
+    if (pthread_create(&s->thread, NULL, read_all, s) != 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "cannot start the reader thread");
+    s->has_thread = true;
     return FX8_OK;
 }
 
@@ -271,9 +283,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
 {
     *source = NULL;
     struct fx8_source *s;
-    enum fx8_status status = fx8_allocate(1, sizeof *s, "reader", &s, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *s, "reader", &s, error));
     s->reader = reader;
     s->job = job;
     s->session = session;
@@ -285,24 +295,10 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     pthread_mutex_init(&s->mutex, NULL);
-    if ((status = set_rows(s, error)) != FX8_OK)
-        goto fail;
-    set_sizes(s, block_samples);
-    for (size_t i = 0; i < N_BLOCKS; i++) {
-        if ((status = allocate_block(s, &s->blocks[i], error)) != FX8_OK)
-            goto fail;
-        fx8_queue_put(&s->empty, &s->blocks[i]);
-    }
-    if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
-        status =
-            fx8_fail(error, FX8_ERR_SYSTEM, "cannot start the reader thread");
-        goto fail;
-    }
-    s->has_thread = true;
+    const enum fx8_status status = start(s, block_samples, error);
+    if (status != FX8_OK)
+        fx8_source_close(&s);
     *source = s;
-    return FX8_OK;
-fail:
-    fx8_source_close(&s);
     return status;
 }
 
@@ -337,15 +333,12 @@ enum fx8_status fx8_source_reread(struct fx8_source *source,
     *block = (struct fx8_block){.first_sample = first_sample};
     if (first_sample >= source->end_sample)
         return FX8_OK;
-    enum fx8_status status = FX8_OK;
     if (source->again.buffer == NULL)
-        status = allocate_block(source, &source->again, error);
-    if (status == FX8_OK)
-        status = read_block(source, first_sample, &source->again_gaps,
-                            &source->again, error);
-    if (status == FX8_OK)
-        *block = source->again.block;
-    return status;
+        FX8_TRY(allocate_block(source, &source->again, error));
+    FX8_TRY(read_block(source, first_sample, &source->again_gaps,
+                       &source->again, error));
+    *block = source->again.block;
+    return FX8_OK;
 }
 
 double fx8_source_seconds(struct fx8_source *source)

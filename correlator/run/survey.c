@@ -3,6 +3,7 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/survey.h"
 
@@ -53,11 +54,10 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
                                   struct fx8_error *error)
 {
     struct fx8_sample_layout layout = {.input_offset = work->input_offset};
-    enum fx8_status status = work->reader->read(work->reader, first, n,
-                                                work->buffer, &layout, error);
+    FX8_TRY(work->reader->read(work->reader, first, n, work->buffer, &layout,
+                               error));
     work->survey->n_clamped += work->reader->n_clamped;
-    if (status == FX8_OK)
-        status = fx8_gaps_list(&work->gaps, work->reader, first, n, error);
+    FX8_TRY(fx8_gaps_list(&work->gaps, work->reader, first, n, error));
     *block = (struct fx8_block){
         .samples = work->buffer,
         .input_offset = work->input_offset,
@@ -67,7 +67,7 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
         .missing = work->gaps.items,
         .n_missing = work->gaps.n,
     };
-    return status;
+    return FX8_OK;
 }
 
 /* Survey samples [first, first + n); read as far on either side as a run of
@@ -121,17 +121,16 @@ static enum fx8_status add_range(struct work *work,
         return add_stretch(work, range->first_sample, range->n_samples, error);
     }
     work->survey->block_samples = block;
-    enum fx8_status status = FX8_OK;
-    for (int64_t k = 0; k < n && status == FX8_OK; k++) {
+    for (int64_t k = 0; k < n; k++) {
         /* k (n_all - 1) / (n - 1) without overflow of the product */
         const int64_t step = n > 1 ? (n_all - 1) / (n - 1) : 0;
         const int64_t rest = n > 1 ? (n_all - 1) % (n - 1) : 0;
         const int64_t index = n > 1 ? k * step + k * rest / (n - 1) : 0;
         const int64_t left = range->n_samples - index * block;
-        status = add_stretch(work, range->first_sample + index * block,
-                             left < block ? left : block, error);
+        FX8_TRY(add_stretch(work, range->first_sample + index * block,
+                            left < block ? left : block, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- beginning and end ------------------------------------------- */
@@ -141,16 +140,14 @@ static enum fx8_status select_all(struct fx8_reader *reader, size_t n_inputs,
 {
     const struct fx8_observation *o = &reader->observation;
     struct fx8_input_position *inputs;
-    enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof *inputs, "inputs", &inputs, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *inputs, "inputs", &inputs, error));
     for (size_t i = 0; i < n_inputs; i++)
         inputs[i] = (struct fx8_input_position){
             .antenna = i / o->n_polarizations % o->n_antennas,
             .polarization = i % o->n_polarizations,
             .band = i / o->n_polarizations / o->n_antennas};
-    status = reader->select(reader, inputs, n_inputs, error);
+    const enum fx8_status status =
+        reader->select(reader, inputs, n_inputs, error);
     free(inputs);
     return status;
 }
@@ -175,9 +172,7 @@ static enum fx8_status prepare(struct work *work,
     };
     work->reader->workers =
         (struct fx8_workers){work->plan.n_threads, fx8_parallel_for};
-    const enum fx8_status status = select_all(work->reader, n_inputs, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(select_all(work->reader, n_inputs, error));
     work->read_samples = work->reader->read_samples(work->reader);
     if (work->read_samples > range->n_samples)
         work->read_samples = range->n_samples;
