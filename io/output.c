@@ -165,9 +165,7 @@ static enum fx8_status open_part(struct fx8_output *output,
 {
     for (;;) {
         struct stat opened;
-        enum fx8_status status = open_and_lock(output, &opened, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(open_and_lock(output, &opened, error));
         const bool is_named = is_ours(output);
         if (is_named && opened.st_size == 0) {
             note(output, FX8_PART_OURS);
@@ -222,9 +220,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_error *error)
 {
     *output = NULL;
-    enum fx8_status status = check_final_name(path, force, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_final_name(path, force, error));
     struct fx8_output *new = calloc(1, sizeof *new);
     if (new == NULL)
         return fx8_no_memory("an output", error);
@@ -238,7 +234,8 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         return fx8_no_memory("an output's name", error);
     }
     new->number = fx8_part_remember(new->part);
-    if ((status = open_part(new, may_replace, error)) != FX8_OK) {
+    enum fx8_status status = open_part(new, may_replace, error);
+    if (status != FX8_OK) {
         release(new);
         return status;
     }

@@ -34,23 +34,17 @@ struct fx8_bench_fft {
 enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
                                    struct fx8_error *error)
 {
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof **fft, "FFT", &memory, error);
-    *fft = memory;
-    if (status != FX8_OK)
-        return status;
+    enum fx8_status status = FX8_OK;
+    FX8_TRY(fx8_allocate(1, sizeof **fft, "FFT", fft, error));
     (*fft)->length = length;
     (*fft)->batch = fx8_fft_batch(length);
     for (int plan = 0; plan < N_PLANS && status == FX8_OK; plan++)
         status = fx8_fft_open(FX8_FFT_COMPLEX, length, (*fft)->batch,
                               plan == TRIED, &(*fft)->plans[plan], error);
-    if (status == FX8_OK)
+    if (status == FX8_OK) /* zeros stay zeros in every transform */
         status = fx8_allocate(fx8_fft_size((*fft)->plans[0]), sizeof(float),
-                              "FFT", &memory, error);
-    if (status == FX8_OK)
-        (*fft)->data = memory; /* zeros stay zeros in every transform */
-    else
+                              "FFT", &(*fft)->data, error);
+    if (status != FX8_OK)
         fx8_bench_fft_close(fft);
     return status;
 }

@@ -30,10 +30,9 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
     const size_t n_rows = header->n_times * header->n_baselines;
     const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
     uint8_t *flags;
-    enum fx8_status status = fx8_allocate(fx8_product(row, at_once, 1, 1), 1,
-                                          "flags", &flags, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(fx8_product(row, at_once, 1, 1), 1, "flags", &flags,
+                         error));
+    enum fx8_status status = FX8_OK;
     double n_flagged = 0.0;
     flagged->n_finished = 0;
     for (size_t first = 0; first < n_rows && status == FX8_OK;

@@ -355,6 +355,19 @@ static void draw_dropouts(struct fx8_simulator *simulator)
           fx8_missing_order);
 }
 
+static enum fx8_status set_up(struct fx8_simulator *simulator,
+                              struct fx8_error *error)
+{
+    FX8_TRY(copy_plan(simulator, error));
+    FX8_TRY(list_tones(simulator, error));
+    FX8_TRY(fx8_simulator_plan_motion(simulator, error));
+    FX8_TRY(choose_length(simulator, error));
+    FX8_TRY(allocate_blocks(simulator, error));
+    draw_gains(simulator);
+    draw_dropouts(simulator);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
                                    struct fx8_simulator **simulator,
                                    struct fx8_error *error)
@@ -364,12 +377,8 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         return fx8_fail(
             error, FX8_ERR_USAGE,
             "simulate.duration_s: no sample: expected at least one");
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof **simulator, "simulator", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_simulator *made = memory;
+    struct fx8_simulator *made;
+    FX8_TRY(fx8_allocate(1, sizeof *made, "simulator", &made, error));
     *made = (struct fx8_simulator){
         .plan = *simulation,
         .n_inputs = simulation->n_antennas * simulation->n_polarizations,
@@ -377,18 +386,11 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         .tail_block = -1,
         .samples_half = -1,
     };
-    if ((status = copy_plan(made, error)) != FX8_OK ||
-        (status = list_tones(made, error)) != FX8_OK ||
-        (status = fx8_simulator_plan_motion(made, error)) != FX8_OK ||
-        (status = choose_length(made, error)) != FX8_OK ||
-        (status = allocate_blocks(made, error)) != FX8_OK) {
+    const enum fx8_status status = set_up(made, error);
+    if (status != FX8_OK)
         fx8_simulator_close(&made);
-        return status;
-    }
-    draw_gains(made);
-    draw_dropouts(made);
     *simulator = made;
-    return FX8_OK;
+    return status;
 }
 
 /* --- reading ----------------------------------------------------- */

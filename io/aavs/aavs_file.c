@@ -67,10 +67,9 @@ static enum fx8_status read_rate(const struct fx8_h5_place *root,
     double interval_s = 0.0;
     if (!fx8_h5_has(root, "tsamp"))
         return FX8_OK;
-    const enum fx8_status status =
-        fx8_h5_get_real(root, "tsamp", &interval_s, error);
-    if (status != FX8_OK || interval_s == 0.0)
-        return status;
+    FX8_TRY(fx8_h5_get_real(root, "tsamp", &interval_s, error));
+    if (interval_s == 0.0)
+        return FX8_OK;
     const double rate_hz = 1.0 / interval_s;
     const double usual_hz = fx8_rate_hz(usual_rate);
     if (rate_hz >= 1.0 && rate_hz <= 1e11)
@@ -253,6 +252,6 @@ enum fx8_status fx8_aavs_file_load(struct fx8_aavs_file *file,
     FX8_TRY(fx8_h5_open_file(file->path, &file->file, error));
     FX8_TRY(fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_ROOT,
                                 H5P_DEFAULT, &root, error));
-    const enum fx8_status status = read_attributes(file, root, error);
-    return status == FX8_OK ? open_samples(file, error) : status;
+    FX8_TRY(read_attributes(file, root, error));
+    return open_samples(file, error);
 }

@@ -271,8 +271,7 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
     if (status == FX8_OK)
         status = open_channels(reader, paths, n, error);
     fx8_drf_free_paths(paths, n);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(status);
     FX8_TRY(set_shape(reader, settings, error));
     set_extent(reader);
     set_range(reader, settings);

@@ -73,10 +73,9 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
     FX8_AUTO_FREE double *values = malloc((size_t)n * sizeof *values);
     if (values == NULL)
         return fx8_no_memory(FREQUENCIES, error);
-    enum fx8_status status = FX8_OK;
     if (fx8_h5_get_reals(&place, FREQUENCIES, fx8_h5_all((size_t)n, 1), values,
                          NULL) == FX8_OK) {
-        status = compare_subchannels(path, index, values, (size_t)n, error);
+        FX8_TRY(compare_subchannels(path, index, values, (size_t)n, error));
         *found = values[0];
         for (hssize_t i = 1; i < n; i++)
             if (values[i] != values[0])
@@ -84,7 +83,7 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
     }
     if (!(isfinite(*found) && *found >= 0))
         *found = NAN;
-    return status;
+    return FX8_OK;
 }
 
 /* Sample of an entry from its name, -1 for other names. */
@@ -138,29 +137,24 @@ static enum fx8_status compare_entries(const struct search *search,
 static enum fx8_status search_file(struct search *search, const char *path,
                                    hid_t file)
 {
-    enum fx8_status status = FX8_OK;
     for (int64_t end = search->end; !search->is_complete;) {
         const int64_t index = latest_entry(file, end);
         if (index < 0)
             break;
         char name[32];
         snprintf(name, sizeof name, "%" PRId64, index);
-        hid_t entry = H5Gopen2(file, name, H5P_DEFAULT);
+        FX8_H5_AUTO entry = H5Gopen2(file, name, H5P_DEFAULT);
         double found = NAN;
         if (entry >= 0)
-            status = entry_frequency(path, entry, index, &found, search->error);
-        fx8_h5_close(&entry);
-        if (status == FX8_OK)
-            status = compare_entries(search, path, index, found);
-        if (status != FX8_OK)
-            break;
+            FX8_TRY(entry_frequency(path, entry, index, &found, search->error));
+        FX8_TRY(compare_entries(search, path, index, found));
         search->is_lacking = search->is_lacking || isnan(found);
         search->frequency_hz = found;
         search->index = index;
         search->is_complete = index <= search->span->first;
         end = index;
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Search the files backwards from the last. */

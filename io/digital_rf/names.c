@@ -84,9 +84,8 @@ static enum fx8_status list_folders(const char *path,
     *folders = NULL;
     *n = 0;
     DIR *folder;
-    enum fx8_status status = open_folder(path, &folder, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(open_folder(path, &folder, error));
+    enum fx8_status status = FX8_OK;
     const struct dirent *entry;
     while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
         if (!passes(entry->d_name))
@@ -203,9 +202,8 @@ static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
                                    const char *prefix, struct fx8_error *error)
 {
     DIR *folder;
-    enum fx8_status status = open_folder(list->folders[number], &folder, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(open_folder(list->folders[number], &folder, error));
+    enum fx8_status status = FX8_OK;
     /* its files are opened only when needed, long after the result */
     if (!fx8_read_files_add_folder(list->folders[number]))
         status = fx8_no_memory("the name of a folder", error);

@@ -176,21 +176,16 @@ enum fx8_status fx8_h5_chunks_open(const struct fx8_h5_samples *samples,
                                    struct fx8_error *error)
 {
     *result = NULL;
-    void *memory;
-    enum fx8_status status = fx8_allocate(1, sizeof(struct fx8_h5_chunks),
-                                          "a dataset", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_h5_chunks *chunks = memory;
+    struct fx8_h5_chunks *chunks;
+    FX8_TRY(fx8_allocate(1, sizeof *chunks, "a dataset", &chunks, error));
     chunks->samples = *samples;
     pthread_mutex_init(&chunks->fetch, NULL);
     FX8_H5_AUTO space = H5Dget_space(samples->dataset);
     FX8_H5_AUTO creation = H5Dget_create_plist(samples->dataset);
-    if (space < 0 || creation < 0)
-        status =
-            fx8_h5_fail(error, FX8_ERR_INPUT, samples->path, samples->name);
-    else
-        status = examine(chunks, space, creation, error);
+    const enum fx8_status status =
+        space < 0 || creation < 0
+            ? fx8_h5_fail(error, FX8_ERR_INPUT, samples->path, samples->name)
+            : examine(chunks, space, creation, error);
     if (status == FX8_OK)
         *result = chunks;
     else
@@ -375,21 +370,16 @@ static enum fx8_status make_room(struct fx8_h5_chunks *chunks, size_t n_items,
                                  size_t n_threads, struct fx8_error *error)
 {
     void *memory = NULL;
-    enum fx8_status status = FX8_OK;
     if (n_items > chunks->capacity) {
-        status = fx8_allocate(n_items, sizeof *chunks->items,
-                              "a list of chunks", &memory, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_allocate(n_items, sizeof *chunks->items, "a list of chunks",
+                             &memory, error));
         free(chunks->items);
         chunks->items = memory;
         chunks->capacity = n_items;
     }
     if (n_threads > chunks->n_scratch) {
-        status = fx8_allocate(n_threads, sizeof *chunks->scratch,
-                              "unpacking chunks", &memory, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_allocate(n_threads, sizeof *chunks->scratch,
+                             "unpacking chunks", &memory, error));
         if (chunks->n_scratch > 0)
             memcpy(memory, chunks->scratch,
                    chunks->n_scratch * sizeof *chunks->scratch);

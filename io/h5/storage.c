@@ -387,27 +387,26 @@ static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
                           "more than %d virtual datasets deep: expected "
                           "fewer",
                           MOST_DEEP);
-    enum fx8_status status =
-        fx8_h5_check_cover(walk->path, spot->name, spot->creation, spot->rank,
-                           spot->extent, walk->error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_check_cover(walk->path, spot->name, spot->creation,
+                               spot->rank, spot->extent, walk->error));
     walk->storage->is_virtual = true;
     H5Pget_virtual_count(spot->creation, &n_mappings);
-    for (size_t i = 0; i < n_mappings && status == FX8_OK; i++) {
+    for (size_t i = 0; i < n_mappings; i++) {
         if (walk->n_mappings++ == MOST_MAPPINGS)
             return fx8_refuse(walk->error, walk->path, spot->name,
                               "more than %d mappings: expected fewer",
                               MOST_MAPPINGS);
         char *file = name_of(spot->creation, i, H5Pget_virtual_filename);
         char *dataset = name_of(spot->creation, i, H5Pget_virtual_dsetname);
-        status = file == NULL || dataset == NULL
-                     ? fail_spot(walk, spot)
-                     : check_mapping(walk, spot, i, file, dataset);
+        const enum fx8_status status =
+            file == NULL || dataset == NULL
+                ? fail_spot(walk, spot)
+                : check_mapping(walk, spot, i, file, dataset);
         free(file);
         free(dataset);
+        FX8_TRY(status);
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- datasets of any layout ----------------------------------------------- */
@@ -435,9 +434,7 @@ static enum fx8_status check_dataset(struct walk *walk, const char *name,
 {
     struct spot spot = {.name = name, .dataset = dataset, .depth = depth};
     size_t index = 0;
-    enum fx8_status status = add_file_of(walk, dataset, &index);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(add_file_of(walk, dataset, &index));
     /* copied: the list may move while sources are added */
     const struct stored_file file = walk->storage->files[index];
     spot.file = &file;
@@ -446,8 +443,9 @@ static enum fx8_status check_dataset(struct walk *walk, const char *name,
     if (spot.rank > 0 && spot.extent[0] > n_rows)
         spot.extent[0] = n_rows;
     spot.creation = H5Dget_create_plist(dataset);
-    status = spot.creation < 0 || spot.rank < 0 ? fail_spot(walk, &spot)
-                                                : check_layout(walk, &spot);
+    const enum fx8_status status = spot.creation < 0 || spot.rank < 0
+                                       ? fail_spot(walk, &spot)
+                                       : check_layout(walk, &spot);
     fx8_h5_close(&spot.creation);
     return status;
 }

@@ -137,21 +137,18 @@ static enum fx8_status add_numbers(const struct fx8_h5_table *table,
                                    size_t n, hid_t memory,
                                    struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
-        hid_t stored = member_type(table, members[i].name);
+    for (size_t i = 0; i < n; i++) {
+        FX8_H5_AUTO stored = member_type(table, members[i].name);
         if (stored >= 0 || !members[i].is_optional)
-            status = check_class(table, &members[i], stored, error);
-        if (status == FX8_OK && stored >= 0 && members[i].kind != FX8_H5_TEXT &&
+            FX8_TRY(check_class(table, &members[i], stored, error));
+        if (stored >= 0 && members[i].kind != FX8_H5_TEXT &&
             H5Tinsert(memory, members[i].name, members[i].offset,
                       is_unsigned(&members[i], stored)
                           ? H5T_NATIVE_UINT64
                           : fx8_h5_native_type(members[i].kind)) < 0)
-            status =
-                fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-        fx8_h5_close(&stored);
+            return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
@@ -160,19 +157,17 @@ enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
                                   struct fx8_error *error)
 {
     FX8_H5_AUTO memory = H5Tcreate(H5T_COMPOUND, row_bytes);
-    enum fx8_status status = add_numbers(table, members, n, memory, error);
-    if (status == FX8_OK && table->n_rows > 0 &&
-        H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) <
-            0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
-        hid_t stored = member_type(table, members[i].name);
+    FX8_TRY(add_numbers(table, members, n, memory, error));
+    if (table->n_rows > 0 && H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL,
+                                     H5P_DEFAULT, rows) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
+    for (size_t i = 0; i < n; i++) {
+        FX8_H5_AUTO stored = member_type(table, members[i].name);
         if (members[i].kind == FX8_H5_TEXT && stored >= 0)
-            status = fx8_h5_get_text_member(table, &members[i], stored,
-                                            row_bytes, rows, error);
+            FX8_TRY(fx8_h5_get_text_member(table, &members[i], stored,
+                                           row_bytes, rows, error));
         else if (is_unsigned(&members[i], stored))
-            status = check_unsigned(table, &members[i], row_bytes, rows, error);
-        fx8_h5_close(&stored);
+            FX8_TRY(check_unsigned(table, &members[i], row_bytes, rows, error));
     }
-    return status;
+    return FX8_OK;
 }

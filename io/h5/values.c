@@ -212,10 +212,9 @@ enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
                                    int64_t most, int64_t *value,
                                    struct fx8_error *error)
 {
-    const enum fx8_status status =
-        fx8_h5_get_integers(place, name, fx8_h5_all(1, 1), value, error);
-    if (status != FX8_OK || (*value >= least && *value <= most))
-        return status;
+    FX8_TRY(fx8_h5_get_integers(place, name, fx8_h5_all(1, 1), value, error));
+    if (*value >= least && *value <= most)
+        return FX8_OK;
     return fx8_refuse(error, place->path, name,
                       "%" PRId64 ": expected %" PRId64 " to %" PRId64, *value,
                       least, most);
@@ -235,10 +234,9 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
                                 const char *name, double *value,
                                 struct fx8_error *error)
 {
-    const enum fx8_status status =
-        fx8_h5_get_reals(place, name, fx8_h5_all(1, 1), value, error);
-    if (status != FX8_OK || isfinite(*value))
-        return status;
+    FX8_TRY(fx8_h5_get_reals(place, name, fx8_h5_all(1, 1), value, error));
+    if (isfinite(*value))
+        return FX8_OK;
     return fx8_refuse(error, place->path, name, "%g: expected a finite number",
                       *value);
 }

@@ -126,13 +126,8 @@ static enum fx8_status list_places(const struct cover *cover, hid_t creation,
                                    size_t n, const hsize_t *extent,
                                    struct place **places)
 {
-    void *memory = NULL;
-    const enum fx8_status status =
-        fx8_allocate(n, sizeof **places, "mappings of a virtual dataset",
-                     &memory, cover->error);
-    *places = memory;
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n, sizeof **places, "mappings of a virtual dataset",
+                         places, cover->error));
     for (size_t i = 0; i < n; i++) {
         hsize_t first[H5S_MAX_RANK] = {0}, last[H5S_MAX_RANK];
         hid_t space = H5Pget_virtual_vspace(creation, i);

@@ -213,9 +213,7 @@ enum fx8_status fx8_native_create_stored(
 {
     *result = NULL;
     fx8_h5_quiet();
-    enum fx8_status status = check_observation(path, observation, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_observation(path, observation, error));
     if (storage->bitshuffle && H5Zfilter_avail(FX8_H5_BITSHUFFLE) <= 0)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "%s: bitshuffle: expected its HDF5 plugin to be "
@@ -225,6 +223,7 @@ enum fx8_status fx8_native_create_stored(
     if (writer == NULL)
         return fx8_no_memory(path, error);
     writer->storage = *storage;
+    enum fx8_status status = FX8_OK;
     if (!fx8_axes_parse(axis_order, fx8_native_axes, writer->order.place))
         status = fx8_fail(error, FX8_ERR_USAGE,
                           "%s: axis order: %s: expected antenna, pol and time "

@@ -138,12 +138,11 @@ static enum fx8_status get_counts(const struct fx8_h5_place *root,
     if (group < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, root->path, "counts");
     const struct fx8_h5_place counts = {root->path, group, false};
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS && status == FX8_OK; i++)
-        status = fx8_h5_get_integer(&counts, fx8_quicklook_count_names[i], 0,
-                                    INT64_MAX, &d->counts[i], error);
-    d->has_counts = status == FX8_OK;
-    return status;
+    for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS; i++)
+        FX8_TRY(fx8_h5_get_integer(&counts, fx8_quicklook_count_names[i], 0,
+                                   INT64_MAX, &d->counts[i], error));
+    d->has_counts = true;
+    return FX8_OK;
 }
 
 bool fx8_quicklook_probe(const char *path)

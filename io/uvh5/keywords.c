@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/uvh5/uvh5_reader.h"
 
 /* Most keywords. */
@@ -83,22 +84,16 @@ enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
 {
     if (H5Lexists(file->group, "extra_keywords", H5P_DEFAULT) <= 0)
         return FX8_OK;
-    hid_t id = H5Gopen2(file->group, "extra_keywords", H5P_DEFAULT);
+    FX8_H5_AUTO id = H5Gopen2(file->group, "extra_keywords", H5P_DEFAULT);
     H5G_info_t info = {.nlinks = 0};
-    if (id < 0 || H5Gget_info(id, &info) < 0) {
-        const enum fx8_status status =
-            fx8_h5_fail(error, FX8_ERR_INPUT, file->path, "extra_keywords");
-        fx8_h5_close(&id);
-        return status;
-    }
+    if (id < 0 || H5Gget_info(id, &info) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, file->path, "extra_keywords");
     const size_t n =
         info.nlinks < MAX_KEYWORDS ? (size_t)info.nlinks : MAX_KEYWORDS;
-    void *memory = NULL;
-    const enum fx8_status status =
-        fx8_allocate(n, sizeof(struct fx8_keyword), "keywords", &memory, error);
-    header->keywords = memory;
+    FX8_TRY(fx8_allocate(n, sizeof *header->keywords, "keywords",
+                         &header->keywords, error));
     const struct fx8_h5_place group = {file->path, id, false};
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         char name[FX8_TEXT_SIZE];
         const ssize_t length =
             H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, (hsize_t)i,
@@ -107,6 +102,5 @@ enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
             take_keyword(&group, name, &header->keywords[header->n_keywords]))
             header->n_keywords++;
     }
-    fx8_h5_close(&id);
-    return status;
+    return FX8_OK;
 }

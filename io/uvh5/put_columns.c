@@ -205,31 +205,26 @@ static enum fx8_status rewrite_count(const struct fx8_uvh5_writer *writer,
                                      const char *name, int64_t value,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO dataset = H5Dopen2(writer->header, name, H5P_DEFAULT);
     if (dataset < 0 || H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
                                 H5P_DEFAULT, &value) < 0)
-        status = fx8_output_fail(writer->output, name, error);
-    return status;
+        return fx8_output_fail(writer->output, name, error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error)
 {
     const size_t n_rows = n_dumps * writer->n_baselines;
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < N_COLUMNS && status == FX8_OK; i++) {
+    for (size_t i = 0; i < N_COLUMNS; i++) {
         if (H5Lexists(writer->header, column_names[i], H5P_DEFAULT) <= 0)
             continue;
         const hsize_t extent[2] = {n_rows, 3};
-        hid_t dataset = H5Dopen2(writer->header, column_names[i], H5P_DEFAULT);
+        FX8_H5_AUTO dataset =
+            H5Dopen2(writer->header, column_names[i], H5P_DEFAULT);
         if (dataset < 0 || H5Dset_extent(dataset, extent) < 0)
-            status = fx8_output_fail(writer->output, column_names[i], error);
-        fx8_h5_close(&dataset);
+            return fx8_output_fail(writer->output, column_names[i], error);
     }
-    if (status == FX8_OK)
-        status = rewrite_count(writer, "Nblts", (int64_t)n_rows, error);
-    if (status == FX8_OK)
-        status = rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
-    return status;
+    FX8_TRY(rewrite_count(writer, "Nblts", (int64_t)n_rows, error));
+    return rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
 }

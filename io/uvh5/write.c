@@ -133,11 +133,8 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
 {
     *result = NULL;
     fx8_h5_quiet();
-    enum fx8_status status = check_header(path, header, error);
-    if (status == FX8_OK)
-        status = check_compression(path, compression, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_header(path, header, error));
+    FX8_TRY(check_compression(path, compression, error));
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_no_memory(path, error);
@@ -152,8 +149,8 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
             ? 0
             : n_rows * (header->n_channels * header->n_products * CUBE_BYTES +
                         COLUMN_BYTES);
-    status = fx8_output_open(path, force, expected, holds_no_dump,
-                             &writer->output, error);
+    enum fx8_status status = fx8_output_open(
+        path, force, expected, holds_no_dump, &writer->output, error);
     if (status == FX8_OK)
         status = fx8_output_create_hdf5(
             writer->output, meta_block_size(writer, header->n_keywords),
