@@ -352,7 +352,7 @@ def check_warnings():
         builds = [(folder, *options, f"{folder}/fx8", "tests")
                   for folder, *options in (
                       (BUILD,), (f"{BUILD}/tsan", "CC=clang", "SAN=thread",
-                                 "CFLAGS=-O1 -g"))]
+                                 "CFLAGS=-O1 -g1"))]
     else:
         folder = f"{BUILD}/clang"
         builds = [(folder, "CC=clang", "CFLAGS=-fsyntax-only", *objects_of(

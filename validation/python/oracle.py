@@ -153,14 +153,22 @@ def prototype(setup, length):
 
 def spectra_of(samples, weights, length, bins):
     """X_k(t) = sum over n of w_n x(t N + n) exp(-2 pi i k n / N) for k in
-    bins: the sum over n is folded modulo N before the transform."""
-    total = len(weights)
-    count = (samples.shape[-1] - total) // length + 1
-    windows = np.lib.stride_tricks.sliding_window_view(
-        samples, total, axis=-1)[..., ::length, :][..., :count, :]
-    product = windows * weights
-    folded = product.reshape(*product.shape[:-1], -1, length).sum(axis=-2)
-    return np.fft.fft(folded, axis=-1)[..., np.asarray(bins) % length]
+    bins, [...][t][k]: the sum over n is folded modulo N before the transform.
+    One input at a time: temporary arrays of all take more time than sums."""
+    def of_input(row):
+        windows = np.lib.stride_tricks.sliding_window_view(
+            row, len(weights))[::length] * weights
+        folded = windows.reshape(len(windows), -1, length).sum(axis=1)
+        return np.fft.fft(folded, axis=1)[:, np.asarray(bins) % length]
+    spectra = np.stack([of_input(row)
+                        for row in samples.reshape(-1, samples.shape[-1])])
+    return spectra.reshape(*samples.shape[:-1], *spectra.shape[1:])
+
+
+def has_any(marks, total, length):
+    """Whether a spectrum's samples have a mark, [input][t]."""
+    counts = np.cumsum(np.pad(marks, ((0, 0), (1, 0))), axis=1)
+    return counts[:, total::length] > counts[:, :-total:length]
 
 
 def select(recording, setup):
@@ -287,10 +295,8 @@ def correlate(recording, setup, gains=None):
                 rounded(Fraction(setup.integration_time_s) * recording.rate
                         / length))
     n_dumps = n_spectra // per_dump
-    spoiled = spectra_of(mask.astype(float), np.ones(total), length, [0])
-    valid = spoiled[:, :, 0].real < 0.5
-    busy = spectra_of(np.abs(samples), np.ones(total), length, [0])
-    busy = busy[:, :, 0].real > 0.5
+    valid = ~has_any(mask, total, length)
+    busy = has_any(samples != 0, total, length)
 
     # --- quantise
     near = np.zeros(spectra.shape)
