@@ -349,7 +349,7 @@ bench-page: all ## write that as PAGE=validation/results/NAME.md (idle machine)
 	$(if $(PAGE),,$(error PAGE: expected validation/results/NAME.md))
 	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py '$(PAGE)'
 
-# The tier oracle makes the virtual environment.
+# The tiers oracle and cuda make the virtual environment.
 .PHONY: station
 station: all ## correlate seconds of a station of 256 antennas, beside real time
 	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \
@@ -423,17 +423,7 @@ $(CHECK_TIERS) $(CI_TIERS): check-deps
 .PHONY: emitted
 emitted: ## write the table of what this nvcc emits into validation/results
 	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
-		python3 validation/emitted/test_emitted.py --write
-
-# The disassembler is a package of NVIDIA's, fetched for this alone.
-SASS_VENV := $(BUILD)/sass-venv
-.PHONY: sass
-sass: ## write what the machine code lets expect into validation/results (network)
-	$(Q)test -d $(SASS_VENV) || python3 -m venv $(SASS_VENV)
-	$(Q)$(SASS_VENV)/bin/pip install --quiet -r validation/emitted/requirements.txt
-	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
-		python3 validation/emitted/machine_code.py \
-		"$$(echo $(SASS_VENV)/lib/python3*/site-packages/nvidia/cu*/bin/nvdisasm)"
+		$(BUILD)/venv/bin/python validation/emitted/test_emitted.py --write
 
 .PHONY: proof
 proof: ## write the table of all claims, their tests and limits into $(BUILD)/proof.md

@@ -4,16 +4,8 @@ import os
 import re
 
 FOLDER = "validation/results"
-ROW = re.compile(r"\| `(\w+)` \|[^|]*\|(.*)\|$")
+ROW = re.compile(r"\| `(\w+)` \|(.*)\|$")
 CELL = re.compile(r"^\s*(\d+) / (\d+)\s*$")
-
-
-class Cell:
-    """One function on one architecture."""
-
-    def __init__(self, floating, registers):
-        self.floating = floating
-        self.registers = registers
 
 
 def path_of(release):
@@ -22,7 +14,8 @@ def path_of(release):
 
 
 def read(release):
-    """Maps kernel and architecture to Cell; None if there is no such table."""
+    """Maps kernel and architecture to the numbers of floating-point
+    instructions and of registers; None if there is no such table."""
     try:
         with open(path_of(release), encoding="utf-8") as file:
             lines = file.read().splitlines()
@@ -38,23 +31,13 @@ def read(release):
         cells = [CELL.match(text) for text in row.group(2).split("|")]
         for architecture, cell in zip(architectures, cells, strict=False):
             if cell:
-                found[row.group(1), architecture] = Cell(
-                    *map(int, cell.groups()))
+                found[row.group(1), architecture] = tuple(
+                    map(int, cell.groups()))
     return found
 
 
-def _words(counter):
-    return " ".join(f"{n} {name}" for name, n in sorted(counter.items())) or "-"
-
-
-def write(toolkit, date, counts, registers, architectures):
-    """Write the table.
-
-    counts: kernel and architecture to calibration.Count
-    registers: kernel and architecture to a number
-    """
-    kernels = sorted({kernel for kernel, _ in counts})
-    heads = [f"sm_{a}" for a in architectures]
+def write(toolkit, date, kernels, registers):
+    """Write the table: kernels, and registers of each, by architecture."""
     lines = [
         f"# What nvcc {toolkit.release} emits",
         "",
@@ -69,20 +52,13 @@ def write(toolkit, date, counts, registers, architectures):
         "sources and compilers: 8 for tanh by ex2 and rcp, 13 for the "
         "accurate one.",
         "",
-        f"| kernel | unit | {' | '.join(heads)} |",
-        f"|---|---|{'---|' * len(heads)}",
+        f"| kernel | {' | '.join(f'sm_{a}' for a in kernels)} |",
+        f"|---|{'---|' * len(kernels)}",
     ]
-    for kernel in kernels:
-        known = [a for a in architectures if (kernel, a) in counts]
-        cells = [f"{counts[kernel, a].total} / {registers[kernel, a]}"
-                 if a in known else "-" for a in architectures]
-        units = _words(counts[kernel, known[0]].units)
-        lines.append(f"| `{kernel}` | {units} | {' | '.join(cells)} |")
-    lines += ["", f"The instructions on {heads[-2]}:", "",
-              "| kernel | instructions |", "|---|---|"]
-    for kernel in kernels:
-        operations = counts[kernel, architectures[-2]].operations
-        lines.append(f"| {kernel} | {_words(operations)} |")
+    for name in sorted(set().union(*kernels.values())):
+        cells = [f"{kernels[a][name].count()[0].total()} / {registers[a][name]}"
+                 if name in kernels[a] else "-" for a in kernels]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
     os.makedirs(FOLDER, exist_ok=True)
     with open(path_of(toolkit.release), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

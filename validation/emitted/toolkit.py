@@ -6,11 +6,16 @@ Environment, as make sets it:
     CUDA     auto: use nvcc if there is one; 0: never; 1: it is required
     NVCC     the compiler, instead of the one on the path or in its usual place
     NVCC11   the compiler of a CUDA 11.8 toolkit
+    NVDISASM the disassembler, instead of that of requirements.txt or of a
+             whole toolkit
 """
+import functools
+import glob
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 # As in the Makefile, with warnings as errors.
 FLAGS = ["-Werror", "all-warnings", "-Wno-deprecated-gpu-targets", "-Xptxas",
@@ -102,3 +107,16 @@ def find_old():
     if nvcc is None:
         raise MissingToolkit("no CUDA 11.8: NVCC11 names its nvcc")
     return Toolkit(nvcc)
+
+
+@functools.cache
+def find_nvdisasm():
+    """The path of NVIDIA's disassembler."""
+    packaged = glob.glob(os.path.join(
+        sys.prefix, "lib/python3*/site-packages/nvidia/cu*/bin/nvdisasm"))
+    path = _find("NVDISASM", ("nvdisasm", *packaged,
+                              "/usr/local/cuda/bin/nvdisasm"))
+    if path is None:
+        raise MissingToolkit("no nvdisasm on the path, in the packages of "
+                             f"{sys.executable} or in /usr/local/cuda")
+    return path

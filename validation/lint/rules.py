@@ -25,8 +25,8 @@ MOST_LINES = 600
 MOST_COLUMNS = 100
 MAP = "correlator/README.md"
 KEYS_PAGE = "config/README.md"
-# Generated tables, and the template of such a page.
-WIDE_PAGES = ("validation/results/", "validation/emitted/")
+# Generated tables.
+WIDE_PAGES = "validation/results/"
 
 # Every room may include the public header: it declares what the library shares
 # with its users, such as statuses, errors, times and results.
