@@ -3,6 +3,7 @@
  * test_divide.c -- the division routine that uses no divide instruction,
  * against the machine's division, bit by bit (any NaN equals any NaN), at every
  * variant; and the one step of its proof that is checked by trial.
+ * test_functions.c divides arrays of any length and place.
  *
  * Shows (kernels, division): division without a divide instruction is correct
  *     for bit patterns, all pairs of exponents, the hardest dividends of all
@@ -12,7 +13,7 @@
  * Because: compared with the machine's division, which IEEE 754 defines
  */
 #include <math.h>
-#include <stdio.h>
+#include <stdatomic.h>
 
 #include "config/base/parallel.h"
 #include "kernels/numeric/divide.h"
@@ -31,17 +32,22 @@
  * not its results. */
 #define THINNING (FX8_CHECKED ? 64 : 1)
 
-/* --- the division routines ----------------------------------------------- */
+/* --- blocks of pairs over all threads ------------------------------------ */
 
-enum { MOST_CONTENDERS = 8 };
+struct campaign;
 
-struct contenders {
-    size_t n;
-    const char *names[MOST_CONTENDERS];
-    fx8_binary *divide[MOST_CONTENDERS];
+/* Fill block `item` of a campaign: BLOCK pairs. */
+typedef void fill_block(const struct campaign *campaign, size_t item, float *a,
+                        float *b);
+
+struct campaign {
+    fill_block *fill;
+    size_t first_variant;     /* 1 leaves out the reference, which is slow */
+    bool has_slow_path;       /* also the slow path for every pair */
+    const uint32_t *divisors; /* mantissa fields, for some */
+    atomic_size_t n_wrong;
 };
 
-/* The slow path for every pair. */
 static void divide_slowly(size_t n, const float *a, const float *b, float *y)
 {
     for (size_t k = 0; k < n; k++)
@@ -50,120 +56,57 @@ static void divide_slowly(size_t n, const float *a, const float *b, float *y)
 
 static fx8_binary *markstein_of(const struct fx8_operations *variant)
 {
-    fx8_binary *found = NULL;
-    for (size_t k = 0; k < variant->n_forms; k++) {
-        const struct fx8_function_form *form = &variant->forms[k];
-        if (strcmp(form->function, "divide") == 0 &&
-            strcmp(form->form, "markstein") == 0) {
-            assert_null(found); /* a variant overrides, it does not append */
-            found = form->binary;
-        }
-    }
-    assert_non_null(found);
-    return found;
+    for (size_t k = 0; k < variant->n_forms; k++)
+        if (strcmp(variant->forms[k].function, "divide") == 0 &&
+            strcmp(variant->forms[k].form, "markstein") == 0)
+            return variant->forms[k].binary;
+    return NULL;
 }
-
-static void add_contender(struct contenders *contenders, const char *name,
-                          fx8_binary *divide)
-{
-    assert_true(contenders->n < MOST_CONTENDERS);
-    contenders->names[contenders->n] = name;
-    contenders->divide[contenders->n++] = divide;
-}
-
-/* The variants of this machine, from the first-th on. */
-static struct contenders levels_from(size_t first)
-{
-    struct contenders contenders = {0};
-    for (size_t index = first; index < fx8_operations_variants(); index++) {
-        const struct fx8_operations *variant = fx8_operations_variant(index);
-        if (variant != NULL)
-            add_contender(&contenders, variant->name, markstein_of(variant));
-    }
-    return contenders;
-}
-
-static struct contenders levels_and_slow_path(void)
-{
-    struct contenders contenders = levels_from(0);
-    add_contender(&contenders, "slow path", divide_slowly);
-    return contenders;
-}
-
-/* --- campaigns: blocks of pairs over all threads ------------------------ */
-
-struct campaign;
-
-/* Fill block `item` of a campaign: BLOCK pairs. */
-typedef void fill_block(const struct campaign *campaign, size_t item, float *a,
-                        float *b);
-
-/* A thread's buffers, and the first wrong quotient it found. */
-struct scratch {
-    float a[BLOCK], b[BLOCK], want[BLOCK], got[BLOCK];
-    size_t n_wrong;
-    char first[160];
-};
-
-struct campaign {
-    fill_block *fill;
-    const struct contenders *contenders;
-    const uint32_t *divisors; /* mantissa fields */
-    struct scratch *scratch;  /* [thread] */
-};
 
 static bool is_equal(float x, float y)
 {
     return fx8_float_bits(x) == fx8_float_bits(y) || (x != x && y != y);
 }
 
-static void note_wrong(struct scratch *scratch, const char *name)
+static void check_block(struct campaign *campaign, const char *name,
+                        fx8_binary *divide, const float *a, const float *b)
 {
-    for (size_t k = 0; k < BLOCK; k++) {
-        if (is_equal(scratch->want[k], scratch->got[k]))
-            continue;
-        if (scratch->n_wrong++ == 0)
-            snprintf(scratch->first, sizeof scratch->first,
-                     "%s: %a / %a is %a, not %a", name, (double)scratch->a[k],
-                     (double)scratch->b[k], (double)scratch->want[k],
-                     (double)scratch->got[k]);
-    }
-}
-
-static void divide_block(void *context, size_t item, size_t thread)
-{
-    const struct campaign *campaign = context;
-    struct scratch *scratch = &campaign->scratch[thread];
-    campaign->fill(campaign, item, scratch->a, scratch->b);
+    float got[BLOCK];
+    unsigned n_wrong = 0;
+    memset(got, GARBAGE, sizeof got);
+    divide(BLOCK, a, b, got);
     for (size_t k = 0; k < BLOCK; k++)
-        scratch->want[k] = scratch->a[k] / scratch->b[k];
-    for (size_t c = 0; c < campaign->contenders->n; c++) {
-        memset(scratch->got, GARBAGE, sizeof scratch->got);
-        campaign->contenders->divide[c](BLOCK, scratch->a, scratch->b,
-                                        scratch->got);
-        unsigned differences = 0;
-        for (size_t k = 0; k < BLOCK; k++)
-            differences |= !is_equal(scratch->want[k], scratch->got[k]);
-        if (differences != 0)
-            note_wrong(scratch, campaign->contenders->names[c]);
-    }
+        n_wrong += !is_equal(got[k], a[k] / b[k]);
+    if (n_wrong == 0 || atomic_fetch_add(&campaign->n_wrong, n_wrong) > 0)
+        return;
+    for (size_t k = 0; k < BLOCK; k++)
+        if (!is_equal(got[k], a[k] / b[k]))
+            print_error("%s: %a / %a is %a\n", name, (double)a[k], (double)b[k],
+                        (double)got[k]);
 }
 
-static void run_campaign(struct campaign *campaign, size_t n_items)
+static void divide_item(void *context, size_t item, size_t thread)
 {
-    const size_t n_threads = fx8_parallel_cpus();
-    assert_true(n_items > 0);
-    campaign->scratch = calloc(n_threads, sizeof *campaign->scratch);
-    assert_non_null(campaign->scratch);
-    fx8_parallel_for(n_items, n_threads, false, divide_block, campaign);
-    size_t n_wrong = 0;
-    for (size_t thread = 0; thread < n_threads; thread++) {
-        if (campaign->scratch[thread].n_wrong > 0)
-            print_error("%s\n", campaign->scratch[thread].first);
-        n_wrong += campaign->scratch[thread].n_wrong;
+    (void)thread;
+    struct campaign *campaign = context;
+    float a[BLOCK], b[BLOCK];
+    campaign->fill(campaign, item, a, b);
+    for (size_t k = campaign->first_variant; k < fx8_operations_variants();
+         k++) {
+        const struct fx8_operations *variant = fx8_operations_variant(k);
+        if (variant != NULL)
+            check_block(campaign, variant->name, markstein_of(variant), a, b);
     }
-    free(campaign->scratch);
-    assert_int_equal(n_wrong, 0);
+    if (campaign->has_slow_path)
+        check_block(campaign, "slow path", divide_slowly, a, b);
+}
+
+static void run_campaign(struct campaign campaign, size_t n_items)
+{
+    assert_true(n_items > 0);
+    fx8_parallel_for(n_items, fx8_parallel_cpus(), false, divide_item,
+                     &campaign);
+    assert_int_equal(campaign.n_wrong, 0);
 }
 
 /* --- any bits ----------------------------------------------------------- */
@@ -180,19 +123,15 @@ static void fill_with_any_bits(const struct campaign *campaign, size_t item,
     }
 }
 
-/* 2^28 pairs; long: 2^34, of which the reference and the slow path, a hundred
- * times slower than the others, divide 2^28. */
+/* 2^28 pairs; long: 2^34 without the reference. */
 TEST(any_bits)
 {
-    const struct contenders all = levels_from(0), vectors = levels_from(1);
     const size_t n_items = ((size_t)1 << 28) / BLOCK / THINNING;
-    run_campaign(
-        &(struct campaign){.fill = fill_with_any_bits, .contenders = &all},
-        n_items);
-    if (is_long() && vectors.n > 0)
-        run_campaign(&(struct campaign){.fill = fill_with_any_bits,
-                                        .contenders = &vectors},
-                     64 * n_items);
+    run_campaign((struct campaign){.fill = fill_with_any_bits}, n_items);
+    if (is_long())
+        run_campaign(
+            (struct campaign){.fill = fill_with_any_bits, .first_variant = 1},
+            64 * n_items);
 }
 
 /* --- every pair of exponents --------------------------------------------- */
@@ -218,10 +157,9 @@ static void fill_with_exponents(const struct campaign *campaign, size_t item,
 
 TEST(every_pair_of_exponents)
 {
-    const struct contenders contenders = levels_and_slow_path();
-    run_campaign(&(struct campaign){.fill = fill_with_exponents,
-                                    .contenders = &contenders},
-                 512 * 8);
+    run_campaign(
+        (struct campaign){.fill = fill_with_exponents, .has_slow_path = true},
+        512 * 8);
 }
 
 /* --- quotients near the middle of two floats ----------------------------- */
@@ -272,9 +210,7 @@ static void fill_with_hard_pairs(const struct campaign *campaign, size_t item,
 
 TEST(hardest_dividends_of_every_divisor)
 {
-    const struct contenders contenders = levels_from(0);
-    run_campaign(&(struct campaign){.fill = fill_with_hard_pairs,
-                                    .contenders = &contenders},
+    run_campaign((struct campaign){.fill = fill_with_hard_pairs},
                  N_MANTISSAS / PER_ITEM / THINNING);
 }
 
@@ -321,9 +257,8 @@ static void fill_with_ends(const struct campaign *campaign, size_t item,
 
 TEST(ends_of_the_range)
 {
-    const struct contenders contenders = levels_and_slow_path();
     run_campaign(
-        &(struct campaign){.fill = fill_with_ends, .contenders = &contenders},
+        (struct campaign){.fill = fill_with_ends, .has_slow_path = true},
         1024 / THINNING);
 }
 
@@ -343,8 +278,7 @@ static void fill_with_dividends(const struct campaign *campaign, size_t item,
 
 /* A quarter of them the first divisors, a quarter the last, the others random.
  */
-static void every_dividend_of(size_t n_divisors,
-                              const struct contenders *contenders)
+static void every_dividend_of(size_t n_divisors, size_t first_variant)
 {
     struct generator g = {53};
     uint32_t *divisors = exact(n_divisors * sizeof *divisors);
@@ -352,9 +286,9 @@ static void every_dividend_of(size_t n_divisors,
         divisors[k] = k % 4 == 0   ? k / 4
                       : k % 4 == 1 ? (uint32_t)(N_MANTISSAS - 1 - k / 4)
                                    : (uint32_t)random_below(&g, N_MANTISSAS);
-    run_campaign(&(struct campaign){.fill = fill_with_dividends,
-                                    .contenders = contenders,
-                                    .divisors = divisors},
+    run_campaign((struct campaign){.fill = fill_with_dividends,
+                                   .first_variant = first_variant,
+                                   .divisors = divisors},
                  n_divisors * (N_MANTISSAS / BLOCK));
     free(divisors);
 }
@@ -363,10 +297,9 @@ static void every_dividend_of(size_t n_divisors,
  * reference. */
 TEST(every_dividend)
 {
-    const struct contenders all = levels_from(0), vectors = levels_from(1);
-    every_dividend_of(is_long() ? 64 : THINNING == 1 ? 12 : 2, &all);
-    if (is_long() && vectors.n > 0)
-        every_dividend_of(4096 / THINNING, &vectors);
+    every_dividend_of(is_long() ? 64 : THINNING == 1 ? 12 : 2, 0);
+    if (is_long())
+        every_dividend_of(4096 / THINNING, 1);
 }
 
 /* --- the proof ----------------------------------------------------------- */
@@ -389,7 +322,8 @@ static bool is_good(uint32_t b, float r)
 /* The divisors of an item, with every s in which the first steps may end. */
 static void try_reciprocals(void *context, size_t item, size_t thread)
 {
-    size_t *n_bad = context;
+    (void)thread;
+    atomic_size_t *n_bad = context;
     for (uint32_t k = 0; k < PER_ITEM; k++) {
         const uint32_t b = first_divisor(item) + k;
         const float divisor = (float)b * 0x1p-23f;
@@ -404,12 +338,12 @@ static void try_reciprocals(void *context, size_t item, size_t thread)
         for (; (double)s <= highest; s = nextafterf(s, 2.0f)) {
             is_tried = true;
             if (!is_good(b, fx8_divide_reciprocal(divisor, s)))
-                n_bad[thread]++;
+                ++*n_bad;
         }
         if (!is_tried ||
             fabs((double)divisor * (double)fx8_divide_seed(divisor) - 1) >
                 1.5 * 0x1p-12)
-            n_bad[thread]++;
+            ++*n_bad;
     }
 }
 
@@ -417,52 +351,8 @@ static void try_reciprocals(void *context, size_t item, size_t thread)
  * seed the first steps lead to an r as near as the proof in divide.h needs. */
 TEST(reciprocals_are_near_enough)
 {
-    const size_t n_threads = fx8_parallel_cpus();
-    size_t *n_bad = calloc(n_threads, sizeof *n_bad);
-    assert_non_null(n_bad);
-    fx8_parallel_for(N_MANTISSAS / PER_ITEM / THINNING, n_threads, false,
-                     try_reciprocals, n_bad);
-    for (size_t thread = 0; thread < n_threads; thread++)
-        assert_int_equal(n_bad[thread], 0);
-    free(n_bad);
-}
-
-/* --- arrays -------------------------------------------------------------- */
-
-enum { MOST = 70, SHIFTS = 16, GUARD = 16 };
-
-/* One call: ragged n, any alignment, y separate or equal to an operand. */
-static void divide_once(fx8_binary *divide, size_t n, size_t shift,
-                        size_t place, struct generator *g)
-{
-    float *a = exact((shift + n) * sizeof(float));
-    float *b = exact((shift + n) * sizeof(float));
-    float *apart = exact((shift + n + GUARD) * sizeof(float));
-    float want[MOST];
-    for (size_t k = 0; k < n; k++) {
-        a[shift + k] = fx8_bits_float((uint32_t)random_bits(g));
-        b[shift + k] = fx8_bits_float((uint32_t)random_bits(g));
-        want[k] = a[shift + k] / b[shift + k];
-    }
-    float *y = place == 0 ? apart : place == 1 ? a : b;
-    divide(n, a + shift, b + shift, y + shift);
-    for (size_t k = 0; k < n; k++)
-        assert_true(is_equal(y[shift + k], want[k]));
-    const uint8_t *bytes = (const uint8_t *)(apart + shift + n);
-    for (size_t k = 0; k < GUARD * sizeof(float); k++)
-        assert_int_equal(bytes[k], GARBAGE);
-    free(a);
-    free(b);
-    free(apart);
-}
-
-TEST(ragged_arrays_in_and_out_of_place)
-{
-    struct generator g = {54};
-    const struct contenders contenders = levels_from(0);
-    for (size_t c = 0; c < contenders.n; c++)
-        for (size_t n = 0; n <= MOST; n++)
-            for (size_t shift = 0; shift < SHIFTS; shift++)
-                for (size_t place = 0; place < 3; place++)
-                    divide_once(contenders.divide[c], n, shift, place, &g);
+    atomic_size_t n_bad = 0;
+    fx8_parallel_for(N_MANTISSAS / PER_ITEM / THINNING, fx8_parallel_cpus(),
+                     false, try_reciprocals, &n_bad);
+    assert_int_equal(n_bad, 0);
 }
