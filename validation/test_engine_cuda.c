@@ -14,7 +14,7 @@
  *     apart, each within its own; spectra twice the bound of `test_engine.c`;
  *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
  *     of a card's FFT, which keep the bound of `test_engine.c`; bounds as in
- *     `test_interval.c`
+ *     `test_kernels_x.c`
  * Because: the two engines sum in different orders; a value near a tie rounds
  *     either way; cuFFT may round differently at another place in another batch
  */

@@ -4,7 +4,7 @@
  * visibilities: at every stage the exact value and the FP32 value lie between
  * them, for conjugated products and averaged channels too.
  *
- * Shows: as test_interval.c
+ * Shows: as test_kernels_x.c
  */
 #include <fenv.h>
 
