@@ -1,34 +1,120 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_half.c -- half precision against its definition: all 2^32 floats at
- * every variant and in the hardware's F16C, and all 65,536 halves.
+ * every variant and in the hardware's F16C, all 65,536 halves, and a x + b
+ * against integers that hold the result exactly.
  *
  * The address and thread checkers slow this down too much: under them the pass
- * over all floats takes one block of 65,536 in 61.
+ * over all floats takes one block of 65,536 in 251.
  *
  * Shows (kernels, half precision): all 2³² floats in every variant and in F16C,
  *     all halves, and scale-and-add are correct
  * Within: to the bit (any NaN for any NaN)
  * Because: conversions are checked against a table of the 31,744 floats at
  *     which the nearest half changes, scale-and-add against 128-bit integers
- * In: test_half_scale_add.c
  */
+#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "config/base/parallel.h"
-#include "kernels/operations.h"
-#include "validation/half_definition.h"
+#include "kernels/numeric/half.h"
+#include "validation/testing.h"
+#include "validation/variants.h"
 
-/* --- what is tested --------------------------------------------------- */
+/* --- the definition, without bit arithmetic ---------------------------- */
+
+/** Bits of halves; the mask of a float without its sign. */
+#define INFINITE      0x7c00
+#define NOT_A_NUMBER  0x7e00
+#define ONES_OF_FLOAT 0x7fffffff
+
+/** threshold[h]: bits of the smallest float that rounds to more than half h,
+ *  h from 0 to 65504, which is 0x7bff. */
+static uint32_t threshold[INFINITE];
+
+/** tie[h]: half way between half h and the next, in units of 2^-25. */
+static int64_t tie[INFINITE];
+
+/** Value of a half without sign. Infinity counts as 65536: IEEE 754 rounds to
+ *  infinity from half way to that on. */
+static double value_of(uint32_t half)
+{
+    const int exponent = (int)(half >> 10);
+    const double fraction = (half & 0x3ff) * 0x1p-10;
+    return exponent == 0 ? ldexp(fraction, -14)
+                         : ldexp(1.0 + fraction, exponent - 15);
+}
+
+/** A tie goes to the even half, whose last bit is 0. */
+static int make_thresholds(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half < INFINITE; half++) {
+        const double middle = (value_of(half) + value_of(half + 1)) / 2;
+        tie[half] = (int64_t)(middle * 0x1p25);
+        threshold[half] = fx8_float_bits((float)middle) + (half % 2 == 0);
+    }
+    return 0;
+}
+
+/** The half of a float without sign: the number of thresholds not above it. */
+static uint32_t half_below(uint32_t magnitude)
+{
+    uint32_t low = 0, high = INFINITE; /* the result is in [low, high] */
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (threshold[middle] <= magnitude)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** Halves by definition for n floats of one sign, in ascending order of their
+ *  bits; the first NaN must begin a call. */
+static void define(size_t n, uint32_t first, uint16_t *half)
+{
+    const uint16_t sign = (uint16_t)(first >> 16 & 0x8000);
+    const uint32_t magnitude = first & ONES_OF_FLOAT;
+    uint32_t h = magnitude >= 0x7f800001 ? NOT_A_NUMBER : half_below(magnitude);
+    for (size_t k = 0; k < n; h++) {
+        size_t end = n;
+        if (h < INFINITE && threshold[h] - magnitude < n)
+            end = threshold[h] - magnitude;
+        for (; k < end; k++)
+            half[k] = sign | (uint16_t)h;
+    }
+}
+
+static uint16_t definition(float x)
+{
+    uint16_t half;
+    define(1, fx8_float_bits(x), &half);
+    return half;
+}
+
+static bool is_nan(uint16_t half)
+{
+    return (half & 0x7fff) > INFINITE;
+}
+
+/** Equal, or both a NaN. */
+static bool agree(uint16_t a, uint16_t b)
+{
+    return a == b || (is_nan(a) && is_nan(b));
+}
+
+/* --- all floats -------------------------------------------------------------
+ */
 
 /** The entry from_float of a table, or something like it. */
 typedef void from_float(size_t n, float scale, const float *x, uint16_t *half);
 
+/** The instruction itself, to nearest even; n a multiple of 4, scale 1.  NULL:
+ *  this machine lacks it.  F16C came before AVX2 in every CPU; not every
+ *  compiler can ask for it. */
 #if defined(__x86_64__)
-
-/** The instruction itself, to nearest even; n a multiple of 4, scale 1. */
 static void f16c(size_t n, float scale, const float *x, uint16_t *half)
 {
     typedef float four_floats[4];
@@ -42,274 +128,111 @@ static void f16c(size_t n, float scale, const float *x, uint16_t *half)
                 : "xmm0");
 }
 
-/** F16C came before AVX2 in every CPU; not every compiler can ask for it. */
 static from_float *hardware(void)
 {
-    __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") ? f16c : NULL;
 }
-
 #else
-
 static from_float *hardware(void)
 {
     return NULL;
 }
-
 #endif
 
-/** Whether the kernel lists F16C among the flags of the CPU. */
-static bool is_listed(void)
-{
-    char line[8192];
-    bool found = false;
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, " f16c") != NULL;
-    if (file != NULL)
-        fclose(file);
-    return found;
-}
-
-/** The hardware's conversion; the case is skipped only on a CPU that lacks it,
- *  also according to the kernel. */
-static from_float *hardware_or_skip(void)
-{
-    if (hardware() == NULL) {
-        assert_false(is_listed());
-        skip();
-    }
-    return hardware();
-}
-
-/** Call body(variant) for every variant of this machine. */
-static void at_every_variant(void (*body)(const struct fx8_operations *variant))
-{
-    for (size_t index = 0; index < fx8_operations_variants(); index++)
-        if (fx8_operations_variant(index) != NULL)
-            body(fx8_operations_variant(index));
-}
-
-/* --- single values ----------------------------------------------------------
- */
-
-/** Floats and their halves: both ends, the seam of the subnormals, ties. */
-static const struct {
-    uint32_t bits;
-    uint16_t half;
-} edges[] = {
-    {0x00000000, 0x0000},
-    {0x00000001, 0x0000},
-    {0x00800000, 0x0000},
-    {0x32ffffff, 0x0000}, /* published as the largest to round to zero */
-    {0x33000000, 0x0000}, /* 2^-25, really the largest: a tie to even */
-    {0x33000001, 0x0001},
-    {0x33800000, 0x0001},
-    {0x33bfffff, 0x0001},
-    {0x33c00000, 0x0002}, /* a tie between 1 and 2 */
-    {0x34200000, 0x0002}, /* a tie between 2 and 3 */
-    {0x34200001, 0x0003},
-    {0x387fc000, 0x03ff},
-    {0x387fdfff, 0x03ff},
-    {0x387fe000, 0x0400}, /* a tie between subnormal and normal */
-    {0x387fffff, 0x0400},
-    {0x38800000, 0x0400},
-    {0x38801000, 0x0400},
-    {0x38801001, 0x0401},
-    {0x3f800000, 0x3c00},
-    {0x3f801000, 0x3c00},
-    {0x3f801001, 0x3c01},
-    {0x3f802fff, 0x3c01},
-    {0x3f803000, 0x3c02},
-    {0x477fe000, 0x7bff},
-    {0x477fefff, 0x7bff},
-    {0x477ff000, 0x7c00}, /* 65520 */
-    {0x47800000, 0x7c00},
-    {0x7f7fffff, 0x7c00},
-    {0x7f800000, 0x7c00},
-};
-
-#define N_EDGES (sizeof edges / sizeof edges[0])
-
-static void check_edges(from_float *convert)
-{
-    enum { N = 64 }; /* whole vectors */
-    _Static_assert(2 * N_EDGES <= N, "room for both signs");
-    float x[N] = {0};
-    uint16_t half[N];
-    for (size_t k = 0; k < 2 * N_EDGES; k++)
-        x[k] = fx8_bits_float(edges[k / 2].bits | (uint32_t)(k % 2) << 31);
-    convert(N, 1.0f, x, half);
-    for (size_t k = 0; k < 2 * N_EDGES; k++)
-        assert_int_equal(half[k], edges[k / 2].half | (k % 2) << 15);
-}
-
-static void edges_of_variant(const struct fx8_operations *variant)
-{
-    check_edges(variant->half.from_float);
-}
-
-TEST(edges_of_the_range)
-{
-    for (size_t k = 0; k < N_EDGES; k++)
-        assert_int_equal(definition(fx8_bits_float(edges[k].bits)),
-                         edges[k].half);
-    at_every_variant(edges_of_variant);
-}
-
-TEST(edges_of_the_range_in_hardware)
-{
-    check_edges(hardware_or_skip());
-}
-
-/* --- all halves -------------------------------------------------------------
- */
-
-static void halves_of_variant(const struct fx8_operations *variant)
-{
-    enum { N = 0x10000 };
-    uint16_t *half = exact(N * sizeof *half);
-    uint16_t *back = exact(N * sizeof *back);
-    float *x = exact(N * sizeof *x);
-    for (uint32_t k = 0; k < N; k++)
-        half[k] = (uint16_t)k;
-    variant->half.to_float(N, half, x);
-    variant->half.from_float(N, 1.0f, x, back);
-    for (uint32_t k = 0; k < N; k++) {
-        const uint32_t magnitude = k & 0x7fff;
-        assert_int_equal(signbit(x[k]) != 0, k >> 15);
-        if (magnitude > INFINITE)
-            assert_true(isnan(x[k]) && is_nan(back[k]));
-        else if (magnitude == INFINITE)
-            assert_true(isinf(x[k]));
-        else
-            assert_true(fabs((double)x[k]) == value_of(magnitude));
-        assert_true(agree(back[k], half[k]));
-    }
-    free(half);
-    free(back);
-    free(x);
-}
-
-TEST(halves_round_trip)
-{
-    at_every_variant(halves_of_variant);
-}
-
-/* --- all floats -------------------------------------------------------------
- */
-
 #define N_BLOCK 4096
-#define N_ITEM                                                                 \
-    0x10000 /* floats of one item: those with the same upper half              \
-             */
+/* floats of one item: those with the same upper half */
+#define N_ITEM 0x10000
+/* items from one to the next */
+#define STEP (FX8_CHECKED ? 251 : 1)
 
-#define MOST_VARIANTS 8
-
-/** A pass over the floats. */
-struct pass {
-    size_t n_variants;
-    const char *name[MOST_VARIANTS];
-    from_float *convert[MOST_VARIANTS];
-    size_t step;                          /**< items from one to the next */
-    _Atomic int64_t wrong[MOST_VARIANTS]; /**< bits of a float that disagrees
-                                             with the definition, or -1 */
-};
-
-static void add_variant(struct pass *pass, const char *name,
-                        from_float *convert)
+static void check_block(const char *name, from_float *convert, uint32_t first,
+                        const float *x, const uint16_t *expected,
+                        atomic_bool *is_wrong)
 {
-    assert_true(pass->n_variants < MOST_VARIANTS);
-    pass->name[pass->n_variants] = name;
-    pass->convert[pass->n_variants] = convert;
-    pass->wrong[pass->n_variants++] = -1;
-}
-
-static void check_block(struct pass *pass, uint32_t first)
-{
-    float x[N_BLOCK];
-    uint16_t expected[N_BLOCK], half[N_BLOCK];
+    uint16_t half[N_BLOCK];
+    convert(N_BLOCK, 1.0f, x, half);
+    if (memcmp(half, expected, sizeof half) == 0)
+        return;
     for (uint32_t k = 0; k < N_BLOCK; k++)
-        x[k] = fx8_bits_float(first + k);
-    define(N_BLOCK, first, expected);
-    if ((first & ONES_OF_FLOAT) == 0x7f800000) /* infinity; then NaN */
-        define(N_BLOCK - 1, first + 1, expected + 1);
-    for (size_t variant = 0; variant < pass->n_variants; variant++) {
-        if (pass->wrong[variant] >= 0)
-            continue;
-        pass->convert[variant](N_BLOCK, 1.0f, x, half);
-        if (memcmp(half, expected, sizeof half) == 0)
-            continue;
-        for (uint32_t k = 0; k < N_BLOCK; k++)
-            if (!agree(half[k], expected[k]))
-                pass->wrong[variant] = (int64_t)(first + k);
-    }
+        if (!agree(half[k], expected[k]) && !atomic_exchange(is_wrong, true))
+            print_error("%s: float 0x%08x becomes 0x%04x, not 0x%04x\n", name,
+                        (unsigned)(first + k), half[k], expected[k]);
 }
 
-static void check_item(void *context, size_t item, size_t thread)
+static void check_item(void *is_wrong, size_t item, size_t thread)
 {
     (void)thread;
-    struct pass *pass = context;
-    const uint32_t first = (uint32_t)(item * pass->step * N_ITEM);
-    for (uint32_t k = 0; k < N_ITEM; k += N_BLOCK)
-        check_block(pass, first + k);
-}
-
-static void check_floats(struct pass *pass)
-{
-    pass->step = FX8_CHECKED ? 251 : 1;
-    fx8_parallel_for((N_ITEM - 1) / pass->step + 1, fx8_parallel_cpus(), false,
-                     check_item, pass);
-    for (size_t variant = 0; variant < pass->n_variants; variant++)
-        if (pass->wrong[variant] >= 0)
-            fail_msg("%s: float 0x%08x does not become the nearest half",
-                     pass->name[variant], (unsigned)pass->wrong[variant]);
+    float x[N_BLOCK];
+    uint16_t expected[N_BLOCK];
+    for (uint32_t block = 0; block < N_ITEM; block += N_BLOCK) {
+        const uint32_t first = (uint32_t)(item * STEP * N_ITEM) + block;
+        for (uint32_t k = 0; k < N_BLOCK; k++)
+            x[k] = fx8_bits_float(first + k);
+        define(N_BLOCK, first, expected);
+        if ((first & ONES_OF_FLOAT) == 0x7f800000) /* infinity; then NaN */
+            define(N_BLOCK - 1, first + 1, expected + 1);
+        FOR_EACH_VARIANT (variant)
+            check_block(variant->name, variant->half.from_float, first, x,
+                        expected, is_wrong);
+        if (hardware() != NULL)
+            check_block("F16C", hardware(), first, x, expected, is_wrong);
+    }
 }
 
 TEST(every_float)
 {
-    struct pass pass = {.n_variants = 0};
-    for (size_t index = 0; index < fx8_operations_variants(); index++) {
-        const struct fx8_operations *variant = fx8_operations_variant(index);
-        if (variant != NULL)
-            add_variant(&pass, variant->name, variant->half.from_float);
-    }
-    check_floats(&pass);
-}
-
-TEST(every_float_in_hardware)
-{
-    struct pass pass = {.n_variants = 0};
-    add_variant(&pass, "F16C", hardware_or_skip());
-    check_floats(&pass);
+    atomic_bool is_wrong = false;
+    fx8_parallel_for((N_ITEM - 1) / STEP + 1, fx8_parallel_cpus(), false,
+                     check_item, &is_wrong);
+    assert_false(is_wrong);
 }
 
 /** Every float at which the half changes and its neighbours: the critical ones,
  *  in case the pass above takes only a sample. */
-static void thresholds_of_variant(const struct fx8_operations *variant)
+TEST(every_threshold)
 {
     enum { N = 6 };
     float x[N];
     uint16_t half[N];
-    for (uint32_t h = 0; h < INFINITE; h++) {
-        for (uint32_t k = 0; k < N; k++)
-            x[k] = fx8_bits_float((threshold[h] - 2 + k / 2) | (k % 2) << 31);
-        variant->half.from_float(N, 1.0f, x, half);
-        for (uint32_t k = 0; k < N; k++)
-            assert_int_equal(half[k], (h + (k >= 4)) | (k % 2) << 15);
+    FOR_EACH_VARIANT (variant)
+        for (uint32_t h = 0; h < INFINITE; h++) {
+            for (uint32_t k = 0; k < N; k++)
+                x[k] =
+                    fx8_bits_float((threshold[h] - 2 + k / 2) | (k % 2) << 31);
+            variant->half.from_float(N, 1.0f, x, half);
+            for (uint32_t k = 0; k < N; k++)
+                assert_int_equal(half[k], (h + (k >= 4)) | (k % 2) << 15);
+        }
+}
+
+/* --- all halves, scale, ragged ends ------------------------------------- */
+
+TEST(halves_round_trip)
+{
+    enum { N = 0x10000 };
+    static uint16_t half[N], back[N];
+    static float x[N];
+    for (uint32_t k = 0; k < N; k++)
+        half[k] = (uint16_t)k;
+    FOR_EACH_VARIANT (variant) {
+        variant->half.to_float(N, half, x);
+        variant->half.from_float(N, 1.0f, x, back);
+        for (uint32_t k = 0; k < N; k++) {
+            const uint32_t magnitude = k & 0x7fff;
+            assert_int_equal(signbit(x[k]) != 0, k >> 15);
+            if (magnitude > INFINITE)
+                assert_true(isnan(x[k]) && is_nan(back[k]));
+            else if (magnitude == INFINITE)
+                assert_true(isinf(x[k]));
+            else
+                assert_true(fabs((double)x[k]) == value_of(magnitude));
+            assert_true(agree(back[k], half[k]));
+        }
     }
 }
 
-TEST(every_threshold)
-{
-    at_every_variant(thresholds_of_variant);
-}
-
-/* --- scale, ragged ends -----------------------------------------------------
- */
-
 /** x scale is rounded to float first, then to half: two roundings. */
-static void scale_of_variant(const struct fx8_operations *variant)
+TEST(scales)
 {
     static const float scales[] = {0.0f,     1.0f,     -1.0f,    16384.0f,
                                    0x1p-14f, 1 / 3.0f, 65504.0f, 1e-30f,
@@ -324,54 +247,204 @@ static void scale_of_variant(const struct fx8_operations *variant)
             /* any float, and floats near 1 */
             x[k] = fx8_bits_float(k % 2 == 0 ? bits : 0x3f000000 + (bits >> 7));
         }
-        variant->half.from_float(N, scales[s], x, half);
-        for (size_t k = 0; k < N; k++)
-            assert_true(agree(half[k], definition(x[k] * scales[s])));
+        FOR_EACH_VARIANT (variant) {
+            variant->half.from_float(N, scales[s], x, half);
+            for (size_t k = 0; k < N; k++)
+                assert_true(agree(half[k], definition(x[k] * scales[s])));
+        }
     }
 }
 
-TEST(scales)
+/** Nothing is read or written beyond n (the address checker watches reads). */
+TEST(ragged_ends)
 {
-    at_every_variant(scale_of_variant);
+    enum { GUARD = 16 };
+    FOR_EACH_VARIANT (variant)
+        for (size_t n = 0; n <= 100; n++)
+            for (size_t offset = 0; offset < 3; offset++) {
+                float *x = exact((offset + n) * sizeof *x);
+                uint16_t *half = exact((offset + n) * sizeof *half);
+                float *to = exact((offset + n + GUARD) * sizeof *to);
+                uint16_t *from = exact((offset + n + GUARD) * sizeof *from);
+                for (size_t k = offset; k < offset + n; k++) {
+                    x[k] = (float)k * 0.5f - 7.0f;
+                    half[k] = definition(x[k]);
+                }
+                variant->half.from_float(n, 1.0f, x + offset, from + offset);
+                variant->half.to_float(n, half + offset, to + offset);
+                assert_memory_equal(from + offset, half + offset,
+                                    n * sizeof *half);
+                assert_memory_equal(to + offset, x + offset, n * sizeof *x);
+                for (size_t k = 0; k < GUARD * sizeof *to; k++) {
+                    assert_int_equal(((uint8_t *)(to + offset + n))[k],
+                                     GARBAGE);
+                    if (k < GUARD * sizeof *from)
+                        assert_int_equal(((uint8_t *)(from + offset + n))[k],
+                                         GARBAGE);
+                }
+                free(x);
+                free(half);
+                free(to);
+                free(from);
+            }
 }
 
-/** Nothing is read or written beyond n (the address checker watches reads). */
-static void ends_of_variant(const struct fx8_operations *variant)
+/* --- a x + b ------------------------------------------------------------ */
+
+/** Integers of 128 bits: a x + b in units of 2^-48 is below 2^81. */
+__extension__ typedef __int128 wide;
+
+/** A finite half in units of 2^-24. */
+static int64_t units_of(uint16_t half)
 {
-    enum { GUARD = 64, MOST = 100 };
-    for (size_t n = 0; n <= MOST; n++)
-        for (size_t offset = 0; offset < 3; offset++) {
-            float *x = exact((offset + n) * sizeof *x);
-            uint16_t *half = exact((offset + n) * sizeof *half);
-            float to[MOST + 2 * GUARD];
-            uint16_t from[MOST + 2 * GUARD];
-            memset(to, GARBAGE, sizeof to);
-            memset(from, GARBAGE, sizeof from);
-            for (size_t k = 0; k < n; k++) {
-                x[offset + k] = (float)k * 0.5f - 7.0f;
-                half[offset + k] = definition(x[offset + k]);
-            }
-            variant->half.from_float(n, 1.0f, x + offset,
-                                     from + GUARD + offset);
-            variant->half.to_float(n, half + offset, to + GUARD + offset);
-            for (size_t k = 0; k < MOST + 2 * GUARD; k++) {
-                const size_t at = k - GUARD; /* wraps below the results */
-                const bool is_result = at >= offset && at - offset < n;
-                uint32_t garbage;
-                memset(&garbage, GARBAGE, sizeof garbage);
-                assert_int_equal(from[k],
-                                 is_result ? half[at] : (uint16_t)garbage);
-                assert_int_equal(fx8_float_bits(to[k]),
-                                 is_result ? fx8_float_bits(x[at]) : garbage);
-            }
-            free(x);
-            free(half);
+    const int shift = half >> 10 & 31;
+    const int64_t fraction = half & 0x3ff;
+    const int64_t units =
+        shift == 0 ? fraction : (1024 + fraction) << (shift - 1);
+    return half >> 15 ? -units : units;
+}
+
+/** An exact sum in units of 2^-48, not zero, rounded to half. */
+static uint16_t round_sum(wide sum)
+{
+    const uint16_t sign = (uint16_t)((sum < 0) << 15);
+    const wide magnitude = sum < 0 ? -sum : sum;
+    uint32_t low = 0, high = INFINITE;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        const wide edge = (wide)tie[middle] << 23;
+        if (magnitude > edge || (magnitude == edge && middle % 2 == 1))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return sign | (uint16_t)low;
+}
+
+/** a x + b for finite halves. */
+static uint16_t exact_scale_add(uint16_t a, uint16_t x, uint16_t b)
+{
+    const wide sum =
+        (wide)units_of(a) * units_of(x) + (wide)units_of(b) * (1 << 24);
+    if (sum != 0)
+        return round_sum(sum);
+    /* an exact zero is negative only as the sum of two negative zeros */
+    const bool is_product_zero = units_of(a) == 0 || units_of(x) == 0;
+    return is_product_zero ? (a ^ x) & b & 0x8000 : 0;
+}
+
+static void check_scale_add(uint16_t a, uint16_t x, uint16_t b)
+{
+    const uint16_t got = fx8_half_scale_add(a, x, b);
+    const uint16_t expected = exact_scale_add(a, x, b);
+    if (got != expected)
+        fail_msg("0x%04x 0x%04x + 0x%04x: 0x%04x, must be 0x%04x", a, x, b, got,
+                 expected);
+}
+
+/** A random finite half. */
+static uint16_t random_half(struct generator *g)
+{
+    return (uint16_t)(random_below(g, INFINITE) | random_below(g, 2) << 15);
+}
+
+TEST(scale_add_of_random_halves)
+{
+    const int n = FX8_CHECKED ? 1 << 18 : is_long() ? 1 << 28 : 1 << 22;
+    struct generator g = {62};
+    for (int k = 0; k < n; k++) {
+        const uint16_t a = random_half(&g);
+        const uint16_t x = random_half(&g);
+        check_scale_add(a, x, random_half(&g));
+    }
+}
+
+/** Every three exponents with fractions at both ends. */
+TEST(scale_add_of_every_exponent)
+{
+    static const uint16_t fractions[] = {0, 1, 0x3ff};
+    for (uint32_t e = 0; e < 31 * 31 * 31; e++)
+        for (uint32_t f = 0; f < 27; f++) {
+            const uint16_t a = (uint16_t)((e % 31) << 10 | fractions[f % 3]);
+            const uint16_t x =
+                (uint16_t)((e / 31 % 31) << 10 | fractions[f / 3 % 3]);
+            const uint16_t b = (uint16_t)((e / 961) << 10 | fractions[f / 9]);
+            check_scale_add(a, x, b);
+            check_scale_add(a, x, b | 0x8000);
         }
 }
 
-TEST(ragged_ends)
+/** Half a step of b of exponent e is 2^(e - 26), the product of exponents that
+ *  add up to `sum` is in 2^(sum - 30) to 2^(sum - 28): below, at and above it.
+ */
+static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
 {
-    at_every_variant(ends_of_variant);
+    static const uint16_t fractions[] = {0, 1, 0x3fe, 0x3ff};
+    for (uint32_t e = 1; e < 31; e++)
+        for (uint32_t sum = e + 1; sum < e + 7; sum++) {
+            const uint16_t a = (uint16_t)((sum / 2) << 10 | fraction_a);
+            const uint16_t x = (uint16_t)((sum - sum / 2) << 10 | fraction_x);
+            for (size_t f = 0; f < 4; f++) {
+                const uint16_t b = (uint16_t)(e << 10 | fractions[f]);
+                check_scale_add(a, x, b);
+                check_scale_add(a, x, b | 0x8000);
+            }
+        }
+}
+
+/** Products within 2^-10 of a power of two, plus numbers whose half step is
+ *  about as large: sums very near a tie, which a rounding to float would make a
+ *  tie. */
+TEST(scale_add_near_ties)
+{
+    size_t n_products = 0;
+    for (uint16_t ma = 0; ma < 1024; ma++)
+        for (uint16_t mx = ma; mx < 1024; mx++) {
+            const int32_t product = (1024 + ma) * (1024 + mx);
+            if (abs(product - (1 << 20)) > 1 << 10 &&
+                abs(product - (1 << 21)) > 1 << 11 &&
+                abs(product - (1 << 22)) > 1 << 12)
+                continue;
+            n_products++;
+            check_products_near_ties(ma, mx);
+        }
+    assert_true(n_products > 1000);
+}
+
+/** Infinities and NaN as in IEEE 754, also where the product alone exceeds the
+ *  range of a half. */
+TEST(scale_add_of_special_values)
+{
+    enum { ONE = 0x3c00, MOST = 0x7bff, INF = INFINITE, NAN_ = NOT_A_NUMBER };
+    static const struct {
+        uint16_t a, x, b, expected;
+    } cases[] = {
+        {INF, ONE, ONE, INF},
+        {INF, 0x8000 | ONE, ONE, 0x8000 | INF},
+        {ONE, ONE, 0x8000 | INF, 0x8000 | INF},
+        {INF, 0, ONE, NAN_},
+        {0, INF, INF, NAN_},
+        {INF, ONE, 0x8000 | INF, NAN_},
+        {INF, ONE, INF, INF},
+        {MOST, MOST, 0x8000 | INF, 0x8000 | INF},
+        {NAN_, ONE, ONE, NAN_},
+        {ONE, NAN_, ONE, NAN_},
+        {ONE, ONE, NAN_, NAN_},
+        {0, 0, NAN_, NAN_},
+        {MOST, 0x4000, 0x8000 | MOST, MOST}, /* 2 65504 - 65504 */
+        {MOST, 0x4000, 0, INF},
+        {MOST, ONE, 0x4c00, INF},  /* 65504 + 16 = 65520 */
+        {MOST, ONE, 0x4bff, MOST}, /* 65504 + 15.99 */
+        {0x8000, ONE, 0x8000, 0x8000},
+        {0x8000, ONE, 0, 0},
+        {ONE, ONE, 0x8000 | ONE, 0},
+        {1, 1, 0x8000, 0},
+        {0x8001, 1, 0, 0x8000},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        assert_true(
+            agree(fx8_half_scale_add(cases[k].a, cases[k].x, cases[k].b),
+                  cases[k].expected));
 }
 
 FIXTURE(make_thresholds, NULL)

@@ -11,7 +11,7 @@
  *           float, 0x33000001, does not round to zero.  A published listing
  *           gives 0x32ffffff, the float before, which holds only if ties round
  *           away from zero; F16C and this file agree on 2^-25
- *           (validation/test_half.c, edges_of_the_range)
+ *           (validation/test_half.c, every_float)
  *        2) the largest float that rounds to 65504 is 0x477fefff, just below
  *           65520: that tie goes to the even one, infinity
  *        3) a NaN keeps its sign and the upper bits of its payload and becomes
