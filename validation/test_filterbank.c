@@ -7,14 +7,12 @@
  *     published shapes; the overlap of its windows agrees with a sum over all
  *     pairs
  * Within: weights 16 P·2⁻⁵² of the middle, their power (2n + 8)·2⁻⁵³; published
- *     shapes 0.006 dB at the edges, 0.06 dB beyond, widths 1.5 %; overlap
- *     10⁻¹⁰, or 10⁻⁵ between distant windows
+ *     shapes 0.006 dB at the edges, 0.06 dB beyond, widths 1.5 %; overlap 10⁻¹⁰
  * Because: phases reach P π, and n additions round; half a unit of the last
- *     published digit; windows too far apart to be counted overlap by less
+ *     published digit
  *
  * Shows (kernels, filter in integers): FIR coefficients of 16 bits: every
- *     coefficient, the response they give, spectra and visibilities; how the
- *     integer filter is chosen
+ *     coefficient, spectra and visibilities; how the integer filter is chosen
  * Within: coefficients half a unit of 1/32767 of the largest; spectra 6
  *     standard deviations of that many roundings, visibilities twice their rms;
  *     integers equal in every variant
@@ -24,6 +22,7 @@
 #include <math.h>
 
 #include "kernels/filterbank.h"
+#include "validation/complex_value.h"
 #include "validation/testing.h"
 
 static const double PI = 3.14159265358979323846;
@@ -31,10 +30,7 @@ static const double PI = 3.14159265358979323846;
 static double *new_weights(enum fx8_filter_window window, size_t n_taps,
                            size_t length, bool has_sinc)
 {
-    double *weights = malloc(n_taps * length * sizeof *weights);
-    assert_non_null(weights);
-    for (size_t n = 0; n < n_taps * length; n++)
-        weights[n] = NAN;
+    double *weights = exact(n_taps * length * sizeof *weights);
     fx8_filterbank_weights(window, n_taps, length, has_sinc, weights);
     return weights;
 }
@@ -53,59 +49,39 @@ static double definition(enum fx8_filter_window window, size_t n_taps,
     return w * (has_sinc ? sinc : 1.0);
 }
 
+/* Two samples have equal weights in all windows, including Hann's zeros. */
+static void check_weights(enum fx8_filter_window window, size_t n_taps,
+                          size_t length)
+{
+    const size_t n = n_taps * length;
+    const bool has_sinc = n_taps > 1;
+    double *w = new_weights(window, n_taps, length, has_sinc);
+    double power = 0;
+    for (size_t k = 0; k < n; k++) {
+        power += w[k] * w[k];
+        assert_true(w[k] == w[n - 1 - k]); /* symmetric to the last bit */
+    }
+    /* Each of n additions rounds by at most 2^-53. */
+    assert_near(power, 1.0, (double)(2 * n + 8) * 0x1p-53);
+    /* Proportional to the definition, scaled to the middle weight.  Phases of
+     * up to P pi cost P eps; 16 covers the libm calls. */
+    const double middle = w[n / 2];
+    const double scale =
+        middle / definition(window, n_taps, length, has_sinc, n / 2);
+    for (size_t k = 0; k < n && n > 2; k++)
+        assert_near(w[k],
+                    scale * definition(window, n_taps, length, has_sinc, k),
+                    16.0 * (double)n_taps * 0x1p-52 * middle);
+    free(w);
+}
+
 TEST(test_weights)
 {
     static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
     static const size_t lengths[] = {1, 2, 3, 7, 16, 100, 1024};
-    for (int window = 0; window < 3; window++)
-        for (size_t p = 0; p < 7; p++)
-            for (size_t l = 0; l < 7; l++) {
-                const size_t n_weights = taps[p] * lengths[l];
-                const bool has_sinc = taps[p] > 1;
-                double *w = new_weights((enum fx8_filter_window)window, taps[p],
-                                        lengths[l], has_sinc);
-                double power = 0, scale = 0;
-                for (size_t n = 0; n < n_weights; n++) {
-                    power += w[n] * w[n];
-                    /* Symmetric to the last bit. */
-                    assert_true(w[n] == w[n_weights - 1 - n]);
-                }
-                /* Each of n additions rounds by at most 2^-53. */
-                assert_true(fabs(power - 1.0) <=
-                            (double)(2 * n_weights + 8) * 0x1p-53);
-                /* Proportional to the definition, scaled to the middle weight.
-                 * Phases of up to P pi cost P eps; 16 covers the libm calls. */
-                if (n_weights > 2) {
-                    const size_t middle = n_weights / 2;
-                    scale = w[middle] /
-                            definition((enum fx8_filter_window)window, taps[p],
-                                       lengths[l], has_sinc, middle);
-                    for (size_t n = 0; n < n_weights; n++) {
-                        const double want =
-                            scale * definition((enum fx8_filter_window)window,
-                                               taps[p], lengths[l], has_sinc,
-                                               n);
-                        assert_true(fabs(w[n] - want) <=
-                                    16.0 * (double)taps[p] * 0x1p-52 *
-                                        w[middle]);
-                    }
-                }
-                free(w);
-            }
-}
-
-TEST(test_degenerate_weights)
-{
-    for (int window = 0; window < 3; window++) {
-        double *w = new_weights((enum fx8_filter_window)window, 1, 1, false);
-        assert_true(w[0] == 1.0);
-        free(w);
-        /* Two samples, all windows: equal weights, including Hann's zeros. */
-        w = new_weights((enum fx8_filter_window)window, 1, 2, false);
-        assert_true(w[0] == w[1]);
-        assert_true(fabs(w[0] - sqrt(0.5)) <= 0x1p-52);
-        free(w);
-    }
+    for (size_t i = 0; i < 3 * 7 * 7; i++)
+        check_weights((enum fx8_filter_window)(i % 3), taps[i / 3 % 7],
+                      lengths[i / 21]);
 }
 
 /** |H(f)| relative to the centre, dB. */
@@ -237,25 +213,6 @@ TEST(test_coefficients)
     free(w);
 }
 
-/* Roundings to 16 bits act as independent uniform errors of half a unit either
- * way: the response gets noise whose parts have a standard deviation of at most
- * unit sqrt(n / 12); 6 of them do not occur by chance. */
-static void check_int16_response(const double *weights, const float *rounded,
-                                 size_t n_weights, size_t length, double unit)
-{
-    double *error = malloc(n_weights * sizeof *error);
-    assert_non_null(error);
-    for (size_t n = 0; n < n_weights; n++)
-        error[n] = (double)rounded[n] - weights[n];
-    const double bound = 6.0 * unit * sqrt((double)n_weights / 12.0);
-    for (double f = -4.0; f <= 4.0; f += 0.3125) {
-        double response[2];
-        fx8_filterbank_response(error, n_weights, length, f, response);
-        assert_true(fabs(response[0]) <= bound && fabs(response[1]) <= bound);
-    }
-    free(error);
-}
-
 static void check_int16(enum fx8_filter_window window, size_t n_taps,
                         size_t length, bool lower)
 {
@@ -265,28 +222,19 @@ static void check_int16(enum fx8_filter_window window, size_t n_taps,
                                         .n_channels = length / 2};
     const size_t n = n_taps * length;
     double *weights = new_weights(window, n_taps, length, n_taps > 1);
-    float *coefficients = malloc(n * sizeof *coefficients);
-    float *back = malloc(n * sizeof *back);
-    int16_t *rounded = malloc(n * sizeof *rounded);
-    assert_true(coefficients != NULL && back != NULL && rounded != NULL);
+    float *coefficients = exact(n * sizeof *coefficients);
+    int16_t *rounded = exact(n * sizeof *rounded);
     fx8_filterbank_coefficients(&bank, weights, lower, false, coefficients);
-    const float scale = fx8_filterbank_int16(n, coefficients, rounded);
-    double largest = 0;
+    const double scale = (double)fx8_filterbank_int16(n, coefficients, rounded);
     int most = 0;
     for (size_t k = 0; k < n; k++) {
-        largest = fmax(largest, fabs((double)coefficients[k]));
         most = abs(rounded[k]) > most ? abs(rounded[k]) : most;
+        /* half a unit; the float scale has its own error */
+        assert_near(scale * rounded[k], (double)coefficients[k],
+                    scale * 0.50001);
     }
     assert_int_equal(most, 32767); /* all 16 bits are used, -32768 is not */
-    for (size_t k = 0; k < n; k++) {
-        const double error = (double)scale * rounded[k] - coefficients[k];
-        assert_true(fabs(error) <= largest / 65533.0);
-        back[k] = (float)((double)scale * rounded[k]) *
-                  (coefficients[k] == (float)weights[k] ? 1.0f : -1.0f);
-    }
-    check_int16_response(weights, back, n, length, (double)scale);
     free(rounded);
-    free(back);
     free(coefficients);
     free(weights);
 }
@@ -335,19 +283,6 @@ TEST(test_geometry)
  * ------------------------------------------------------------------
  */
 
-/* One product for each window that covers it, whatever else is averaged. */
-TEST(rectangular_spectra_are_independent)
-{
-    static const size_t lengths[] = {1, 2, 5, 64, 1000};
-    for (size_t i = 0; i < 5; i++) {
-        double *w = new_weights(FX8_FILTER_RECTANGULAR, 1, lengths[i], false);
-        /* 1, up to the roundings of `length` weights */
-        assert_near(fx8_filterbank_overlap(w, 1, lengths[i], 1000, lengths[i]),
-                    1.0, 1e-12);
-        free(w);
-    }
-}
-
 /* Weight of many spectra of one channel, M_eff / M, as published and measured
  * to three digits. */
 TEST(published_worth_of_a_channel)
@@ -362,24 +297,22 @@ TEST(published_worth_of_a_channel)
                  {FX8_FILTER_HANN, 16, 0.982}};
     for (size_t i = 0; i < 4; i++) {
         double *w = new_weights(cases[i].window, cases[i].n_taps, 1024, true);
-        const double overlap =
-            fx8_filterbank_overlap(w, cases[i].n_taps, 1024, 1000000, 1);
+        const double overlap = fx8_filterbank_overlap(w, cases[i].n_taps, 1024,
+                                                      (size_t)1 << 40, 1);
         assert_near(1.0 / overlap, cases[i].worth, 0.0005);
         free(w);
     }
 }
 
-/* w_n exp(-2 pi i k n / N) of spectrum t and channel k at sample `sample`. */
-static void coefficient(const double *w, size_t n_weights, size_t length,
-                        size_t t, size_t k, size_t sample, double part[2])
+/* w_n exp(-2 pi i k n / N) of spectrum and channel `cell` at a sample. */
+static double complex coefficient(const double *w, size_t n_taps, size_t length,
+                                  const size_t cell[2], size_t sample)
 {
-    const size_t start = t * length;
-    const bool is_inside = sample >= start && sample < start + n_weights;
-    const double weight = is_inside ? w[sample - start] : 0.0;
-    const double phase =
-        -2.0 * PI * (double)(k * (sample - start)) / (double)length;
-    part[0] = is_inside ? weight * cos(phase) : 0.0;
-    part[1] = is_inside ? weight * sin(phase) : 0.0;
+    const size_t n = sample - cell[0] * length; /* wraps before the start */
+    if (n >= n_taps * length)
+        return 0.0;
+    return w[n] *
+           cexp(CMPLX(0.0, -2.0 * PI * (double)(cell[1] * n) / (double)length));
 }
 
 /* |<a, b>|^2 of the filters of two cells: the covariance of their products of
@@ -387,15 +320,11 @@ static void coefficient(const double *w, size_t n_weights, size_t length,
 static double covariance(const double *w, size_t n_taps, size_t length,
                          const size_t a[2], const size_t b[2])
 {
-    double re = 0.0, im = 0.0;
-    for (size_t sample = 0; sample < 32 * length; sample++) {
-        double x[2], y[2];
-        coefficient(w, n_taps * length, length, a[0], a[1], sample, x);
-        coefficient(w, n_taps * length, length, b[0], b[1], sample, y);
-        re += x[0] * y[0] + x[1] * y[1];
-        im += x[0] * y[1] - x[1] * y[0];
-    }
-    return re * re + im * im;
+    double complex sum = 0.0;
+    for (size_t sample = 0; sample < (a[0] + n_taps) * length; sample++)
+        sum += coefficient(w, n_taps, length, a, sample) *
+               conj(coefficient(w, n_taps, length, b, sample));
+    return creal(sum * conj(sum));
 }
 
 /* All pairs of cells of a small block, one by one. */
@@ -403,48 +332,21 @@ TEST(overlap_is_the_variance_of_a_mean)
 {
     enum { LENGTH = 8, SPECTRA = 6 };
     static const size_t taps[] = {1, 2, 4, 8};
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 12; i++)
         for (size_t channels = 1; channels <= LENGTH; channels += 3) {
-            double *w = new_weights(FX8_FILTER_HAMMING, taps[i], LENGTH, true);
+            const size_t n_taps = taps[i / 3];
+            double *w = new_weights((enum fx8_filter_window)(i % 3), n_taps,
+                                    LENGTH, n_taps > 1);
             const size_t n = SPECTRA * channels;
             double sum = 0.0;
             for (size_t p = 0; p < n * n; p++) {
                 const size_t a[2] = {p / n / channels, p / n % channels};
                 const size_t b[2] = {p % n / channels, p % n % channels};
-                sum += covariance(w, taps[i], LENGTH, a, b);
+                sum += covariance(w, n_taps, LENGTH, a, b);
             }
             assert_near(
-                fx8_filterbank_overlap(w, taps[i], LENGTH, SPECTRA, channels),
+                fx8_filterbank_overlap(w, n_taps, LENGTH, SPECTRA, channels),
                 sum / (double)n, 1e-10);
-            free(w);
-        }
-}
-
-/* sum over all k of R(d, k) is N sum of squares of the folded products. */
-static double overlap_of_all_channels(const double *w, size_t n_taps,
-                                      size_t length)
-{
-    double sum = 0.0;
-    for (size_t d = 0; d < n_taps; d++)
-        for (size_t n = 0; n < length; n++) {
-            double folded = 0.0;
-            for (size_t tap = 0; tap + d < n_taps; tap++)
-                folded += w[tap * length + n] * w[(tap + d) * length + n];
-            sum += (d > 0 ? 2.0 : 1.0) * folded * folded;
-        }
-    return (double)length * sum;
-}
-
-TEST(nothing_overlaps_from_afar)
-{
-    static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
-    const size_t many = (size_t)1 << 40;
-    for (int window = 0; window < 3; window++)
-        for (size_t i = 0; i < 7; i++) {
-            double *w = new_weights((enum fx8_filter_window)window, taps[i],
-                                    256, taps[i] > 1);
-            assert_near(fx8_filterbank_overlap(w, taps[i], 256, many, many),
-                        overlap_of_all_channels(w, taps[i], 256), 1e-5);
             free(w);
         }
 }
