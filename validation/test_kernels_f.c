@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_kernels_f.c -- gather, FIR, quantise and corner turn: the reference against
- * definitions given here, every variant against the reference, bit for bit.
- * Results start as garbage and are compared whole, including gaps and guard
- * bytes; sources have their exact size, for the address sanitizer.
+ * test_kernels_f.c -- gather, FIR, quantise and corner turn: the reference
+ * against definitions given here, every variant against the reference, bit for
+ * bit. Results start as garbage and are compared whole, including gaps and
+ * guard bytes; sources have their exact size, for the address sanitizer.
  *
  * Shows (kernels, operations): every variant agrees with its definition at
  *     ragged sizes, with −128 and with garbage in the results
