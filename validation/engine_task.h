@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * engine_task.h -- a random task for an engine, and the engine's output for it
- * in one dump.
+ * engine_task.h -- a random task for an engine, the engine's output for it in
+ * one dump, and its sums against plain sums.  All memory lasts for the case.
  */
 #ifndef FX8_VALIDATION_ENGINE_TASK_H
 #define FX8_VALIDATION_ENGINE_TASK_H
@@ -10,6 +10,7 @@
 
 #include "config/base/shape.h"
 #include "kernels/engine.h"
+#include "validation/exact_sum.h"
 #include "validation/testing.h"
 
 /* One engine's task: random samples, coefficients, gains and masks. */
@@ -46,27 +47,6 @@ static inline size_t n_sums(const struct task *task)
     return task->plan.bank.n_channels * fx8_pair_count(task->plan.n_inputs) * 2;
 }
 
-static inline void clear_outcome(struct outcome *o)
-{
-    free(o->x8);
-    free(o->x32);
-    free(o->sums8);
-    free(o->sums32);
-    free(o->down);
-    free(o->up);
-    free(o->counts);
-    free(o->clips);
-}
-
-static inline void clear_task(struct task *task)
-{
-    free(task->samples);
-    free(task->coefficients);
-    free(task->gains);
-    free(task->valid);
-    free(task->rotation);
-}
-
 static inline bool task_valid(const struct task *task, size_t input, size_t t)
 {
     return fx8_bit_get(task->valid + input * fx8_bit_words(task->n_spectra), t);
@@ -77,7 +57,7 @@ static inline void make_samples(struct task *task, struct generator *g)
 {
     const size_t row = fx8_filterbank_row(&task->plan.bank);
     task->row_stride = (task->n_spectra + task->plan.bank.n_taps - 1) * row;
-    task->samples = exact(task->plan.n_inputs * task->row_stride);
+    task->samples = temporary(task->plan.n_inputs * task->row_stride);
     for (size_t input = 0; input < task->plan.n_inputs; input++)
         for (size_t i = 0; i < task->row_stride; i++)
             task->samples[input * task->row_stride + i] =
@@ -92,8 +72,8 @@ static inline void make_masks(struct task *task, size_t kind,
                               struct generator *g)
 {
     const size_t n_words = fx8_bit_words(task->n_spectra);
-    task->valid = calloc(task->plan.n_inputs * n_words, sizeof *task->valid);
-    assert_non_null(task->valid);
+    task->valid =
+        temporary_zeros(task->plan.n_inputs * n_words * sizeof *task->valid);
     for (size_t input = 0; input < task->plan.n_inputs; input++) {
         const size_t from = random_below(g, task->n_spectra);
         for (size_t t = 0; t < task->n_spectra; t++)
@@ -109,7 +89,7 @@ static inline void make_bank(struct task *task, struct generator *g)
 {
     const struct fx8_filterbank *bank = &task->plan.bank;
     const size_t n_weights = bank->n_taps * fx8_filterbank_row(bank);
-    task->coefficients = exact(n_weights * sizeof(float));
+    task->coefficients = temporary(n_weights * sizeof(float));
     double power = 0.0;
     for (size_t i = 0; i < n_weights; i++) {
         task->coefficients[i] = (float)random_in(g, -1000, 1000) / 999.0f;
@@ -140,7 +120,7 @@ static inline struct task make_task(size_t n_inputs, bool is_complex,
     };
     make_samples(&task, g);
     make_masks(&task, mask, g);
-    task.gains = exact(n_inputs * n_channels * sizeof(float));
+    task.gains = temporary(n_inputs * n_channels * sizeof(float));
     for (size_t i = 0; i < n_inputs * n_channels; i++)
         task.gains[i] = 1.0f;
     if (!is_none)
@@ -151,19 +131,17 @@ static inline struct task make_task(size_t n_inputs, bool is_complex,
 
 /* The part of the task that is block `first` .. first + n - 1. */
 static inline struct fx8_engine_block cut_block(const struct task *task,
-                                                size_t first, size_t n,
-                                                uint64_t **valid,
-                                                struct fx8_rotation **rotation)
+                                                size_t first, size_t n)
 {
     const size_t inputs = task->plan.n_inputs, words = fx8_bit_words(n);
-    *valid = calloc(inputs * words, sizeof **valid);
-    *rotation = exact(inputs * n * sizeof **rotation);
+    uint64_t *valid = temporary_zeros(inputs * words * sizeof *valid);
+    struct fx8_rotation *rotation = temporary(inputs * n * sizeof *rotation);
     for (size_t input = 0; input < inputs; input++)
         for (size_t t = 0; t < n; t++) {
             if (task_valid(task, input, first + t))
-                fx8_bit_set(*valid + input * words, t);
+                fx8_bit_set(valid + input * words, t);
             if (task->rotation != NULL)
-                (*rotation)[input * n + t] =
+                rotation[input * n + t] =
                     task->rotation[input * task->n_spectra + first + t];
         }
     return (struct fx8_engine_block){
@@ -171,8 +149,8 @@ static inline struct fx8_engine_block cut_block(const struct task *task,
         .row_stride = task->row_stride,
         .first_spectrum = (int64_t)first,
         .n_spectra = n,
-        .valid = *valid,
-        .rotation = task->rotation != NULL ? *rotation : NULL,
+        .valid = valid,
+        .rotation = task->rotation != NULL ? rotation : NULL,
     };
 }
 
@@ -184,14 +162,11 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
     const size_t inputs = task->plan.n_inputs;
     const size_t channels = task->plan.bank.n_channels;
     struct fx8_error error;
-    uint64_t *valid;
-    struct fx8_rotation *rotation;
-    struct fx8_engine_block block =
-        cut_block(task, first, n, &valid, &rotation);
+    struct fx8_engine_block block = cut_block(task, first, n);
     struct fx8_ci8 *x8 =
-        o->x8 != NULL ? exact(channels * n * inputs * sizeof *x8) : NULL;
+        o->x8 != NULL ? temporary(channels * n * inputs * sizeof *x8) : NULL;
     struct fx8_cf32 *x32 =
-        o->x32 != NULL ? exact(channels * n * inputs * sizeof *x32) : NULL;
+        o->x32 != NULL ? temporary(channels * n * inputs * sizeof *x32) : NULL;
     const size_t bytes8 = n * inputs * sizeof *x8;
     const size_t bytes32 = n * inputs * sizeof *x32;
     if (given == NULL) {
@@ -217,10 +192,6 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
         if (x32 != NULL)
             memcpy(o->x32 + at, x32 + c * n * inputs, bytes32);
     }
-    free(x8);
-    free(x32);
-    free(valid);
-    free(rotation);
 }
 
 /* One dump. The engine processes a dump of garbage first, so that leftovers
@@ -234,14 +205,16 @@ static inline struct outcome run_task(const struct task *task,
     const bool interval = (task->plan.precisions & FX8_PRECISION_INTERVAL) != 0;
     const size_t n_bytes = n_sums(task) * sizeof(double);
     struct outcome o = {
-        .x8 = int8 ? exact(n_cells(task) * sizeof *o.x8) : NULL,
-        .x32 = fp32 || interval ? exact(n_cells(task) * sizeof *o.x32) : NULL,
-        .sums8 = int8 ? exact(n_bytes) : NULL,
-        .sums32 = fp32 ? exact(n_bytes) : NULL,
-        .down = interval ? exact(n_bytes) : NULL,
-        .up = interval ? exact(n_bytes) : NULL,
-        .counts = exact(fx8_pair_count(inputs) * sizeof *o.counts),
-        .clips = exact(inputs * task->plan.bank.n_channels * sizeof *o.clips),
+        .x8 = int8 ? temporary(n_cells(task) * sizeof *o.x8) : NULL,
+        .x32 =
+            fp32 || interval ? temporary(n_cells(task) * sizeof *o.x32) : NULL,
+        .sums8 = int8 ? temporary(n_bytes) : NULL,
+        .sums32 = fp32 ? temporary(n_bytes) : NULL,
+        .down = interval ? temporary(n_bytes) : NULL,
+        .up = interval ? temporary(n_bytes) : NULL,
+        .counts = temporary(fx8_pair_count(inputs) * sizeof *o.counts),
+        .clips =
+            temporary(inputs * task->plan.bank.n_channels * sizeof *o.clips),
     };
     struct fx8_engine *engine;
     struct fx8_error error;
@@ -265,6 +238,94 @@ static inline struct outcome run_task(const struct task *task,
     task->engine->close(&engine);
     assert_null(engine);
     return o;
+}
+
+/* The sums of one pair in a channel against the products of the exported
+ * spectra.  Float sums and both bounds are within 520 2^-24 of the magnitudes,
+ * as stated in operations.h; the unrounded sum is between the bounds. */
+static inline void check_pair(const struct task *task, const struct outcome *o,
+                              size_t c, size_t i, size_t j)
+{
+    const size_t inputs = task->plan.n_inputs, n = task->n_spectra;
+    const size_t at = 2 * (c * fx8_pair_count(inputs) + fx8_pair_index(i, j));
+    int64_t int8[2] = {0, 0};
+    struct exact_sum sums[2] = {{{0}}, {{0}}};
+    double fp32[2] = {0.0, 0.0}, size = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        const size_t from = (c * n + t) * inputs;
+        if (o->x8 != NULL) {
+            const struct fx8_ci8 a = o->x8[from + i], b = o->x8[from + j];
+            int8[0] += a.re * b.re + a.im * b.im;
+            int8[1] += a.re * b.im - a.im * b.re;
+        }
+        if (o->x32 == NULL)
+            continue;
+        const struct fx8_cf32 p = o->x32[from + i], q = o->x32[from + j];
+        fp32[0] += (double)p.re * q.re + (double)p.im * q.im;
+        fp32[1] += (double)p.re * q.im - (double)p.im * q.re;
+        size += hypot(p.re, p.im) * hypot(q.re, q.im);
+        if (o->down != NULL) {
+            exact_add_product(&sums[0], p.re, q.re);
+            exact_add_product(&sums[0], p.im, q.im);
+            exact_add_product(&sums[1], p.re, q.im);
+            exact_add_product(&sums[1], -p.im, q.re);
+        }
+    }
+    const double error = 520 * 0x1p-24 * size;
+    for (size_t k = 0; k < 2; k++) {
+        if (o->sums8 != NULL)
+            assert_int_equal(o->sums8[at + k], int8[k]);
+        if (o->sums32 != NULL)
+            assert_near(o->sums32[at + k], fp32[k], error);
+        if (o->down == NULL)
+            continue;
+        const double down = o->down[at + k], up = o->up[at + k];
+        assert_true(exact_compare(&sums[k], down) >= 0);
+        assert_true(exact_compare(&sums[k], up) <= 0);
+        assert_true(up - down <= 4 * error);
+        if (o->sums32 != NULL)
+            assert_true(down <= o->sums32[at + k] && o->sums32[at + k] <= up);
+    }
+}
+
+/* All sums and counts. */
+static inline void check_sums(const struct task *task, const struct outcome *o)
+{
+    for (size_t j = 0; j < task->plan.n_inputs; j++)
+        for (size_t i = 0; i <= j; i++) {
+            int64_t count = 0;
+            for (size_t t = 0; t < task->n_spectra; t++)
+                count += task_valid(task, i, t) && task_valid(task, j, t);
+            assert_int_equal(o->counts[fx8_pair_index(i, j)], count);
+            for (size_t c = 0; c < task->plan.bank.n_channels; c++)
+                check_pair(task, o, c, i, j);
+        }
+}
+
+/* Equal bit for bit: spectra, sums, counts and clips, those that both have. */
+static inline void check_equal(const struct task *task, const struct outcome *a,
+                               const struct outcome *b)
+{
+    const size_t cells = n_cells(task), sums = n_sums(task) * sizeof(double);
+    const size_t clips = task->plan.n_inputs * task->plan.bank.n_channels;
+    const bool have_int8 = a->x8 != NULL && b->x8 != NULL;
+    const struct {
+        const void *a, *b;
+        size_t n_bytes;
+    } arrays[] = {
+        {a->x8, b->x8, cells * sizeof *a->x8},
+        {a->x32, b->x32, cells * sizeof *a->x32},
+        {a->sums8, b->sums8, sums},
+        {a->sums32, b->sums32, sums},
+        {a->down, b->down, sums},
+        {a->up, b->up, sums},
+        {a->counts, b->counts,
+         fx8_pair_count(task->plan.n_inputs) * sizeof(int64_t)},
+        {a->clips, b->clips, have_int8 ? clips * sizeof(int64_t) : 0},
+    };
+    for (size_t k = 0; k < LENGTH(arrays); k++)
+        if (arrays[k].a != NULL && arrays[k].b != NULL)
+            check_bytes(arrays[k].a, arrays[k].b, arrays[k].n_bytes);
 }
 
 #endif

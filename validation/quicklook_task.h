@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook_task.h -- random visibilities, and their quick-look.
+ * quicklook_task.h -- random visibilities, and their quick-look.  All memory
+ * lasts for the case.
  */
 #ifndef FX8_VALIDATION_QUICKLOOK_TASK_H
 #define FX8_VALIDATION_QUICKLOOK_TASK_H
@@ -28,6 +29,16 @@ struct task {
     struct fx8_quicklook_differences differences;
 };
 
+/* Results of its own. */
+static inline void make_outputs(struct task *task)
+{
+    task->out.coherence = temporary(2 * task->n_cells * sizeof(uint16_t));
+    task->out.amplitude = temporary(task->n_cells * sizeof(uint16_t));
+    task->out.phase = temporary(task->n_cells * sizeof(uint16_t));
+    task->out.spectra_db = temporary(task->n_levels * sizeof(float));
+    task->averages = temporary(task->n_averages * sizeof *task->averages);
+}
+
 static inline struct task make_task(size_t antennas, size_t pols,
                                     size_t channels,
                                     enum fx8_functions_mode mode)
@@ -48,30 +59,16 @@ static inline struct task make_task(size_t antennas, size_t pols,
     };
     const size_t n = task.n_averages =
         task.plan.n_baselines * task.plan.n_products;
-    task.products = exact(n * sizeof *task.products);
+    task.products = temporary(n * sizeof *task.products);
     fx8_baseline_table(antennas, pols, task.products);
     task.plan.products = task.products;
     task.n_cells = n * channels;
     task.n_levels = task.plan.n_inputs * channels;
-    task.visibilities = exact(2 * task.n_cells * sizeof(float));
-    task.nsamples = exact(task.n_cells * sizeof(float));
-    task.flags = exact(task.n_cells);
-    task.out.coherence = exact(2 * task.n_cells * sizeof(uint16_t));
-    task.out.amplitude = exact(task.n_cells * sizeof(uint16_t));
-    task.out.phase = exact(task.n_cells * sizeof(uint16_t));
-    task.out.spectra_db = exact(task.n_levels * sizeof(float));
-    task.averages = exact(n * sizeof *task.averages);
+    task.visibilities = temporary(2 * task.n_cells * sizeof(float));
+    task.nsamples = temporary(task.n_cells * sizeof(float));
+    task.flags = temporary(task.n_cells);
+    make_outputs(&task);
     return task;
-}
-
-static inline void clear_task(struct task *task)
-{
-    void *const memory[] = {
-        task->products,  task->visibilities,   task->nsamples,
-        task->flags,     task->out.coherence,  task->out.amplitude,
-        task->out.phase, task->out.spectra_db, task->averages};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        free(memory[i]);
 }
 
 static inline size_t cell_at(const struct task *task, size_t average,
@@ -94,7 +91,7 @@ static inline size_t auto_of(const struct task *task, size_t input)
  * flagged, weights of all kinds. */
 static inline void fill(struct task *task, struct generator *g)
 {
-    double *power = exact(task->n_levels * sizeof *power);
+    double *power = temporary(task->n_levels * sizeof *power);
     const size_t channels = task->plan.n_channels;
     for (size_t i = 0; i < task->n_levels; i++)
         power[i] = pow(10.0, 6.0 * random_uniform(g) - 1.0);
@@ -121,7 +118,6 @@ static inline void fill(struct task *task, struct generator *g)
                                 : weight * (0.9 + 0.1 * random_uniform(g)));
             task->flags[at] = random_below(g, 10) == 0;
         }
-    free(power);
 }
 
 static inline struct fx8_quicklook *open_task(const struct task *task)

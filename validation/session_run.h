@@ -37,8 +37,9 @@ struct delivery {
     bool is_pulled;             /**< dumps are taken, not received */
 };
 
-/** All output of a session; arrays over all dumps, NULL if there is none.
- *  n_inputs counts rows, n_channels the channels of one band. */
+/** All output of a session; arrays over all dumps, NULL if there is none, in
+ *  memory that lasts for the case.  n_inputs counts rows, n_channels the
+ * channels of one band. */
 struct collected {
     size_t n_dumps, n_cells, n_inputs, n_channels;
     /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
@@ -52,10 +53,6 @@ struct collected {
     int64_t dropped_spectra;
     size_t n_rereads; /**< calls of the callback */
     struct fx8_statistics statistics;
-    /* set before a run: what the callback does in dump stop_at */
-    struct fx8_session **cancel; /**< fx8_cancel() this session */
-    enum fx8_status stop;        /**< or return this status */
-    size_t stop_at;
 };
 
 static inline int8_t *voltages_at(const struct voltages *v, size_t input,
@@ -71,7 +68,7 @@ static inline struct voltages make_voltages(size_t n_inputs, size_t size,
 {
     struct voltages v = {
         .n_inputs = n_inputs, .size = size, .n_samples = n_samples};
-    v.data = (int8_t *)exact(n_inputs * (size_t)n_samples * size);
+    v.data = temporary(n_inputs * (size_t)n_samples * size);
     struct generator g = {seed};
     for (int64_t t = 0; t < n_samples; t++)
         for (size_t part = 0; part < size; part++) {
@@ -99,11 +96,13 @@ static inline bool voltages_missing(const struct voltages *v, size_t input,
     return false;
 }
 
-static inline void *append(void *array, size_t n_old, const void *items,
+/** `n` more items behind `n_old`, in new memory. */
+static inline void *append(const void *array, size_t n_old, const void *items,
                            size_t n, size_t size)
 {
-    char *grown = (char *)realloc(array, (n_old + n) * size + 1);
-    assert_non_null(grown);
+    char *grown = temporary((n_old + n) * size);
+    if (n_old > 0)
+        memcpy(grown, array, n_old * size);
     memcpy(grown + n_old * size, items, n * size);
     return grown;
 }
@@ -111,54 +110,40 @@ static inline void *append(void *array, size_t n_old, const void *items,
 static inline void collect_result(struct collected *c, size_t k,
                                   const struct fx8_result *result)
 {
-    if (result->visibilities == NULL) {
-        assert_null(result->flags);
-        assert_null(result->nsamples);
+    const size_t before = c->n_dumps * c->n_cells, n = c->n_cells;
+    assert_int_equal(result->visibilities == NULL, result->flags == NULL);
+    assert_int_equal(result->visibilities == NULL, result->nsamples == NULL);
+    if (result->visibilities == NULL)
         return;
-    }
-    const size_t before = c->n_dumps * c->n_cells;
-    c->visibilities[k] =
-        (float *)append(c->visibilities[k], 2 * before, result->visibilities,
-                        2 * c->n_cells, sizeof(float));
-    c->flags[k] =
-        (uint8_t *)append(c->flags[k], before, result->flags, c->n_cells, 1);
-    c->nsamples[k] = (float *)append(c->nsamples[k], before, result->nsamples,
-                                     c->n_cells, sizeof(float));
+    c->visibilities[k] = append(c->visibilities[k], 2 * before,
+                                result->visibilities, 2 * n, sizeof(float));
+    c->flags[k] = append(c->flags[k], before, result->flags, n, 1);
+    c->nsamples[k] =
+        append(c->nsamples[k], before, result->nsamples, n, sizeof(float));
 }
 
 static inline enum fx8_status collect_dump(void *context,
                                            const struct fx8_dump *dump,
                                            struct fx8_error *error)
 {
-    struct collected *c = (struct collected *)context;
+    struct collected *c = context;
+    (void)error;
     assert_int_equal(dump->index, c->n_dumps);
     c->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         collect_result(c, kind, &dump->results[kind]);
-    c->dead = (uint8_t *)append(c->dead, c->n_dumps * c->n_inputs, dump->dead,
-                                c->n_inputs, 1);
-    if (c->n_dumps++ != c->stop_at)
-        return FX8_OK;
-    if (c->cancel != NULL)
-        fx8_cancel(*c->cancel);
-    if (c->stop != FX8_OK)
-        return fx8_fail(error, c->stop, "stopped by the callback");
+    c->dead =
+        append(c->dead, c->n_dumps * c->n_inputs, dump->dead, c->n_inputs, 1);
+    c->n_dumps++;
     return FX8_OK;
 }
 
-/** A block in its own memory, with its tables. */
+/** A block in its own memory, which may be released before the case ends. */
 struct packed {
     struct fx8_block block;
     int8_t *memory; /**< [n_bytes] */
     size_t n_bytes;
-    ptrdiff_t *offset;
 };
-
-static inline void free_packed(struct packed *p)
-{
-    free(p->memory);
-    free(p->offset);
-}
 
 static inline struct packed pack(const struct voltages *v, enum layout layout,
                                  int64_t first, int64_t n_samples)
@@ -166,10 +151,10 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     const size_t size = v->size, inputs = v->n_inputs, n = (size_t)n_samples;
     const size_t room = layout == IN_PLACE ? ROOM : 0;
     struct packed p = {
-        .memory = (int8_t *)exact((n + room) * inputs * size),
+        .memory = temporary((n + room) * inputs * size),
         .n_bytes = (n + room) * inputs * size,
-        .offset = (ptrdiff_t *)exact(inputs * sizeof *p.offset),
     };
+    ptrdiff_t *offset = temporary(inputs * sizeof *offset);
     ptrdiff_t stride = (ptrdiff_t)size, origin = (ptrdiff_t)(room * size);
     if (layout == TIME_MAJOR)
         stride = (ptrdiff_t)(inputs * size);
@@ -179,15 +164,15 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     }
     for (size_t input = 0; input < inputs; input++) {
         const size_t place = layout == BACKWARDS ? inputs - 1 - input : input;
-        p.offset[input] =
+        offset[input] =
             (ptrdiff_t)(place * size * (layout == TIME_MAJOR ? 1 : n + room));
         for (size_t t = 0; t < n; t++)
-            memcpy(p.memory + origin + p.offset[input] + (ptrdiff_t)t * stride,
+            memcpy(p.memory + origin + offset[input] + (ptrdiff_t)t * stride,
                    voltages_at(v, input, first + (int64_t)t), size);
     }
     p.block = (struct fx8_block){
         .samples = p.memory + origin,
-        .input_offset = p.offset,
+        .input_offset = offset,
         .time_stride = stride,
         .first_sample = first,
         .n_samples = n_samples,
@@ -233,11 +218,10 @@ static inline enum fx8_status reread_block(void *context, int64_t first_sample,
                                            struct fx8_block *block,
                                            struct fx8_error *error)
 {
-    struct rereader *r = (struct rereader *)context;
+    struct rereader *r = context;
     int64_t n;
     (void)error;
-    free_packed(&r->packed);
-    r->packed = (struct packed){.memory = NULL};
+    release_early(r->packed.memory);
     r->c->n_rereads++;
     next_block(r->v, &r->d, &first_sample, &n);
     if (n <= 0)
@@ -247,18 +231,22 @@ static inline enum fx8_status reread_block(void *context, int64_t first_sample,
     return FX8_OK;
 }
 
-/** Push or finish, taking waiting dumps first; returns the final status. */
+/** Push or finish, taking waiting dumps first; returns the final status.  A
+ * call at which a dump waits changes nothing, however often it is repeated. */
 static inline enum fx8_status push_or_finish(struct fx8_session *session,
                                              const struct fx8_block *block,
                                              struct collected *c,
                                              struct fx8_error *error)
 {
     for (;;) {
-        const enum fx8_status status =
-            block == NULL ? fx8_finish(session, &c->dropped_spectra, error)
-                          : fx8_push(session, block, error);
-        if (status != FX8_DUMP_READY)
-            return status;
+        enum fx8_status status = FX8_OK;
+        for (int call = 0; call < 2; call++) {
+            status = block == NULL
+                         ? fx8_finish(session, &c->dropped_spectra, error)
+                         : fx8_push(session, block, error);
+            if (status != FX8_DUMP_READY)
+                return status;
+        }
         const struct fx8_dump *dump = fx8_take_dump(session);
         assert_non_null(dump);
         assert_null(fx8_take_dump(session));
@@ -274,27 +262,24 @@ static inline enum fx8_status push_all(struct fx8_session *session,
                                        struct collected *c,
                                        struct fx8_error *error)
 {
-    struct packed before = {.memory = NULL}; /* may still be in use */
-    enum fx8_status status = FX8_OK;
-    for (int64_t first = 0; status == FX8_OK;) {
+    int8_t *before = NULL; /* may still be in use */
+    for (int64_t first = 0;;) {
         int64_t n;
         next_block(v, d, &first, &n);
-        if (n <= 0) {
-            status = push_or_finish(session, NULL, c, error);
-            break;
-        }
-        struct packed p = pack(v, d->layout, first, n);
-        status = push_or_finish(session, &p.block, c, error);
-        free_packed(&before);
-        before = p;
+        if (n <= 0)
+            return push_or_finish(session, NULL, c, error);
+        const struct packed p = pack(v, d->layout, first, n);
+        const enum fx8_status status =
+            push_or_finish(session, &p.block, c, error);
+        if (status != FX8_OK)
+            return status;
+        release_early(before);
+        before = p.memory;
         first += n;
     }
-    free_packed(&before);
-    return status;
 }
 
-/** One session from opening to closing; `c` is zeroed except for its
- *  requests. */
+/** One session from opening to closing; `c` is zeroed. */
 static inline enum fx8_status run_session(const struct fx8_plan *plan,
                                           const struct voltages *v,
                                           const struct delivery *d,
@@ -304,8 +289,6 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     struct fx8_session *session;
     c->n_inputs = v->n_inputs;
     c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
-    if (c->cancel != NULL)
-        c->cancel = &session;
     struct rereader r = {.v = v, .d = *d, .c = c};
     r.d.block_samples = d->reread_samples;
     r.d.overlap = 0;
@@ -323,15 +306,14 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     const struct fx8_input_gains gains = fx8_gains(session);
     const struct fx8_input_counts inputs = fx8_inputs(session);
     if (gains.gain != NULL) {
-        c->gains = (float *)append(NULL, 0, gains.gain, cells, sizeof(float));
-        c->zero = (uint8_t *)append(NULL, 0, gains.is_zero, cells, 1);
-        c->is_set = (uint8_t *)append(NULL, 0, gains.is_set, c->n_inputs, 1);
+        c->gains = append(NULL, 0, gains.gain, cells, sizeof(float));
+        c->zero = append(NULL, 0, gains.is_zero, cells, 1);
+        c->is_set = append(NULL, 0, gains.is_set, c->n_inputs, 1);
     }
-    c->clips = (int64_t *)append(NULL, 0, inputs.clips, cells, sizeof(int64_t));
-    c->valid_spectra = (int64_t *)append(NULL, 0, inputs.valid_spectra,
-                                         c->n_inputs, sizeof(int64_t));
+    c->clips = append(NULL, 0, inputs.clips, cells, sizeof(int64_t));
+    c->valid_spectra =
+        append(NULL, 0, inputs.valid_spectra, c->n_inputs, sizeof(int64_t));
     fx8_close(&session);
-    free_packed(&r.packed);
     assert_null(session);
     return status;
 }
@@ -341,25 +323,10 @@ static inline struct collected collect(const struct fx8_plan *plan,
                                        const struct voltages *v,
                                        const struct delivery *d)
 {
-    struct collected c = {.stop_at = SIZE_MAX};
+    struct collected c = {0};
     struct fx8_error error;
     must(run_session(plan, v, d, &c, &error), error);
     return c;
-}
-
-static inline void free_collected(struct collected *c)
-{
-    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
-        free(c->visibilities[k]);
-        free(c->flags[k]);
-        free(c->nsamples[k]);
-    }
-    free(c->dead);
-    free(c->gains);
-    free(c->zero);
-    free(c->is_set);
-    free(c->clips);
-    free(c->valid_spectra);
 }
 
 /** Equal bit for bit, except for the times. */
@@ -437,19 +404,11 @@ static inline void hold(struct held_session *h, enum fx8_precision precision,
     *h = (struct held_session){.plan =
                                    small_plan(2, 1, true, 4, spectra_per_dump),
                                .v = make_voltages(2, 2, n_samples, 15, 9),
-                               .c = {.n_inputs = 2, .stop_at = SIZE_MAX}};
+                               .c = {.n_inputs = 2}};
     h->plan.precision = precision;
     h->all = pack(&h->v, TIME_MAJOR, 0, n_samples);
     must(fx8_open(&h->plan, collect_dump, &h->c, &h->session, &h->error),
          h->error);
-}
-
-static inline void let_go(struct held_session *h)
-{
-    fx8_close(&h->session);
-    free_packed(&h->all);
-    free_collected(&h->c);
-    free(h->v.data);
 }
 
 #endif

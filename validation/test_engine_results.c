@@ -5,100 +5,18 @@
  *
  * Shows: as cuda/test_cuda_postprocess.cu
  */
-#include "kernels/baseline.h"
 #include "validation/cuda_task.h"
+#include "validation/postprocess_task.h"
 #include "validation/session_run.h"
 
 /* How the sums of a task become results, in rows twice as long as needed. */
-struct wanted {
-    struct fx8_postprocess plan;
-    struct fx8_product *products;
-    uint8_t *flag_channel, *flag_input, *flag_cell;
-    float *gain;        /* [n_inputs][2 n_channels] */
-    double *input_gain; /* [n_inputs] powers of two */
-    size_t n_cells;
-};
-
-static struct wanted want_results(const struct task *task, size_t n_pols,
-                                  size_t average, struct generator *g)
+static struct scene want_results(const struct task *task, size_t n_pols,
+                                 size_t average, struct generator *g)
 {
-    const size_t inputs = task->plan.n_inputs, antennas = inputs / n_pols;
-    const size_t channels = task->plan.bank.n_channels;
-    const size_t baselines = fx8_baseline_count(antennas);
-    struct wanted w = {
-        .plan = {.n_antennas = antennas,
-                 .n_products = fx8_baseline_products(n_pols),
-                 .n_inputs = inputs,
-                 .n_channels = channels,
-                 .row_channels = 2 * channels,
-                 .channel_average = average,
-                 .spectra_per_dump = (int64_t)task->n_spectra,
-                 .remove_bias = true,
-                 .threads.count = 1},
-        .flag_channel = exact(channels),
-        .flag_input = exact(inputs),
-        .flag_cell = exact(inputs * 2 * channels),
-        .gain = exact(inputs * 2 * channels * sizeof(float)),
-        .input_gain = exact(inputs * sizeof(double)),
-    };
-    w.products = exact(baselines * w.plan.n_products * sizeof *w.products);
-    fx8_baseline_table(antennas, n_pols, w.products);
-    w.n_cells = baselines * w.plan.n_products * (2 * channels / average);
-    for (size_t i = 0; i < channels; i++)
-        w.flag_channel[i] = random_below(g, 3) == 0;
-    for (size_t i = 0; i < inputs; i++)
-        w.flag_input[i] = random_below(g, 4) == 0;
-    for (size_t i = 0; i < inputs; i++)
-        w.input_gain[i] = 1.0 / (double)(1 << random_below(g, 9));
-    for (size_t i = 0; i < inputs * 2 * channels; i++) {
-        w.flag_cell[i] = random_below(g, 8) == 0;
-        w.gain[i] = (float)random_in(g, 1, 3000) / 1000.0f;
-    }
-    w.plan.products = w.products;
-    w.plan.gain = w.gain;
-    w.plan.flag_channel = w.flag_channel;
-    w.plan.flag_input = w.flag_input;
-    w.plan.flag_cell = w.flag_cell;
-    return w;
-}
-
-static void clear_wanted(struct wanted *w)
-{
-    free(w->products);
-    free(w->flag_channel);
-    free(w->flag_input);
-    free(w->flag_cell);
-    free(w->gain);
-    free(w->input_gain);
-}
-
-/* Arrays of results, not yet written. */
-static struct fx8_result make_results(size_t n_cells)
-{
-    const struct fx8_result results = {exact(2 * n_cells * sizeof(float)),
-                                       exact(n_cells),
-                                       exact(n_cells * sizeof(float))};
-    memset(results.visibilities, 0x55, 2 * n_cells * sizeof(float));
-    memset(results.flags, 0x55, n_cells);
-    memset(results.nsamples, 0x55, n_cells * sizeof(float));
-    return results;
-}
-
-/* Equal to the bit, including what lies between the rows. */
-static void check_results(const struct fx8_result *wanted,
-                          const struct fx8_result *got, size_t n_cells)
-{
-    check_bytes(wanted->visibilities, got->visibilities,
-                2 * n_cells * sizeof(float));
-    check_bytes(wanted->flags, got->flags, n_cells);
-    check_bytes(wanted->nsamples, got->nsamples, n_cells * sizeof(float));
-}
-
-static void clear_results(struct fx8_result *results)
-{
-    free(results->visibilities);
-    free(results->flags);
-    free(results->nsamples);
+    struct scene s = make_scene(task->plan.n_inputs / n_pols, n_pols,
+                                task->plan.bank.n_channels, average, 2, g);
+    s.plan.spectra_per_dump = (int64_t)task->n_spectra;
+    return s;
 }
 
 /* Push a dump by blocks, without asking for spectra. */
@@ -112,73 +30,50 @@ static void push_dump(const struct task *task, struct fx8_engine *engine)
     }
 }
 
-/* Results of INT8 and FP32 in memory of its own. */
-struct place {
-    struct fx8_result results[FX8_N_RESULTS];
-    char *memory; /* of both; NULL: each array has its own */
-};
-
 /* The least memory that is worth pinning. */
 #define PINNED_BYTES ((size_t)2 << 20)
 
-static struct place make_place(struct fx8_engine *engine, size_t n_cells,
-                               bool is_pinned)
+/* Results of INT8 and FP32: each array by itself, or all in pinned memory. */
+static void make_place(struct fx8_engine *engine, size_t n_cells,
+                       bool is_pinned, struct fx8_result results[2])
 {
-    struct place p = {.memory = NULL};
-    if (!is_pinned) {
-        p.results[FX8_RESULT_INT8] = make_results(n_cells);
-        p.results[FX8_RESULT_FP32] = make_results(n_cells);
-        return p;
-    }
+    for (size_t kind = 0; kind < 2 && !is_pinned; kind++)
+        results[kind] = make_results(n_cells);
+    if (!is_pinned)
+        return;
     assert_true(26 * n_cells <= PINNED_BYTES);
-    p.memory = exact(PINNED_BYTES);
-    memset(p.memory, 0x55, PINNED_BYTES);
-    char *at = p.memory;
-    for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++) {
-        p.results[kind].visibilities = (void *)at;
-        p.results[kind].nsamples = (void *)(at + 8 * n_cells);
-        at += 12 * n_cells;
-    }
-    p.results[FX8_RESULT_INT8].flags = (void *)at;
-    p.results[FX8_RESULT_FP32].flags = (void *)(at + n_cells);
-    cuda->pin(engine, p.memory, PINNED_BYTES);
-    return p;
-}
-
-static void clear_place(struct place *p)
-{
-    free(p->memory);
-    if (p->memory == NULL) {
-        clear_results(&p->results[FX8_RESULT_INT8]);
-        clear_results(&p->results[FX8_RESULT_FP32]);
-    }
+    char *const memory = temporary(PINNED_BYTES);
+    for (size_t kind = 0; kind < 2; kind++)
+        results[kind] =
+            (struct fx8_result){(void *)(memory + 12 * n_cells * kind),
+                                (void *)(memory + (24 + kind) * n_cells),
+                                (void *)(memory + (12 * kind + 8) * n_cells)};
+    cuda->pin(engine, memory, PINNED_BYTES);
 }
 
 /* The host's results from the sums of a dump, and the plan of the results. */
 struct process {
     struct task task;
-    const struct wanted *w;
+    const struct scene *s;
     struct outcome o;
-    struct fx8_result wanted[FX8_N_RESULTS];
+    struct fx8_result wanted[FX8_RESULT_DOWN];
 };
 
 /* The same dump repeatedly: none is added to another.  Without bounds, the next
  * one is pushed before this one is taken. */
 static void check_dumps(const struct process *p, bool is_pinned)
 {
-    enum { MOST_DUMPS = 3 };
-    const size_t n_dumps = is_pinned ? MOST_DUMPS : 2;
     const struct task *task = &p->task;
-    const struct wanted *w = p->w;
+    const size_t n_cells = p->s->n_cells;
     const bool has_bounds =
         (task->plan.precisions & FX8_PRECISION_INTERVAL) != 0;
-    const size_t n_clips = task->plan.n_inputs * task->plan.bank.n_channels;
-    int64_t *clips = exact(n_clips * sizeof *clips);
-    const size_t n_pairs = fx8_pair_count(task->plan.n_inputs);
-    int64_t *counts = exact(n_pairs * sizeof *counts);
-    struct fx8_engine_dump dump = {
-        {NULL, NULL, p->o.down, p->o.up}, counts, clips};
-    struct place places[MOST_DUMPS];
+    const size_t clip_bytes =
+        task->plan.n_inputs * task->plan.bank.n_channels * sizeof(int64_t);
+    const size_t count_bytes =
+        fx8_pair_count(task->plan.n_inputs) * sizeof(int64_t);
+    struct fx8_engine_dump dump = {{NULL, NULL, p->o.down, p->o.up},
+                                   temporary(count_bytes),
+                                   temporary(clip_bytes)};
     struct fx8_engine *engine;
     struct fx8_error error;
     must(cuda->open(&task->plan, &engine, &error), error);
@@ -188,10 +83,12 @@ static void check_dumps(const struct process *p, bool is_pinned)
                             &error),
              error);
     push_dump(task, engine);
-    for (size_t k = 0; k < n_dumps; k++) {
-        places[k] = make_place(engine, w->n_cells, is_pinned);
-        const struct fx8_result *got = places[k].results;
-        must(cuda->end_dump(engine, &w->plan, got, &error), error);
+    for (size_t k = 0; k < (is_pinned ? 3 : 2); k++) {
+        struct fx8_result got[FX8_RESULT_DOWN];
+        make_place(engine, n_cells, is_pinned, got);
+        const struct fx8_result results[FX8_N_RESULTS] = {
+            band_of(p->s, &got[0]), band_of(p->s, &got[1])};
+        must(cuda->end_dump(engine, &p->s->plan, results, &error), error);
         /* waits for computation, not for copies */
         must(cuda->set_gain(engine, 0, task->gains, &error), error);
         if (!has_bounds)
@@ -203,45 +100,41 @@ static void check_dumps(const struct process *p, bool is_pinned)
                  error);
         while (!is_taken);
         for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++)
-            check_results(&p->wanted[kind], &got[kind], w->n_cells);
-        check_bytes(p->o.clips, clips, n_clips * sizeof *clips);
-        check_bytes(p->o.counts, counts, n_pairs * sizeof *counts);
+            check_results(&p->wanted[kind], &got[kind], n_cells);
+        check_bytes(p->o.clips, dump.clips, clip_bytes);
+        check_bytes(p->o.counts, dump.counts, count_bytes);
         if (has_bounds)
             push_dump(task, engine);
     }
     cuda->close(&engine);
-    for (size_t k = 0; k < n_dumps; k++)
-        clear_place(&places[k]);
-    free(clips);
-    free(counts);
 }
 
 /* The host makes its results from the sums of finish_dump().  The device's
  * results go to pageable memory and, unless is_enough, to pinned memory too. */
-static void check_process(const struct task *task, const struct wanted *w,
+static void check_process(const struct task *task, const struct scene *s,
                           size_t n_devices, bool is_enough)
 {
-    struct process p = {.task = on_cuda(task, "dp4a-16", n_devices), .w = w};
-    p.task.plan.n_result_antennas = w->plan.n_antennas;
-    p.task.plan.n_result_products = w->plan.n_products;
-    p.task.plan.channel_average = w->plan.channel_average;
+    struct process p = {.task = on_cuda(task, "dp4a-16", n_devices), .s = s};
+    p.task.plan.n_result_antennas = s->plan.n_antennas;
+    p.task.plan.n_result_products = s->plan.n_products;
+    p.task.plan.channel_average = s->plan.channel_average;
     p.o = run_task(&p.task, NULL);
-    p.wanted[FX8_RESULT_INT8] = make_results(w->n_cells);
-    p.wanted[FX8_RESULT_FP32] = make_results(w->n_cells);
-    fx8_postprocess_dump(&w->plan,
+    struct fx8_result results[FX8_N_RESULTS] = {{NULL, NULL, NULL}};
+    for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++) {
+        p.wanted[kind] = make_results(s->n_cells);
+        results[kind] = band_of(s, &p.wanted[kind]);
+    }
+    fx8_postprocess_dump(&s->plan,
                          (void *[FX8_N_RESULTS]){p.o.sums8, p.o.sums32},
-                         p.o.counts, p.wanted);
+                         p.o.counts, results);
     check_dumps(&p, false);
     if (!is_enough)
         check_dumps(&p, true);
     /* for a quick-look, for which all results stay on the device */
     p.task.plan.consumed_channels =
-        w->plan.n_channels / w->plan.channel_average;
+        s->plan.n_channels / s->plan.channel_average;
     if (!is_enough)
         check_dumps(&p, true);
-    clear_outcome(&p.o);
-    clear_results(&p.wanted[FX8_RESULT_INT8]);
-    clear_results(&p.wanted[FX8_RESULT_FP32]);
 }
 
 /* Both precisions, averages, whole and in slabs of one antenna; recordings of
@@ -252,7 +145,7 @@ TEST(results_of_the_device_equal_the_hosts)
     for (size_t k = 0; k < 4; k++) {
         struct task task =
             make_task(6, k < 2, 12, 2, 130, 1 + k % 2, false, &g);
-        struct wanted w = want_results(&task, 1 + k % 2, 1 + k, &g);
+        struct scene w = want_results(&task, 1 + k % 2, 1 + k, &g);
         if (k > 0)
             w.plan.input_gain = w.input_gain;
         if (k > 1)
@@ -261,8 +154,6 @@ TEST(results_of_the_device_equal_the_hosts)
             setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
         check_process(&task, &w, 1, false);
         unsetenv("FX8_CUDA_CHUNK_KIB");
-        clear_wanted(&w);
-        clear_task(&task);
     }
 }
 
@@ -271,12 +162,10 @@ TEST(results_of_several_devices_equal_the_hosts)
 {
     struct generator g = {106};
     for (size_t n_blocks = 2; n_blocks <= 4; n_blocks += 2) {
-        struct task task =
+        const struct task task =
             make_task(3, true, 1, 1, n_blocks * 8192 + 5, 2, true, &g);
-        struct wanted w = want_results(&task, 1, 1, &g);
+        const struct scene w = want_results(&task, 1, 1, &g);
         check_process(&task, &w, n_blocks + 1, n_blocks > 2);
-        clear_wanted(&w);
-        clear_task(&task);
     }
 }
 
@@ -286,13 +175,11 @@ TEST(results_of_several_devices_equal_the_hosts)
 TEST(sums_in_pieces_equal_the_hosts)
 {
     struct generator g = {110};
-    struct task task = make_task(16, true, 3, 1, 8192 + 5, 1, false, &g);
-    struct wanted w = want_results(&task, 1, 2, &g);
+    const struct task task = make_task(16, true, 3, 1, 8192 + 5, 1, false, &g);
+    const struct scene w = want_results(&task, 1, 1, &g);
     setenv("FX8_CUDA_CHUNK_KIB", "3", 1);
     check_process(&task, &w, 2, true);
     unsetenv("FX8_CUDA_CHUNK_KIB");
-    clear_wanted(&w);
-    clear_task(&task);
 }
 
 /* Bands whose inputs have gains of their own, each with its part of them: whole
@@ -320,9 +207,6 @@ TEST(gains_of_bands_equal_the_hosts)
     struct collected device = collect(&plan, &v, &whole);
     assert_true(host.n_dumps >= 2);
     check_same(&host, &device);
-    free_collected(&host);
-    free_collected(&device);
-    free(v.data);
 }
 
 static enum fx8_status count_dump(void *context, const struct fx8_dump *dump,
@@ -342,34 +226,23 @@ TEST(a_dump_comes_while_the_next_is_pushed)
     plan.channelizer.method = FX8_METHOD_NONE;
     plan.machine.backend = FX8_BACKEND_CUDA;
     plan.machine.kernel = kernel_in_place_of("auto");
-    ptrdiff_t offset[4];
-    for (ptrdiff_t input = 0; input < 4; input++)
-        offset[input] = input * 2000;
-    struct fx8_block block = {.samples = v.data,
-                              .n_samples = 350,
-                              .time_stride = 2,
-                              .input_offset = offset};
+    const struct packed parts[] = {pack(&v, ANTENNA_MAJOR, 0, 350),
+                                   pack(&v, ANTENNA_MAJOR, 350, 650)};
     struct fx8_session *session;
     struct fx8_error error;
     size_t n_dumps = 0;
     must(fx8_open(&plan, count_dump, &n_dumps, &session, &error), error);
-    must(fx8_push(session, &block, &error), error);
+    must(fx8_push(session, &parts[0].block, &error), error);
     if (!is_card) /* pretend devices work only when waited for */
         assert_int_equal(n_dumps, 0);
     must(fx8_flush(session, &error), error);
     assert_int_equal(n_dumps, 1);
     must(fx8_flush(session, &error), error);
     assert_int_equal(n_dumps, 1);
-    block.samples += 350 * 2;
-    block.first_sample = 350;
-    block.n_samples = 650;
-    must(fx8_push(session, &block, &error), error);
+    must(fx8_push(session, &parts[1].block, &error), error);
     must(fx8_finish(session, NULL, &error), error);
     assert_int_equal(n_dumps, 3);
-    must_fail(fx8_flush(NULL, &error), error, FX8_ERR_USAGE,
-              "session: NULL: expected one that is open");
     fx8_close(&session);
-    free(v.data);
 }
 
 /* Results of another shape than the engine was opened for, or of an engine
@@ -378,7 +251,7 @@ TEST(results_that_were_not_planned)
 {
     struct generator g = {107};
     struct task task = make_task(2, true, 1, 1, 2 * 8192, 0, true, &g);
-    struct wanted w = want_results(&task, 1, 1, &g);
+    struct scene w = want_results(&task, 1, 1, &g);
     struct fx8_result results = make_results(w.n_cells);
     const struct fx8_result wanted[FX8_N_RESULTS] = {results, results};
     const struct task other = on_cuda(&task, "dp4a-16", 2);
@@ -396,9 +269,6 @@ TEST(results_that_were_not_planned)
                   "engine: results of a shape that was not planned");
         cuda->close(&engine);
     }
-    clear_results(&results);
-    clear_wanted(&w);
-    clear_task(&task);
 }
 
 /* To memory that holds other blocks too. */
@@ -408,7 +278,6 @@ static void move_packed(struct packed *p, int8_t *to)
     memcpy(to, p->memory, p->n_bytes);
     p->block.samples = to + (samples - p->memory);
     p->block.in_place = to + (samples - p->memory);
-    free(p->memory);
     p->memory = to;
 }
 
@@ -427,8 +296,7 @@ TEST(blocks_are_used_in_place)
     struct collected wanted = collect(&plan, &v, &whole);
     plan.machine.backend = FX8_BACKEND_CUDA;
     plan.machine.kernel = "dp4a-16";
-    struct collected got = {
-        .stop_at = SIZE_MAX, .n_inputs = v.n_inputs, .n_channels = 1};
+    struct collected got = {.n_inputs = v.n_inputs};
     struct fx8_session *session;
     struct fx8_error error;
     must(fx8_open(&plan, collect_dump, &got, &session, &error), error);
@@ -438,7 +306,8 @@ TEST(blocks_are_used_in_place)
     const int64_t lengths[N_BLOCKS] = {n, 500, n - 1200, 1000,
                                        DUMP + 520 - 2 * n - 300};
     struct packed blocks[N_BLOCKS];
-    int8_t *const memory = exact(PINNED_BYTES), *at = memory; /* of them all */
+    int8_t *const memory = temporary(PINNED_BYTES),
+                  *at = memory; /* of them all */
     fx8_pin(session, memory, PINNED_BYTES);
     int64_t first = 0;
     for (size_t k = 0; k <= N_BLOCKS; k++) {
@@ -459,12 +328,6 @@ TEST(blocks_are_used_in_place)
     assert_int_equal(got.n_dumps, 1);
     check_bytes(got.visibilities[0], wanted.visibilities[0],
                 2 * got.n_dumps * got.n_cells * sizeof(float));
-    for (size_t k = 0; k < N_BLOCKS; k++)
-        free(blocks[k].offset);
-    free(memory);
-    free_collected(&got);
-    free_collected(&wanted);
-    free(v.data);
 }
 
 FIXTURE(find_cuda, NULL)

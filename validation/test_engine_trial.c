@@ -51,21 +51,18 @@ static enum fx8_status fake_open(const struct fx8_engine_plan *plan,
                                  struct fx8_engine **engine,
                                  struct fx8_error *error)
 {
-    float *changed = NULL;
     struct fx8_engine_plan other = *plan;
     opened = *plan;
     n_opened++;
     assert_true(plan->deadline_s > 0.0 && plan->n_inputs <= 20);
     if (fault.coefficient > 0) {
         const size_t n = plan->bank.n_taps * fx8_filterbank_row(&plan->bank);
-        changed = exact(n * sizeof *changed);
+        float *changed = temporary(n * sizeof *changed);
         memcpy(changed, plan->coefficients, n * sizeof *changed);
         changed[fault.coefficient - 1] *= 1.1f;
         other.coefficients = changed;
     }
-    const enum fx8_status status = cpu->open(&other, engine, error);
-    free(changed);
-    return status;
+    return cpu->open(&other, engine, error);
 }
 
 static const char *fake_device_name(const struct fx8_engine *engine)
@@ -78,12 +75,10 @@ static enum fx8_status fake_set_gain(struct fx8_engine *engine, size_t input,
                                      const float *gain, struct fx8_error *error)
 {
     const size_t n = opened.bank.n_channels;
-    float *changed = exact(n * sizeof *changed);
+    float *changed = temporary(n * sizeof *changed);
     for (size_t k = 0; k < n; k++)
         changed[k] = gain[k] * (fault.gain != 0.0f ? fault.gain : 1.0f);
-    const enum fx8_status status = cpu->set_gain(engine, input, changed, error);
-    free(changed);
-    return status;
+    return cpu->set_gain(engine, input, changed, error);
 }
 
 static enum fx8_status fake_push(struct fx8_engine *engine,
@@ -93,18 +88,16 @@ static enum fx8_status fake_push(struct fx8_engine *engine,
     if (fault.status != FX8_OK)
         return fx8_fail(error, fault.status, "%s", fault.told);
     struct fx8_engine_block other = *block;
-    const size_t n_bytes = opened.n_inputs * block->row_stride;
-    int8_t *samples = exact(n_bytes);
-    memcpy(samples, block->samples, n_bytes);
-    if (fault.input > 0)
-        memcpy(samples + (fault.input - 1) * block->row_stride,
-               samples + fault.input % opened.n_inputs * block->row_stride,
-               block->row_stride);
-    other.samples = samples;
+    const size_t row = block->row_stride, n_bytes = opened.n_inputs * row;
     n_spectra = block->n_spectra;
-    const enum fx8_status status = cpu->push(engine, &other, error);
-    free(samples);
-    return status;
+    if (fault.input > 0) {
+        int8_t *samples = temporary(n_bytes);
+        memcpy(samples, block->samples, n_bytes);
+        memcpy(samples + (fault.input - 1) * row,
+               samples + fault.input % opened.n_inputs * row, row);
+        other.samples = samples;
+    }
+    return cpu->push(engine, &other, error);
 }
 
 static enum fx8_status fake_export(struct fx8_engine *engine,
@@ -171,7 +164,7 @@ static enum fx8_status fake_take_dump(struct fx8_engine *engine,
         assert_null(dump->sums[kind]);
         if (opened.precisions >> kind & 1)
             all.sums[kind] = sums[kind] =
-                exact(sums_of_plan() * sizeof(double));
+                temporary(sums_of_plan() * sizeof(double));
     }
     const enum fx8_status status = cpu->finish_dump(engine, &all, error);
     fx8_postprocess_dump(&ended, sums, all.counts, ended_results);
@@ -180,7 +173,6 @@ static enum fx8_status fake_take_dump(struct fx8_engine *engine,
                            ended.n_channels / ended.channel_average);
     for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++) {
         const struct fx8_result *result = &ended_results[kind];
-        free(sums[kind]);
         if (sums[kind] == NULL)
             continue;
         result->visibilities[2 * at + 1] += fault.value;
@@ -245,7 +237,7 @@ TEST(engines_that_are_right)
         {1, false, 65536, 1, false, false, 3},
     };
     fault = (struct fault){.told = NULL};
-    for (size_t k = 0; k < sizeof plans / sizeof *plans; k++) {
+    for (size_t k = 0; k < LENGTH(plans); k++) {
         struct task task = plan_task(plans[k].n_antennas, plans[k].is_complex,
                                      plans[k].n_channels, plans[k].n_taps,
                                      plans[k].is_none, plans[k].precisions);
@@ -261,7 +253,6 @@ TEST(engines_that_are_right)
             must(try_plan(&task.plan, &error), error);
             assert_int_equal(n_opened, 3);
         }
-        clear_task(&task);
     }
 }
 
@@ -302,7 +293,7 @@ TEST(engines_that_are_wrong)
         {2, {"fp32, result ", .flag = 1}},
         {3, {"a call that fails", .status = FX8_ERR_SYSTEM}},
     };
-    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+    for (size_t k = 0; k < LENGTH(faults); k++) {
         struct task task =
             plan_task(30, true, 8, 4, false, faults[k].precisions);
         struct fx8_error error;
@@ -315,6 +306,5 @@ TEST(engines_that_are_wrong)
                                                         : FX8_ERR_DEVICE);
         if (status == FX8_ERR_DEVICE)
             assert_non_null(strstr(error.message, "fake: device 0 of a test"));
-        clear_task(&task);
     }
 }

@@ -33,19 +33,13 @@ struct tally {
     bool is_ascending, is_pinned, is_nesting;
 };
 
-/* A call within an item, with its own tally. */
-static void inner_item(void *context, size_t item, size_t thread)
-{
-    struct tally *tally = context;
-    if (thread >= 3)
-        atomic_fetch_add(&tally->strangers, 1);
-    atomic_fetch_add(&tally->runs[item], 1);
-}
+static void run_item(void *context, size_t item, size_t thread);
 
+/* A call within an item, with its own tally. */
 static bool nested_call_is_whole(bool is_pinned)
 {
-    struct tally inner = {.n_threads = 3};
-    fx8_parallel_for(10, 3, is_pinned, inner_item, &inner);
+    struct tally inner = {.n_threads = 3, .is_pinned = is_pinned};
+    fx8_parallel_for(10, 3, is_pinned, run_item, &inner);
     bool whole = atomic_load(&inner.strangers) == 0;
     for (size_t item = 0; item < 10; item++)
         whole = whole && atomic_load(&inner.runs[item]) == 1;

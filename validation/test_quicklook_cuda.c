@@ -74,21 +74,8 @@ static void process_on(struct task *task, struct fx8_quicklook *quicklook,
 static struct task twin_of(const struct task *task)
 {
     struct task twin = *task;
-    twin.out.coherence = exact(2 * task->n_cells * sizeof(uint16_t));
-    twin.out.amplitude = exact(task->n_cells * sizeof(uint16_t));
-    twin.out.phase = exact(task->n_cells * sizeof(uint16_t));
-    twin.out.spectra_db = exact(task->n_levels * sizeof(float));
-    twin.averages = exact(task->n_averages * sizeof *twin.averages);
+    make_outputs(&twin);
     return twin;
-}
-
-static void clear_twin(struct task *twin)
-{
-    free(twin->out.coherence);
-    free(twin->out.amplitude);
-    free(twin->out.phase);
-    free(twin->out.spectra_db);
-    free(twin->averages);
 }
 
 /* --- comparisons ------------------------------------------------- */
@@ -169,7 +156,6 @@ static void check_task(struct task *host, size_t n_dumps, size_t n_devices,
     check_averages(host, &device);
     check_report(host, &device);
     cuda->close(&engine);
-    clear_twin(&device);
 }
 
 /* --- cases ------------------------------------------------------- */
@@ -184,12 +170,11 @@ TEST(any_shape_equals_the_host)
                                        {3, 1, 128}, {4, 2, 64},  {5, 1, 129},
                                        {2, 2, 95},  {3, 1, 257}, {17, 1, 3}};
     struct generator g = {211};
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+    for (size_t k = 0; k < LENGTH(shapes); k++)
         for (size_t mode = 0; mode < 2; mode++) {
             const size_t *s = shapes[k];
             struct task task = make_task(s[0], s[1], s[2], modes[mode]);
             check_task(&task, 2, 1, NULL, &g);
-            clear_task(&task);
         }
 }
 
@@ -203,7 +188,6 @@ TEST(slabs_devices_and_checked_dumps)
     check_task(&task, 17, n_there, NULL, &g);
     unsetenv("FX8_CUDA_CHUNK_KIB");
     assert_int_equal(task.differences.n_dumps, 2);
-    clear_task(&task);
 }
 
 /* Products and inputs that are missing, infinite, without power, beyond 1 or
@@ -212,7 +196,7 @@ static void spoil(struct task *task)
 {
     static const float odd[] = {0.0f, -3.0f, NAN, INFINITY, 1e-39f};
     const size_t n = task->n_cells;
-    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+    for (size_t k = 0; k < LENGTH(odd); k++) {
         const size_t a = auto_of(task, k % task->plan.n_inputs);
         task->visibilities[2 * cell_at(task, a, k)] = odd[k];
     }
@@ -237,7 +221,7 @@ TEST(what_is_out_of_the_ordinary)
         task.plan.band_channels = 12;
         task.plan.real_channel = 3;
         task.plan.channel_average = 2;
-        float *gain = exact(2 * task.n_levels * sizeof *gain);
+        float *gain = temporary(2 * task.n_levels * sizeof *gain);
         for (size_t k = 0; k < 2 * task.n_levels; k++)
             gain[k] = (float)random_in(&g, 1, 300) / 3000.0f;
         task.gain = gain;
@@ -247,8 +231,6 @@ TEST(what_is_out_of_the_ordinary)
         assert_true(n->above_one > 0 && n->beyond_half > 0);
         assert_true(n->fisher_few > 0 && n->fisher_real > 0);
         assert_true(n->fisher_loud > 0);
-        free(gain);
-        clear_task(&task);
     }
 }
 
@@ -259,11 +241,11 @@ static void correlate(struct task *task, struct fx8_engine *engine,
 {
     const size_t inputs = task->plan.n_inputs, row = 2 * n_spectra;
     const size_t n_words = fx8_bit_words(n_spectra);
-    int8_t *samples = exact(inputs * row);
-    uint64_t *valid = exact(inputs * n_words * sizeof *valid);
-    uint8_t *unflagged = exact(inputs);
-    int64_t *counts = exact(fx8_pair_count(inputs) * sizeof *counts);
-    int64_t *clips = exact(inputs * sizeof *clips);
+    int8_t *samples = temporary(inputs * row);
+    uint64_t *valid = temporary(inputs * n_words * sizeof *valid);
+    uint8_t *unflagged = temporary(inputs);
+    int64_t *counts = temporary(fx8_pair_count(inputs) * sizeof *counts);
+    int64_t *clips = temporary(inputs * sizeof *clips);
     for (size_t i = 0; i < inputs * row; i++)
         samples[i] = (int8_t)random_bits(g);
     memset(valid, 0xff, inputs * n_words * sizeof *valid);
@@ -290,11 +272,6 @@ static void correlate(struct task *task, struct fx8_engine *engine,
     must(cuda->push(engine, &block, &error), error);
     must(cuda->end_dump(engine, &plan, results, &error), error);
     must(cuda->take_dump(engine, &dump, NULL, &error), error);
-    free(samples);
-    free(valid);
-    free(unflagged);
-    free(counts);
-    free(clips);
 }
 
 /* The engine's own dumps, in slabs of 78 baselines: it uses the visibilities
@@ -325,18 +302,15 @@ TEST(what_the_device_has_kept)
     }
     /* the same numbers in another array */
     struct task elsewhere = device;
-    elsewhere.visibilities = exact(2 * host.n_cells * sizeof(float));
+    elsewhere.visibilities = temporary(2 * host.n_cells * sizeof(float));
     memcpy(elsewhere.visibilities, host.visibilities,
            2 * host.n_cells * sizeof(float));
     process(&host, on_host);
     process_on(&elsewhere, on_device, engine);
     check_dump(&host, &device);
-    free(elsewhere.visibilities);
     close_task(&host, on_host);
     close_task(&device, on_device);
     cuda->close(&engine);
-    clear_twin(&device);
-    clear_task(&host);
 }
 
 /* A quick-look of another shape than the engine was opened for, or none; of an
@@ -363,7 +337,6 @@ TEST(looks_that_were_not_planned)
         cuda->close(&engine);
         fx8_quicklook_close(&quicklook);
     }
-    clear_task(&task);
 }
 
 FIXTURE(find_cuda, NULL)

@@ -20,23 +20,19 @@
 #define N_CHANNELS 16
 #define M          100
 
+/* The quick-look's arrays, and the visibilities that it used. */
+enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA_DB, VISIBILITIES, N_ARRAYS };
+
 /* Output of a session; arrays over all dumps. */
 struct looked {
-    size_t n_dumps, n_cells, n_levels;
-    struct fx8_quicklook_dump dumps[8];
-    float *visibilities[8]; /* that the quick-look used */
+    size_t n_dumps, n_cells;
+    size_t n_bytes[N_ARRAYS]; /* of a dump */
+    void *arrays[N_ARRAYS];
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     struct fx8_quicklook_average averages[6 * 4];
-    bool is_fp32; /* which results to keep */
+    bool is_fp32; /* which visibilities to keep */
 };
-
-static void *copy_of(const void *from, size_t size)
-{
-    void *to = exact(size);
-    memcpy(to, from, size);
-    return to;
-}
 
 static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
                                  struct fx8_error *error)
@@ -44,21 +40,21 @@ static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
     (void)error;
     struct looked *l = context;
     const struct fx8_quicklook_dump *q = &dump->quicklook;
-    const struct fx8_result *result =
-        &dump->results[l->is_fp32 ? FX8_RESULT_FP32 : FX8_RESULT_INT8];
-    assert_true(l->n_dumps < 8);
-    l->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
-    if (q->coherence != NULL) {
-        const size_t n_inputs = N_ANTENNAS * (dump->n_products == 4 ? 2 : 1);
-        l->n_levels = n_inputs * dump->n_channels;
-        l->dumps[l->n_dumps] = (struct fx8_quicklook_dump){
-            copy_of(q->coherence, 4 * l->n_cells),
-            copy_of(q->amplitude, 2 * l->n_cells),
-            copy_of(q->phase, 2 * l->n_cells),
-            copy_of(q->spectra_db, 4 * l->n_levels)};
-    }
-    l->visibilities[l->n_dumps++] =
-        copy_of(result->visibilities, 8 * l->n_cells);
+    const size_t n_inputs = N_ANTENNAS * (dump->n_products == 4 ? 2 : 1);
+    const size_t n = dump->n_baselines * dump->n_channels * dump->n_products;
+    const void *const from[N_ARRAYS] = {
+        q->coherence, q->amplitude, q->phase, q->spectra_db,
+        dump->results[l->is_fp32 ? FX8_RESULT_FP32 : FX8_RESULT_INT8]
+            .visibilities};
+    const size_t n_bytes[N_ARRAYS] = {4 * n, 2 * n, 2 * n,
+                                      4 * n_inputs * dump->n_channels, 8 * n};
+    l->n_cells = n;
+    memcpy(l->n_bytes, n_bytes, sizeof n_bytes);
+    for (size_t k = 0; k < N_ARRAYS; k++)
+        if (from[k] != NULL)
+            l->arrays[k] =
+                append(l->arrays[k], l->n_dumps, from[k], 1, n_bytes[k]);
+    l->n_dumps++;
     return FX8_OK;
 }
 
@@ -82,7 +78,7 @@ static struct looked look(const struct fx8_plan *plan, const struct delivery *d,
     if (!plan->is_complex && plan->lower_sideband)
         turn_round(&v);
     struct looked l = {.is_fp32 = is_fp32};
-    struct collected unused = {.stop_at = SIZE_MAX};
+    struct collected unused = {0};
     struct fx8_session *session;
     struct fx8_error error;
     must(fx8_open(plan, keep_look, &l, &session, &error), error);
@@ -90,19 +86,7 @@ static struct looked look(const struct fx8_plan *plan, const struct delivery *d,
     fx8_get_quicklook(session, &l.counts, &l.differences);
     fx8_get_coherences(session, l.averages);
     fx8_close(&session);
-    free(v.data);
     return l;
-}
-
-static void free_looked(struct looked *l)
-{
-    for (size_t i = 0; i < l->n_dumps; i++) {
-        free(l->dumps[i].coherence);
-        free(l->dumps[i].amplitude);
-        free(l->dumps[i].phase);
-        free(l->dumps[i].spectra_db);
-        free(l->visibilities[i]);
-    }
 }
 
 static struct fx8_plan look_plan(size_t n_polarizations, enum fx8_math math)
@@ -122,14 +106,13 @@ TEST(nothing_without_being_planned)
     plan.quicklook = false;
     struct looked l = look(&plan, &whole, false);
     assert_true(l.n_dumps > 0);
-    assert_null(l.dumps[0].coherence);
+    assert_null(l.arrays[COHERENCE]);
     assert_int_equal(l.counts.n_cells, 0);
     assert_int_equal(l.differences.n_dumps, 0);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(l.averages[i].state, FX8_QUICKLOOK_NONE);
         assert_true(isnan(l.averages[i].upper));
     }
-    free_looked(&l);
 }
 
 /* rho of baseline (0, 1) from the visibilities that the quick-look used: INT8
@@ -138,13 +121,16 @@ static void check_first(const struct looked *l, size_t dump)
 {
     const struct fx8_half_functions *half = &fx8_operations_variant(0)->half;
     for (size_t c = 0; c < N_CHANNELS; c++) {
-        const float *v = l->visibilities[dump];
+        const float *v =
+            (const float *)l->arrays[VISIBILITIES] + dump * 2 * l->n_cells;
         const double power_0 = (double)v[2 * c];
         const double power_1 = (double)v[2 * (3 * N_CHANNELS + c)];
         const size_t at = N_CHANNELS + c;
         for (size_t part = 0; part < 2; part++) {
             float stored;
-            half->to_float(1, &l->dumps[dump].coherence[2 * at + part],
+            half->to_float(1,
+                           (const uint16_t *)l->arrays[COHERENCE] +
+                               2 * (dump * l->n_cells + at) + part,
                            &stored);
             const double rho =
                 (double)v[2 * at + part] / sqrt(power_0 * power_1);
@@ -166,7 +152,6 @@ TEST(int8_before_fp32)
         for (size_t dump = 0; dump < l.n_dumps; dump++)
             check_first(&l, dump);
         assert_int_equal(l.counts.n_cells, l.n_dumps * l.n_cells);
-        free_looked(&l);
     }
 }
 
@@ -186,27 +171,17 @@ TEST(what_a_cell_is_worth)
     /* common noise of half the rms: rho 0.2, 2.8 sigma of a cell */
     assert_int_equal(l.averages[1].state, FX8_QUICKLOOK_LIMIT);
     assert_true(l.averages[1].upper > 0.2 && l.averages[1].upper < 0.3);
-    free_looked(&l);
     plan = look_plan(1, FX8_MATH_IEEE);
     l = look(&plan, &whole, false);
     const double pfb = (double)(l.n_dumps * M * N_CHANNELS);
     assert_true(fabs(l.averages[1].n_products / pfb - 1 / 1.1063) < 0.003);
-    free_looked(&l);
 }
 
 static void check_same_look(const struct looked *a, const struct looked *b)
 {
     assert_int_equal(a->n_dumps, b->n_dumps);
-    for (size_t i = 0; i < a->n_dumps; i++) {
-        assert_memory_equal(a->dumps[i].coherence, b->dumps[i].coherence,
-                            4 * a->n_cells);
-        assert_memory_equal(a->dumps[i].amplitude, b->dumps[i].amplitude,
-                            2 * a->n_cells);
-        assert_memory_equal(a->dumps[i].phase, b->dumps[i].phase,
-                            2 * a->n_cells);
-        assert_memory_equal(a->dumps[i].spectra_db, b->dumps[i].spectra_db,
-                            4 * a->n_levels);
-    }
+    for (size_t k = COHERENCE; k <= SPECTRA_DB; k++)
+        check_bytes(a->arrays[k], b->arrays[k], a->n_dumps * a->n_bytes[k]);
     assert_memory_equal(&a->counts, &b->counts, sizeof a->counts);
     assert_memory_equal(&a->differences, &b->differences,
                         sizeof a->differences);
@@ -227,8 +202,6 @@ TEST(blocks_and_threads_change_nothing)
         struct looked many = look(&plan, &odd, false);
         check_same_look(&one, &many);
         assert_int_equal(one.differences.n_dumps, math);
-        free_looked(&one);
-        free_looked(&many);
     }
 }
 
@@ -243,8 +216,6 @@ TEST(real_spectra_of_either_sideband)
     struct looked lower = look(&plan, &whole, false);
     check_same_look(&upper, &lower);
     assert_true(upper.counts.fisher_real > 0);
-    free_looked(&upper);
-    free_looked(&lower);
 }
 
 /* MiB for results. */

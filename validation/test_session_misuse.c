@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_session_misuse.c -- misuse of libfx8: invalid callbacks, pointers,
- * blocks, gaps and plans, and calls out of order.
+ * blocks, gaps, gains and plans, calls out of order; limits.
  *
  * Shows: as test_engine.c
  */
@@ -14,12 +14,23 @@ static const struct delivery whole = {0};
 
 /* --- what a callback may and may not do ------------------------------ */
 
-enum action { RETURN, FAIL, PUSH, SET_GAINS, FLUSH, FINISH, TAKE, CLOSE };
+enum action {
+    RETURN,
+    FAIL,
+    CANCEL,
+    PUSH,
+    SET_GAINS,
+    FLUSH,
+    FINISH,
+    TAKE,
+    CLOSE
+};
 
-/* A callback, what it does, and what happened. */
+/* A callback, what it does in one dump, and what happened. */
 struct meddler {
     enum action action;
     enum fx8_status status; /* to return */
+    size_t in_dump;
     struct fx8_session *session;
     const struct fx8_block *block;
     size_t n_calls;
@@ -33,258 +44,288 @@ static enum fx8_status meddle(void *context, const struct fx8_dump *dump,
     struct meddler *m = context;
     struct fx8_session *session = m->session;
     const struct fx8_input_gains none = {NULL, NULL, NULL};
-    (void)dump;
     assert_non_null(error);
     m->n_calls++;
+    if ((size_t)dump->index != m->in_dump)
+        return FX8_OK;
     switch (m->action) {
     case RETURN:
         return m->status;
     case FAIL:
         return fx8_fail(error, m->status, "dump %d: disk\nfull", 7);
+    case CANCEL:
+        fx8_cancel(session);
+        break;
     case PUSH:
         m->inner = fx8_push(session, m->block, &m->error);
-        return FX8_OK;
+        break;
     case SET_GAINS:
         m->inner = fx8_set_gains(session, &none, &m->error);
-        return FX8_OK;
+        break;
     case FLUSH:
         m->inner = fx8_flush(session, &m->error);
-        return FX8_OK;
+        break;
     case FINISH:
         m->inner = fx8_finish(session, NULL, &m->error);
-        return FX8_OK;
+        break;
     case TAKE:
         m->inner = fx8_take_dump(session) == NULL ? FX8_OK : FX8_ERR_SYSTEM;
-        return FX8_OK;
+        break;
     case CLOSE:
         fx8_close(&session);
         m->inner = session == m->session ? FX8_OK : FX8_ERR_SYSTEM;
-        return FX8_OK;
+        break;
     }
     return FX8_OK;
 }
 
-/* Push 110 samples, three dumps of FP32, through a session with `m`. */
+/* Push three dumps of FP32 through a session with `m`.  After a failure every
+ * call fails, also after FX8_ERR_USAGE: as the status of a call it would mean
+ * that nothing changed, but here spectra are lost. */
 static enum fx8_status run_meddler(struct meddler *m, struct fx8_error *error)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 8);
     plan.precision = FX8_PRECISION_FP32;
-    struct voltages v = make_voltages(2, 2, 110, 15, 11);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 110);
-    struct fx8_error any;
-    must(fx8_open(&plan, meddle, m, &m->session, &any), any);
+    const struct voltages v = make_voltages(2, 2, 110, 15, 11);
+    const struct packed all = pack(&v, TIME_MAJOR, 0, 110);
+    struct fx8_error after;
+    must(fx8_open(&plan, meddle, m, &m->session, &after), after);
     m->block = &all.block;
     const enum fx8_status status = fx8_push(m->session, &all.block, error);
+    static const char stopped[] = "session: stopped by an earlier failure: "
+                                  "expected it to be closed";
+    const char *text = m->action == CANCEL ? "cancelled" : stopped;
+    if (status != FX8_OK) {
+        must_fail(fx8_push(m->session, &all.block, &after), after, status,
+                  text);
+        must_fail(fx8_finish(m->session, NULL, &after), after, status, text);
+    }
     fx8_close(&m->session);
     assert_null(m->session);
-    free_packed(&all);
-    free(v.data);
     return status;
 }
 
 TEST(what_a_callback_returns)
 {
+    static const struct {
+        enum action action;
+        enum fx8_status status;
+        size_t in_dump;
+        const char *text; /* NULL: no failure */
+    } cases[] = {
+        {FAIL, FX8_ERR_SYSTEM, 0, "dump 7: disk?full"},
+        {FAIL, FX8_ERR_USAGE, 2, "dump 7: disk?full"},
+        {FAIL, FX8_ERR_CANCELLED, 1, "dump 7: disk?full"},
+        {CANCEL, FX8_ERR_CANCELLED, 1, "cancelled"},
+        /* without a message: an older one is not reported */
+        {RETURN, FX8_ERR_INPUT, 0,
+         "dump callback failed for dump 0 without a message"},
+        /* a status that is not a failure */
+        {RETURN, FX8_DUMP_READY, 0, NULL},
+    };
     struct fx8_error error;
-    struct meddler m = {.action = FAIL, .status = FX8_ERR_SYSTEM};
-    must_fail(run_meddler(&m, &error), error, FX8_ERR_SYSTEM,
-              "dump 7: disk?full");
-    assert_int_equal(m.n_calls, 1);
+    for (size_t k = 0; k < LENGTH(cases); k++) {
+        struct meddler m = {.action = cases[k].action,
+                            .status = cases[k].status,
+                            .in_dump = cases[k].in_dump};
+        fx8_fail(&error, FX8_ERR_USAGE, "an older failure");
+        if (cases[k].text == NULL) {
+            must(run_meddler(&m, &error), error);
+            assert_int_equal(m.n_calls, 3);
+            continue;
+        }
+        assert_int_equal(run_meddler(&m, &error), cases[k].status);
+        assert_string_equal(error.message, cases[k].text);
+        assert_int_equal(m.n_calls, cases[k].in_dump + 1);
+    }
     /* the callback has an error record even if the caller passes none */
-    m.n_calls = 0;
+    struct meddler m = {.action = FAIL, .status = FX8_ERR_SYSTEM};
     assert_int_equal(run_meddler(&m, NULL), FX8_ERR_SYSTEM);
-    /* without a message: an older one is not reported */
-    m = (struct meddler){.action = RETURN, .status = FX8_ERR_INPUT};
-    fx8_fail(&error, FX8_ERR_USAGE, "an older failure");
-    must_fail(run_meddler(&m, &error), error, FX8_ERR_INPUT,
-              "dump callback failed for dump 0 without a message");
-    assert_int_equal(m.n_calls, 1);
-    /* the session continues after a status that is not a failure */
-    m = (struct meddler){.action = RETURN, .status = FX8_DUMP_READY};
-    must(run_meddler(&m, &error), error);
-    assert_int_equal(m.n_calls, 3);
 }
 
 TEST(what_a_callback_must_not_call)
 {
-    static const char text[] =
-        "session: called from its own callback: expected questions or "
-        "fx8_cancel() there";
-    struct fx8_error error;
-    static const enum action calls[] = {PUSH, SET_GAINS, FLUSH, FINISH};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        struct meddler m = {.action = calls[i], .inner = FX8_OK};
-        must(run_meddler(&m, &error), error);
-        assert_int_equal(m.n_calls, 3);
-        assert_int_equal(m.inner, FX8_ERR_USAGE);
-        assert_string_equal(m.error.message, text);
-    }
-    for (enum action action = TAKE; action <= CLOSE; action++) {
+    for (enum action action = PUSH; action <= CLOSE; action++) {
+        struct fx8_error error;
         struct meddler m = {.action = action, .inner = FX8_ERR_SYSTEM};
         must(run_meddler(&m, &error), error);
         assert_int_equal(m.n_calls, 3);
-        assert_int_equal(m.inner, FX8_OK);
+        assert_int_equal(m.inner, action < TAKE ? FX8_ERR_USAGE : FX8_OK);
+        if (action < TAKE)
+            assert_string_equal(m.error.message,
+                                "session: called from its own callback: "
+                                "expected questions or fx8_cancel() there");
     }
 }
 
 /* --- what is refused ------------------------------------------------- */
 
-TEST(blocks_that_are_none)
-{
-    struct held_session h;
-    hold(&h, FX8_PRECISION_FP32, 20, 100);
-    struct fx8_block bad = h.all.block;
-    bad.n_samples = -1;
-    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: -1 samples from 0: expected an ascending range from 0");
-    bad = h.all.block;
-    bad.first_sample = -5;
-    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: 100 samples from -5: expected an ascending range from "
-              "0");
-    bad.first_sample = INT64_MAX - 10;
-    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: 100 samples from 9223372036854775797: expected an "
-              "ascending range from 0");
-    bad = h.all.block;
-    bad.n_samples = 0; /* legal, without effect */
-    must(fx8_push(h.session, &bad, &h.error), h.error);
-    assert_int_equal(h.c.n_dumps, 0);
-    let_go(&h);
-}
-
-/* NULL pointers are named in the message and do not harm the session. */
+/* NULL pointers are named in the message. */
 TEST(pointers_that_are_missing)
 {
     struct held_session h;
-    hold(&h, FX8_PRECISION_FP32, 20, 100);
+    hold(&h, FX8_PRECISION_INT8, 20, 100);
     struct fx8_session *none = (void *)&h, *session = h.session;
+    struct fx8_error *error = &h.error;
     const struct fx8_input_gains gains = {NULL, NULL, NULL};
-    must_fail(fx8_open(NULL, collect_dump, &h.c, &none, &h.error), h.error,
+    const struct fx8_block *block = &h.all.block;
+    static const char closed[] = "session: NULL: expected one that is open";
+    static const char no_gains[] =
+        "gains: NULL: expected gains from fx8_gains()";
+    must_fail(fx8_open(NULL, collect_dump, &h.c, &none, error), h.error,
               FX8_ERR_USAGE, "plan: NULL: expected one");
     assert_null(none);
-    must_fail(fx8_open(&h.plan, collect_dump, &h.c, NULL, &h.error), h.error,
+    must_fail(fx8_open(&h.plan, collect_dump, &h.c, NULL, error), h.error,
               FX8_ERR_USAGE, "session: NULL: expected room for a handle");
-    static const char closed[] = "session: NULL: expected one that is open";
-    must_fail(fx8_push(NULL, &h.all.block, &h.error), h.error, FX8_ERR_USAGE,
+    must_fail(fx8_push(NULL, block, error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_set_gains(NULL, &gains, error), h.error, FX8_ERR_USAGE,
               closed);
-    must_fail(fx8_set_gains(NULL, &gains, &h.error), h.error, FX8_ERR_USAGE,
-              closed);
-    must_fail(fx8_flush(NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
-    must_fail(fx8_finish(NULL, NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
-    must_fail(fx8_push(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
+    must_fail(fx8_flush(NULL, error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_finish(NULL, NULL, error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_push(session, NULL, error), h.error, FX8_ERR_USAGE,
               "block: NULL: expected one");
-    must_fail(fx8_set_gains(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
-              "gains: NULL: expected gains from fx8_gains()");
-    must_fail(fx8_set_gains(session, &gains, &h.error), h.error, FX8_ERR_USAGE,
-              "gains: NULL: expected gains from fx8_gains()");
-    struct fx8_block bad = h.all.block;
-    bad.samples = NULL;
-    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: samples: NULL: expected 100 samples");
-    bad.n_samples = 0;
-    bad.input_offset = NULL;
-    must(fx8_push(session, &bad, &h.error), h.error);
-    bad = h.all.block;
-    bad.input_offset = NULL;
-    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: input_offset: NULL: expected 100 samples");
-    bad = h.all.block;
-    bad.missing = NULL;
-    bad.n_missing = 2;
-    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-              "block: missing: NULL: expected 2 stretches");
+    must_fail(fx8_set_gains(session, NULL, error), h.error, FX8_ERR_USAGE,
+              no_gains);
+    must_fail(fx8_set_gains(session, &gains, error), h.error, FX8_ERR_USAGE,
+              no_gains);
     /* nor is an error record needed */
-    assert_int_equal(fx8_push(session, &bad, NULL), FX8_ERR_USAGE);
-    must(fx8_push(session, &h.all.block, &h.error), h.error);
-    must(fx8_finish(session, NULL, &h.error), h.error);
-    assert_int_equal(h.c.n_dumps, 1);
-    struct collected expected = collect(&h.plan, &h.v, &whole);
-    check_bytes(h.c.visibilities[1], expected.visibilities[1],
-                2 * h.c.n_cells * sizeof(float));
-    free_collected(&expected);
-    let_go(&h);
+    assert_int_equal(fx8_push(session, NULL, NULL), FX8_ERR_USAGE);
+    fx8_close(&h.session);
 }
 
-TEST(nothing_after_the_end)
+/* A wrong block is refused before anything is taken from it: the session
+ * continues as if it had not come. */
+TEST(blocks_that_are_refused)
 {
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 200);
-    int64_t dropped[2] = {-1, -1};
-    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
-    static const char text[] = "session: finished: expected no more samples";
-    for (int i = 0; i < 2; i++) {
-        must(fx8_finish(h.session, &dropped[i], &h.error), h.error);
-        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
-                  FX8_ERR_USAGE, text);
-    }
-    /* 50 spectra minus the 3 taps by which the window reaches further */
-    assert_int_equal(h.c.n_dumps, 2);
-    assert_int_equal(dropped[0], 47 - 40);
-    assert_int_equal(dropped[1], dropped[0]);
-    let_go(&h);
-}
-
-/* A wrong gap is found before anything is taken: the session continues. */
-TEST(stretches_that_are_none)
-{
-    struct held_session h;
-    hold(&h, FX8_PRECISION_FP32, 20, 200);
-    struct collected expected = collect(&h.plan, &h.v, &whole);
-    static const struct {
-        struct fx8_gap run;
+    const struct fx8_block good = h.all.block;
+    const struct collected expected = collect(&h.plan, &h.v, &whole);
+    const struct {
+        struct fx8_block block; /* what differs from a good one */
+        struct fx8_gap gap;
         const char *text;
     } cases[] = {
-        {{INT64_MIN, 5, 0},
-         "block: missing stretch of 5 samples from -9223372036854775808: "
-         "expected a range within 2^61"},
-        {{INT64_MAX, 5, 0},
-         "block: missing stretch of 5 samples from 9223372036854775807: "
-         "expected a range within 2^61"},
-        {{3, -1, -1},
-         "block: missing stretch of -1 samples from 3: expected a range within "
-         "2^61"},
-        {{500, 2, 2}, "block: missing stretch of input 2: expected -1 to 1"},
-        {{500, 2, -2}, "block: missing stretch of input -2: expected -1 to 1"},
+        {.block = {.n_samples = -1},
+         .text =
+             "block: -1 samples from 0: expected an ascending range from 0"},
+        {.block = {.n_samples = 9, .first_sample = -5},
+         .text =
+             "block: 9 samples from -5: expected an ascending range from 0"},
+        {.block = {.n_samples = 11, .first_sample = INT64_MAX - 10},
+         .text = "block: 11 samples from 9223372036854775797: expected an "
+                 "ascending range from 0"},
+        {.block = {.n_samples = 9, .input_offset = good.input_offset},
+         .text = "block: samples: NULL: expected 9 samples"},
+        {.block = {.n_samples = 9, .samples = good.samples},
+         .text = "block: input_offset: NULL: expected 9 samples"},
+        {.block = {.n_missing = 2},
+         .text = "block: missing: NULL: expected 2 stretches"},
+        {.block = {.in_place = h.all.memory + 1}, .text = "in_place"},
+        {.block = {.in_place = h.all.memory, .room = -1}, .text = "in_place"},
+        {.block = {.in_place = h.all.memory, .room = INT64_MAX},
+         .text = "in_place"},
+        {.gap = {INT64_MIN, 5, 0},
+         .text = "block: missing stretch of 5 samples from "
+                 "-9223372036854775808: expected a range within 2^61"},
+        {.gap = {INT64_MAX, 5, 0},
+         .text = "block: missing stretch of 5 samples from "
+                 "9223372036854775807: expected a range within 2^61"},
+        {.gap = {3, -1, -1},
+         .text =
+             "block: missing stretch of -1 samples from 3: expected a range "
+             "within 2^61"},
+        {.gap = {500, 2, 2},
+         .text = "block: missing stretch of input 2: expected -1 to 1"},
+        {.gap = {500, 2, -2},
+         .text = "block: missing stretch of input -2: expected -1 to 1"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct fx8_gap runs[] = {{3, 30, 0}, cases[i].run};
-        struct fx8_block bad = h.all.block;
-        bad.missing = runs;
-        bad.n_missing = 2;
-        must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
-                  cases[i].text);
+    for (size_t k = 0; k < LENGTH(cases); k++) {
+        const struct fx8_gap gaps[] = {{3, 30, 0}, cases[k].gap};
+        struct fx8_block bad = good;
+        if (cases[k].block.n_samples != 0)
+            bad = cases[k].block;
+        bad.in_place = cases[k].block.in_place;
+        bad.room = cases[k].block.room;
+        bad.n_missing = cases[k].gap.n_samples != 0 ? 2 : 0;
+        bad.missing = bad.n_missing > 0 ? gaps : NULL;
+        if (cases[k].block.n_missing > 0)
+            bad.n_missing = cases[k].block.n_missing;
+        must_fail_with(fx8_push(h.session, &bad, &h.error), h.error,
+                       FX8_ERR_USAGE, cases[k].text);
     }
-    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
+    const struct fx8_block empty = {.n_samples = 0}; /* without effect */
+    must(fx8_push(h.session, &empty, &h.error), h.error);
+    must(fx8_push(h.session, &good, &h.error), h.error);
+    /* 50 spectra minus the 3 taps by which the window reaches further */
+    int64_t dropped = -1;
+    for (int i = 0; i < 2; i++) {
+        must(fx8_finish(h.session, &dropped, &h.error), h.error);
+        assert_int_equal(dropped, 47 - 40);
+        must_fail(fx8_push(h.session, &good, &h.error), h.error, FX8_ERR_USAGE,
+                  "session: finished: expected no more samples");
+    }
     assert_int_equal(h.c.n_dumps, 2);
+    check_bytes(h.c.visibilities[1], expected.visibilities[1],
+                2 * 2 * h.c.n_cells * sizeof(float));
     check_bytes(h.c.nsamples[1], expected.nsamples[1],
                 2 * h.c.n_cells * sizeof(float));
-    free_collected(&expected);
-    let_go(&h);
+    fx8_close(&h.session);
 }
 
+TEST(gains_that_are_refused)
+{
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 30, 1500);
+    float gain[8] = {NAN, 2, 2, 2, 2, 2, 2, 2}; /* of input 0: not set */
+    uint8_t is_zero[8] = {0}, is_set[2] = {0, 1};
+    const struct fx8_input_gains gains = {gain, is_zero, is_set};
+    static const float bad[] = {0.0f, -1.0f, NAN, INFINITY, 1e-42f};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        gain[7] = bad[i];
+        must_fail_with(fx8_set_gains(h.session, &gains, &h.error), h.error,
+                       FX8_ERR_USAGE, "gains: input 1, band 0, channel 3: ");
+        assert_true(fx8_gains(h.session).gain[4] == 1.0f);
+    }
+    gain[7] = 2.0f;
+    must(fx8_set_gains(h.session, &gains, &h.error), h.error);
+    assert_true(fx8_gains(h.session).gain[7] == 2.0f);
+    assert_true(fx8_gains(h.session).gain[0] == 1.0f);
+    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
+    must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
+              FX8_ERR_USAGE, "gains: cannot be set after the first block");
+    fx8_close(&h.session);
+    hold(&h, FX8_PRECISION_FP32, 30, 1500);
+    must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
+              FX8_ERR_USAGE, "gains: expected a plan with a quantiser");
+    assert_null(fx8_gains(h.session).gain);
+    assert_null(fx8_gains(h.session).is_zero);
+    assert_null(fx8_gains(h.session).is_set);
+    fx8_close(&h.session);
+}
+
+/* A plan that is wrong, and machines that there are not. */
 TEST(plans_that_cannot_be_opened)
 {
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    struct fx8_session *session = (void *)&plan;
-    struct fx8_error error;
-    plan.machine.device = "0,";
-    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE,
-              "plan: device: 0,: expected auto, or up to 64 different "
-              "ordinals such as 0 or 0,1");
-    assert_null(session);
-    plan.machine.device = "auto";
-    plan.machine.backend = FX8_BACKEND_CPU;
-    plan.machine.kernel = "sse2";
-    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE,
-              "plan: kernel: sse2: expected auto, reference, avx2 or avx512");
-    assert_null(session);
-    plan.machine.kernel = "auto";
-    plan.n_antennas = 0;
-    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
-    assert_null(session);
+    struct fx8_plan plans[3];
+    for (size_t k = 0; k < 3; k++)
+        plans[k] = small_plan(2, 1, true, 4, 20);
+    plans[0].n_antennas = 0;
+    plans[1].machine.device = "0,";
+    plans[2].machine.backend = FX8_BACKEND_CPU;
+    plans[2].machine.kernel = "sse2";
+    static const char *const texts[] = {
+        "plan: n_antennas: expected 1 to 32768",
+        "plan: device: 0,: expected auto, or up to 64 different ordinals such "
+        "as 0 or 0,1",
+        "plan: kernel: sse2: expected auto, reference, avx2 or avx512"};
+    for (size_t k = 0; k < 3; k++) {
+        struct fx8_session *session = (void *)plans;
+        struct fx8_error error;
+        must_fail(fx8_open(&plans[k], collect_dump, NULL, &session, &error),
+                  error, FX8_ERR_USAGE, texts[k]);
+        assert_null(session);
+    }
 }
 
 /* --- gaps ------------------------------------------------------------ */
@@ -310,20 +351,16 @@ static enum fx8_status count_flagged(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-/* Open a session of such dumps, and push a block of 100 samples from `first`
- * on. */
-static enum fx8_status push_at(const struct fx8_plan *plan, struct flagged *f,
-                               int64_t first, struct fx8_error *error)
+/* Push a block of 100 samples from `first` on. */
+static enum fx8_status push_at(struct flagged *f, int64_t first,
+                               struct fx8_error *error)
 {
-    struct voltages v = make_voltages(2, 2, 100, 15, 19);
+    const struct voltages v = make_voltages(2, 2, 100, 15, 19);
     struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    alarm(PATIENCE_S);
-    must(fx8_open(plan, count_flagged, f, &f->session, error), *error);
     all.block.first_sample = first;
+    alarm(PATIENCE_S);
     const enum fx8_status status = fx8_push(f->session, &all.block, error);
     alarm(0);
-    free_packed(&all);
-    free(v.data);
     return status;
 }
 
@@ -334,37 +371,29 @@ TEST(gaps_that_are_too_long)
     const int64_t most = FX8_MAX_MISSING_DUMPS;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     plan.precision = FX8_PRECISION_FP32;
-    plan.machine.backend =
-        FX8_BACKEND_CPU; /* a device has a moment more to each dump */
+    /* a device has a moment more to each dump */
+    plan.machine.backend = FX8_BACKEND_CPU;
     struct fx8_error error;
     struct flagged f = {.cancel_at = -1};
-    must_fail(push_at(&plan, &f, (INT64_C(1) << 61) - 1, &error), error,
-              FX8_ERR_USAGE,
+    must(fx8_open(&plan, count_flagged, &f, &f.session, &error), error);
+    must_fail(push_at(&f, (INT64_C(1) << 61) - 1, &error), error, FX8_ERR_USAGE,
               "block: 100 samples from 2305843009213693951: 28823037615171174 "
               "dumps are missing since sample 0: expected at most 1048576");
     assert_int_equal(f.n_dumps, 0);
-    struct voltages v = make_voltages(2, 2, 100, 15, 19);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    all.block.first_sample = 80 * 3;
-    must(fx8_push(f.session, &all.block, &error), error);
+    must(push_at(&f, 80 * 3, &error), error);
     assert_int_equal(f.n_dumps, 4);
     assert_int_equal(f.n_good, 1);
-    all.block.first_sample = 80 * 3 + 100 + 80 * (most + 1);
-    must_fail(fx8_push(f.session, &all.block, &error), error, FX8_ERR_USAGE,
+    must_fail(push_at(&f, 80 * 3 + 100 + 80 * (most + 1), &error), error,
+              FX8_ERR_USAGE,
               "block: 100 samples from 83886500: 1048577 dumps are missing "
               "since sample 340: expected at most 1048576");
-    free_packed(&all);
-    free(v.data);
-    fx8_close(&f.session);
-
-    f = (struct flagged){.cancel_at = -1};
-    must(push_at(&plan, &f, 80 * most + 79, &error), error);
-    /* a dump with the end of the gap, and one within the block */
-    assert_int_equal(f.n_dumps, most + 2);
-    assert_int_equal(f.n_good, 1);
+    must(push_at(&f, 80 * 3 + 100 + 80 * most, &error), error);
+    /* the rest of the block before is in no whole dump */
+    assert_int_equal(f.n_dumps, 4 + most + 1);
     fx8_close(&f.session);
     f = (struct flagged){.cancel_at = 4};
-    must_fail(push_at(&plan, &f, 80 * most, &error), error, FX8_ERR_CANCELLED,
+    must(fx8_open(&plan, count_flagged, &f, &f.session, &error), error);
+    must_fail(push_at(&f, 80 * most, &error), error, FX8_ERR_CANCELLED,
               "cancelled");
     assert_int_equal(f.n_dumps, 5);
     fx8_close(&f.session);
@@ -374,26 +403,22 @@ TEST(gaps_that_are_too_long)
  * gains. */
 TEST(gaps_within_long_dumps)
 {
-    struct fx8_plan plan = small_plan(2, 1, true, 4, INT64_C(1) << 56);
+    const struct fx8_plan plan = small_plan(2, 1, true, 4, INT64_C(1) << 56);
     const int64_t far = (INT64_C(1) << 61) - 200;
     struct fx8_error error;
     struct flagged f = {.cancel_at = -1};
-    must(push_at(&plan, &f, far / 2 + 4321, &error), error);
+    must(fx8_open(&plan, count_flagged, &f, &f.session, &error), error);
+    must(push_at(&f, far / 2 + 4321, &error), error);
     assert_int_equal(f.n_dumps, 4);
     assert_int_equal(f.n_good, 0);
-    struct voltages v = make_voltages(2, 2, 100, 15, 19);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    all.block.first_sample = far;
+    must(push_at(&f, far, &error), error);
     alarm(PATIENCE_S);
-    must(fx8_push(f.session, &all.block, &error), error);
     must(fx8_finish(f.session, NULL, &error), error);
+    alarm(0);
     assert_int_equal(f.n_dumps, 7);
     assert_int_equal(f.n_good, 1);
-    alarm(0);
     /* of the first block: from its fourth sample on, windows of 16 */
     assert_int_equal(fx8_inputs(f.session).valid_spectra[0], (97 - 16) / 4 + 1);
-    free_packed(&all);
-    free(v.data);
     fx8_close(&f.session);
 }
 
@@ -495,12 +520,9 @@ TEST(the_memory_limit_asked_for_suffices)
         must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
         fx8_close(&session);
     }
-}
-
-/* More memory than any machine has is refused by the limit before anything is
- * allocated: 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of sums. */
-TEST(the_memory_limit_comes_before_memory)
-{
-    struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
+    /* More memory than any machine has is refused before anything is
+     * allocated: 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of
+     * sums. */
+    const struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
     assert_true(ask(plan, (size_t)1 << 30).all > 256 << 10);
 }

@@ -71,8 +71,7 @@ static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
 
 static struct listed_reader *open_listed(int64_t n_samples)
 {
-    struct listed_reader *reader = calloc(1, sizeof *reader);
-    assert_non_null(reader);
+    struct listed_reader *reader = temporary_zeros(sizeof *reader);
     reader->base = (struct fx8_reader){
         .observation = fx8_observation_unknown(),
         .buffer_size = listed_size,
@@ -117,21 +116,16 @@ static bool is_of(int32_t listed, size_t index)
     return listed == -1 || (size_t)listed == index;
 }
 
-static bool covers(const struct fx8_missing *gap,
-                   const struct fx8_input_position *at, int64_t t)
+/* Whether one of n gaps covers a sample of an input. */
+static bool is_listed(const struct fx8_missing *gaps, size_t n,
+                      const struct fx8_input_position *at, int64_t t)
 {
-    return is_of(gap->antenna, at->antenna) && is_of(gap->band, at->band) &&
-           is_of(gap->polarization, at->polarization) &&
-           t >= gap->first_sample && t - gap->first_sample < gap->n_samples;
-}
-
-static bool is_listed(const struct fx8_reader *base, size_t input, int64_t t)
-{
-    for (size_t k = 0; k < base->n_missing; k++)
-        if (covers(&base->missing[k], &inputs[input], t))
-            return true;
-    for (size_t k = 0; k < base->n_found; k++)
-        if (covers(&base->found[k], &inputs[input], t))
+    for (size_t k = 0; k < n; k++)
+        if (is_of(gaps[k].antenna, at->antenna) &&
+            is_of(gaps[k].band, at->band) &&
+            is_of(gaps[k].polarization, at->polarization) &&
+            t >= gaps[k].first_sample &&
+            t - gaps[k].first_sample < gaps[k].n_samples)
             return true;
     return false;
 }
@@ -154,12 +148,17 @@ static void check_block(const struct listed_reader *reader,
                         const struct fx8_block *block)
 {
     const int64_t stop = job->plan.first_sample + job->n_samples;
+    const struct fx8_reader *base = &reader->base;
     for (size_t input = 0; input < N_CORRELATED; input++)
-        for (int64_t t = block->first_sample;
-             t < block->first_sample + block->n_samples; t++)
+        for (int64_t k = 0; k < block->n_samples; k++) {
+            const int64_t t = block->first_sample + k;
+            const struct fx8_input_position *at = &inputs[input];
             if (is_marked(block, input, t) !=
-                (t >= stop || is_listed(&reader->base, input, t)))
+                (t >= stop ||
+                 is_listed(base->missing, base->n_missing, at, t) ||
+                 is_listed(base->found, base->n_found, at, t)))
                 fail_msg("input %zu, sample %lld", input, (long long)t);
+        }
 }
 
 static int ascending(const void *a, const void *b)
@@ -230,87 +229,91 @@ TEST(blocks_against_sample_by_sample)
         must(fx8_source_status(source, &error), error);
         assert_int_equal(next, FIRST + job.n_samples + more);
         fx8_source_close(&source);
-        free(reader);
     }
 }
 
 /* --- for a session ---------------------------------------------------------
  */
 
+/* A recording whose inputs have rows of their own, and a session for it. */
+struct fed {
+    struct listed_reader *reader;
+    struct fx8_job job;
+    struct fx8_session *session;
+    struct fx8_source *source;
+};
+
+static void open_fed(struct fed *f, int64_t n_samples,
+                     const struct fx8_plan *plan, bool is_time_major)
+{
+    struct fx8_error error;
+    f->reader = open_listed(n_samples);
+    f->reader->has_rows = true;
+    f->reader->is_time_major = is_time_major;
+    f->job = job_over(n_samples, 0);
+    f->job.plan = *plan;
+    f->job.plan.first_sample = FIRST;
+    f->job.axes = fx8_plan_axes(&f->job.plan);
+    must(fx8_open(&f->job.plan, collect_dump, NULL, &f->session, &error),
+         error);
+    must(fx8_source_open(&f->reader->base, &f->job, 0, f->session, &f->source,
+                         &error),
+         error);
+}
+
 /* Samples of each input side by side end where spectra do, with room in front
  * of them; others are read in the file's order. */
 TEST(blocks_of_a_session)
 {
-    enum { LONG = 90000, DUMP = 5000, CHANNELS = 4, TAPS = 3 };
+    enum { CHANNELS = 4, TAPS = 3 };
+    struct fx8_plan plan = small_plan(2, 2, false, CHANNELS, 5000);
+    plan.n_bands = N_BANDS;
+    plan.band_offset_hz = (const double[]){0, 1e6};
+    plan.channelizer.n_taps = TAPS;
     for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
-        struct listed_reader *reader = open_listed(LONG);
-        reader->has_rows = true;
-        reader->is_time_major = is_time_major != 0;
-        struct fx8_job job = job_over(LONG, 0);
-        job.plan = small_plan(2, 2, false, CHANNELS, DUMP);
-        job.plan.n_bands = N_BANDS;
-        job.plan.band_offset_hz = (const double[]){0, 1e6};
-        job.plan.channelizer.n_taps = TAPS;
-        job.plan.first_sample = FIRST;
-        job.axes = fx8_plan_axes(&job.plan);
-        struct fx8_session *session;
-        struct fx8_source *source;
+        struct fed f;
         struct fx8_error error;
-        must(fx8_open(&job.plan, collect_dump, NULL, &session, &error), error);
-        must(fx8_source_open(&reader->base, &job, 0, session, &source, &error),
-             error);
-        int64_t next = FIRST;
         struct fx8_source_block *read;
-        for (int k = 0; (read = fx8_source_take(source)) != NULL; k++) {
+        int64_t next = FIRST;
+        open_fed(&f, 90000, &plan, is_time_major != 0);
+        for (int k = 0; (read = fx8_source_take(f.source)) != NULL; k++) {
             const struct fx8_block *block = &read->block;
             const int64_t end = next + block->n_samples;
             assert_int_equal(block->first_sample, next);
-            check_block(reader, &job, block);
+            check_block(f.reader, &f.job, block);
             assert_int_equal(block->in_place != NULL, !is_time_major);
             if (!is_time_major) {
                 assert_ptr_equal(block->in_place, block->samples);
                 assert_int_equal(block->room, 2 * CHANNELS * (TAPS - 1));
-                assert_true(end == FIRST + job.n_samples ||
-                            end == fx8_block_end(session, next, 97));
+                assert_true(end == FIRST + f.job.n_samples ||
+                            end == fx8_block_end(f.session, next, 97));
             } else if (k > 0) {
                 assert_in_range(block->n_samples, 1, 97);
             }
             next = end;
-            fx8_source_release(source, read);
+            fx8_source_release(f.source, read);
         }
-        must(fx8_source_status(source, &error), error);
-        assert_int_equal(next, FIRST + job.n_samples);
-        fx8_close(&session);
-        fx8_source_close(&source);
-        free(reader);
+        must(fx8_source_status(f.source, &error), error);
+        assert_int_equal(next, FIRST + f.job.n_samples);
+        fx8_close(&f.session);
+        fx8_source_close(&f.source);
     }
 }
 
 /* A session may be closed before everything was read. */
 TEST(stopped_before_the_session_is_closed)
 {
-    enum { LONG = 3000000, CHANNELS = 4 };
+    const struct fx8_plan plan = small_plan(4, 2, false, 4, 7);
     for (int round = 0; round < 20; round++) {
-        struct listed_reader *reader = open_listed(LONG);
-        reader->has_rows = true;
-        struct fx8_job job = job_over(LONG, 0);
-        job.plan = small_plan(4, 2, false, CHANNELS, 7);
-        job.plan.first_sample = FIRST;
-        job.axes = fx8_plan_axes(&job.plan);
-        struct fx8_session *session;
-        struct fx8_source *source;
-        struct fx8_error error;
-        must(fx8_open(&job.plan, collect_dump, NULL, &session, &error), error);
-        must(fx8_source_open(&reader->base, &job, 0, session, &source, &error),
-             error);
+        struct fed f;
+        open_fed(&f, 3000000, &plan, false);
         for (int k = 0; k < round; k++)
-            fx8_source_release(source, fx8_source_take(source));
-        fx8_source_stop(source);
-        fx8_close(&session);
-        fx8_source_stop(source);
-        fx8_source_close(&source);
-        fx8_source_stop(source);
-        free(reader);
+            fx8_source_release(f.source, fx8_source_take(f.source));
+        fx8_source_stop(f.source);
+        fx8_close(&f.session);
+        fx8_source_stop(f.source);
+        fx8_source_close(&f.source);
+        fx8_source_stop(f.source);
     }
 }
 
@@ -323,8 +326,7 @@ TEST(a_million_stretches)
 {
     enum { N_GAPS = 1000000, STEP = 5 };
     struct listed_reader *reader = open_listed((int64_t)N_GAPS * STEP);
-    struct fx8_missing *missing = calloc(N_GAPS, sizeof *missing);
-    assert_non_null(missing);
+    struct fx8_missing *missing = temporary(N_GAPS * sizeof *missing);
     for (int32_t k = 0; k < N_GAPS; k++)
         missing[k] = (struct fx8_missing){(int64_t)k * STEP + 1, 2, k % 3,
                                           k / 3 % 2, -1};
@@ -351,6 +353,4 @@ TEST(a_million_stretches)
     print_message("# a million stretches, 50,000 blocks: %.2f s\n", seconds);
     /* the checkers make it ten times slower */
     assert_true(seconds < 8);
-    free(missing);
-    free(reader);
 }

@@ -12,19 +12,6 @@
 
 static const struct delivery whole = {0};
 
-/* The check of a plan, as its session starts it. */
-static struct fx8_spot spot_of(const struct fx8_plan *plan)
-{
-    const struct fx8_axes axes = fx8_plan_axes(plan);
-    return (struct fx8_spot){
-        .n_pairs = fx8_spot_pairs(&axes),
-        .n_inputs = axes.n_inputs,
-        .n_polarizations = plan->n_polarizations,
-        .n_channels = axes.n_kept,
-        .n_bands = plan->n_bands,
-    };
-}
-
 /* --- correct engines ------------------------------------------------- */
 
 /* With and without the check: equal results, and some time spent on it. */
@@ -38,15 +25,12 @@ static void check_right(struct fx8_plan plan, const struct voltages *v,
     check_same(&with, &without);
     assert_true(with.statistics.spot_s > 0.0 && with.n_dumps > 1);
     assert_true(without.statistics.spot_s == 0.0);
-    free_collected(&with);
-    free_collected(&without);
 }
 
 static const enum fx8_precision precisions[] = {
     FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_BOTH,
     FX8_PRECISION_INTERVAL,
     (enum fx8_precision)(FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL)};
-enum { N_PRECISIONS = sizeof precisions / sizeof *precisions };
 
 /* One kernel, if there is one for the plan: pretend devices take long to try
  * all. */
@@ -63,15 +47,15 @@ static void check_right_engines(enum fx8_backend backend, const char *device,
                                 size_t step)
 {
     const size_t n_samples = 2200;
-    for (size_t k = 0; k < 4 * N_PRECISIONS; k += step) {
+    for (size_t k = 0; k < 4 * LENGTH(precisions); k += step) {
         const enum fx8_method method =
-            (enum fx8_method)(k / N_PRECISIONS % 3); /* PFB twice */
+            (enum fx8_method)(k / LENGTH(precisions) % 3); /* PFB twice */
         const bool is_none = method == FX8_METHOD_NONE;
         const bool is_complex = is_none || k % 2 == 0;
         struct fx8_plan plan =
             small_plan(3, 2, is_complex, is_none ? 1 : 6, is_none ? 300 : 61);
         plan.channelizer.method = method;
-        plan.precision = precisions[k % N_PRECISIONS];
+        plan.precision = precisions[k % LENGTH(precisions)];
         plan.machine.backend = backend;
         plan.machine.device = device;
         plan.machine.kernel = kernel_of(&plan);
@@ -84,7 +68,6 @@ static void check_right_engines(enum fx8_backend backend, const char *device,
         const struct delivery gap = {
             .block_samples = 350, .gap_first = 1000, .gap_end = 1777};
         check_right(plan, &v, k % 2 == 0 ? &whole : &gap);
-        free(v.data);
     }
 }
 
@@ -101,84 +84,62 @@ TEST(devices_are_right)
 }
 
 /* Many blocks, so that slots are reused and one device has fewer; bands, each
- * with an engine, in turn. */
-TEST(long_dumps_and_bands)
+ * with an engine, in turn; enough inputs and channels for several pairs per
+ * dump. */
+TEST(long_dumps_bands_and_pairs)
 {
     static const double offsets[] = {-2e6, 0, 2e6};
-    for (size_t k = 0; k < 3; k += FX8_CHECKED ? 2 : 1) {
-        struct fx8_plan plan = small_plan(4, 1, true, 1, 8192 * 4 + 37);
-        plan.channelizer.method = FX8_METHOD_NONE;
-        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.machine.kernel = kernel_of(&plan);
-        plan.machine.device = k < 2 || n_there < 3 ? "0" : "0,1,2";
-        struct voltages v = make_voltages(4, 2, 70000, 25, 51);
-        check_right(plan, &v, &whole);
-        free(v.data);
-        plan = small_plan(2, 2, true, 8, 20);
-        plan.n_bands = 3;
-        plan.band_offset_hz = offsets;
-        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.machine.kernel = kernel_of(&plan);
-        v = make_voltages(12, 2, 1200, 25, 52);
-        check_right(plan, &v, &whole);
-        free(v.data);
-    }
-}
-
-/* Enough inputs and channels for several pairs per dump. */
-TEST(several_pairs)
-{
-    for (size_t k = 0; k < 2; k++) {
-        struct fx8_plan plan = small_plan(19, 2, true, 512, 6);
+    for (size_t k = 0; k < 8; k += FX8_CHECKED ? 2 : 1) {
+        struct fx8_plan plan = k % 3 == 0   ? small_plan(4, 1, true, 1, 32805)
+                               : k % 3 == 1 ? small_plan(2, 2, true, 8, 20)
+                                            : small_plan(19, 2, true, 512, 6);
         plan.channelizer.n_taps = 2;
-        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        if (FX8_CHECKED && k > 0) /* otherwise float kernels are timed */
+        if (k % 3 == 0)
+            plan.channelizer.method = FX8_METHOD_NONE;
+        plan.n_bands = k % 3 == 1 ? 3 : 1;
+        plan.band_offset_hz = offsets;
+        if (FX8_CHECKED) /* otherwise float kernels are timed */
             plan.precision = FX8_PRECISION_INT8;
+        plan.machine.backend = k < 3 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.device = k < 6 || n_there < 3 ? "0" : "0,1,2";
         plan.machine.kernel = kernel_of(&plan);
         const struct fx8_axes axes = fx8_plan_axes(&plan);
-        assert_int_equal(fx8_spot_pairs(&axes), 4);
-        struct voltages v = make_voltages(38, 2, 512 * 14, 25, 54);
+        assert_int_equal(fx8_spot_pairs(&axes), k % 3 == 2 ? 4 : 1);
+        const struct voltages v = make_voltages(plan.n_bands * axes.n_inputs, 2,
+                                                k % 3 == 0   ? 70000
+                                                : k % 3 == 1 ? 1200
+                                                             : 512 * 14,
+                                                25, 51 + k);
         check_right(plan, &v, &whole);
-        free(v.data);
     }
 }
 
 /* AUTO checks only on devices. */
 TEST(who_is_checked)
 {
-    struct voltages v = make_voltages(2, 2, 400, 25, 53);
+    const struct voltages v = make_voltages(2, 2, 400, 25, 53);
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
         plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
         plan.machine.kernel = kernel_of(&plan);
         assert_int_equal(plan.machine.spot_check, FX8_SPOT_AUTO);
-        struct collected c = collect(&plan, &v, &whole);
+        const struct collected c = collect(&plan, &v, &whole);
         assert_int_equal(c.statistics.spot_s > 0.0, k);
-        free_collected(&c);
     }
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    struct fx8_session *session;
-    struct fx8_error error;
-    plan.machine.spot_check = (enum fx8_spot_check)3;
-    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE, "plan: spot_check: expected AUTO, YES or NO");
-    free(v.data);
 }
 
 /* --- wrong engines --------------------------------------------------- */
 
-/* How the sums of a dump are changed: those of the CPU as they are handed over,
+/* How a sum of a dump is changed: those of the CPU as they are handed over,
  * those of a device as they are shown. */
-typedef void spoiler(const struct fx8_spot *spot, int64_t *int8, double *fp32,
-                     double *down, double *up);
-
 static struct {
     struct fx8_session *session;
     const struct fx8_engine_operations *real;
-    spoiler *spoil;
-    int64_t dump;      /* from this one on */
-    size_t pair, part; /* of the pairs watched */
-    double by;         /* in units of 2^-24 of the magnitude */
+    size_t kind;  /* FX8_RESULT_ of the sum; FX8_N_RESULTS: none */
+    int64_t dump; /* from this one on */
+    size_t part;  /* of the first pair watched */
+    double by; /* added: to an integer as it is, else in units of 2^-24 of the
+                  magnitude; a bound is moved away from the sum */
 } fault;
 
 static void spoil(const struct fx8_engine *engine,
@@ -188,20 +149,24 @@ static void spoil(const struct fx8_engine *engine,
     struct fx8_spot *spot =
         &fault.session->spots[(fault.session->dump - 1) % 2];
     if (!spot->is_watching || spot->dump < fault.dump ||
-        engine != fault.session->engines[spot->band] || fault.spoil == NULL)
+        engine != fault.session->engines[spot->band] ||
+        fault.kind == FX8_N_RESULTS)
         return;
-    const size_t n = fx8_pair_count(spot->n_inputs);
+    const size_t n = fx8_pair_count(spot->n_inputs), part = fault.part;
     const size_t at =
-        2 * (spot->watch.channel * n + spot->watch.pairs[fault.pair]) +
-        fault.part;
-    const size_t shown = 2 * fault.pair + fault.part;
+        2 * (spot->watch.channel * n + spot->watch.pairs[0]) + part;
+    const double moved =
+        fault.by * 0x1p-24 * spot->pairs[0].sum.magnitude[part];
     int64_t *int8 = dump->sums[FX8_RESULT_INT8];
     double *fp32 = dump->sums[FX8_RESULT_FP32];
-    double *down = dump->sums[FX8_RESULT_DOWN];
-    double *up = dump->sums[FX8_RESULT_UP];
-    fault.spoil(spot, int8 == NULL ? &spot->sums_int8[shown] : &int8[at],
-                fp32 == NULL ? &spot->sums_fp32[shown] : &fp32[at],
-                down == NULL ? NULL : &down[at], up == NULL ? NULL : &up[at]);
+    if (fault.kind == FX8_RESULT_INT8)
+        *(int8 == NULL ? &spot->sums_int8[part] : &int8[at]) +=
+            (int64_t)fault.by;
+    else if (fault.kind == FX8_RESULT_FP32)
+        *(fp32 == NULL ? &spot->sums_fp32[part] : &fp32[at]) += moved;
+    else
+        ((double *)dump->sums[fault.kind])[at] =
+            spot->pairs[0].sum.fp32[part] + moved;
 }
 
 static enum fx8_status finish_wrongly(struct fx8_engine *engine,
@@ -239,8 +204,7 @@ static enum fx8_status run_wrong(const struct fx8_plan *plan,
                                  const struct voltages *v, bool shows,
                                  struct collected *c, struct fx8_error *error)
 {
-    *c = (struct collected){.n_inputs = v->n_inputs, .stop_at = SIZE_MAX};
-    c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
+    *c = (struct collected){.n_inputs = v->n_inputs};
     must(fx8_open(plan, collect_dump, c, &fault.session, error), *error);
     fault.real = fault.session->operations;
     struct fx8_engine_operations wrong = *fault.real;
@@ -267,9 +231,14 @@ static void check_found(const struct fx8_plan *plan, const struct voltages *v,
     struct collected c;
     struct fx8_error error;
     char text[512];
-    struct fx8_spot spot = spot_of(plan);
+    const struct fx8_axes axes = fx8_plan_axes(plan);
+    struct fx8_spot spot = {.n_pairs = fx8_spot_pairs(&axes),
+                            .n_inputs = axes.n_inputs,
+                            .n_polarizations = plan->n_polarizations,
+                            .n_channels = axes.n_kept,
+                            .n_bands = 1};
     fx8_spot_choose(&spot, fault.dump);
-    const struct fx8_spot_pair *pair = &spot.pairs[fault.pair];
+    const struct fx8_spot_pair *pair = &spot.pairs[0];
     const size_t n = plan->n_polarizations;
     static const char *const feeds[] = {" X", " Y"};
     snprintf(text, sizeof text,
@@ -285,7 +254,6 @@ static void check_found(const struct fx8_plan *plan, const struct voltages *v,
     assert_non_null(strstr(error.message, " of the same spectra: "));
     assert_non_null(strstr(error.message, ", computes wrongly"));
     assert_int_equal(c.n_dumps, fault.dump);
-    free_collected(&c);
 }
 
 static void check_not_found(const struct fx8_plan *plan,
@@ -295,49 +263,6 @@ static void check_not_found(const struct fx8_plan *plan,
     struct fx8_error error;
     must(run_wrong(plan, v, true, &c, &error), error);
     assert_int_equal(c.n_dumps, v->n_samples / 4 / plan->spectra_per_dump);
-    free_collected(&c);
-}
-
-static void one_more(const struct fx8_spot *spot, int64_t *int8, double *fp32,
-                     double *down, double *up)
-{
-    (void)spot, (void)fp32, (void)down, (void)up;
-    *int8 += 1;
-}
-
-static double unit(const struct fx8_spot *spot)
-{
-    return 0x1p-24 * spot->pairs[fault.pair].sum.magnitude[fault.part];
-}
-
-static void float_moved(const struct fx8_spot *spot, int64_t *int8,
-                        double *fp32, double *down, double *up)
-{
-    (void)int8, (void)down, (void)up;
-    *fp32 += fault.by * unit(spot);
-}
-
-static void float_lost(const struct fx8_spot *spot, int64_t *int8, double *fp32,
-                       double *down, double *up)
-{
-    (void)spot, (void)int8, (void)down, (void)up;
-    *fp32 = NAN;
-}
-
-/* Move a bound to the wrong side of the sum, or too far on the right one. */
-static void down_moved(const struct fx8_spot *spot, int64_t *int8, double *fp32,
-                       double *down, double *up)
-{
-    (void)int8, (void)fp32, (void)up;
-    *down =
-        spot->pairs[fault.pair].sum.fp32[fault.part] + fault.by * unit(spot);
-}
-
-static void up_moved(const struct fx8_spot *spot, int64_t *int8, double *fp32,
-                     double *down, double *up)
-{
-    (void)int8, (void)fp32, (void)down;
-    *up = spot->pairs[fault.pair].sum.fp32[fault.part] + fault.by * unit(spot);
 }
 
 static struct fx8_plan wrong_plan(enum fx8_backend backend,
@@ -359,35 +284,33 @@ static void check_wrong_engines(enum fx8_backend backend, size_t step)
         (enum fx8_precision)(FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL);
     const struct fx8_plan plan = wrong_plan(backend, all);
     struct voltages v = make_voltages(6, 2, 400, 25, 61);
-    const struct {
-        spoiler *spoil;
+    static const struct {
+        size_t kind;
         double by;
         const char *words; /* NULL: the fault is not found */
     } faults[] = {
-        {one_more, 0, "INT8"},
-        {float_moved, 560, "FP32"},
-        {float_moved, -560, "FP32"},
-        {float_moved, 480, NULL},
-        {float_lost, 0, "FP32"},
-        {down_moved, 0.01, "lower bound"},
-        {down_moved, -1050, "lower bound"},
-        {down_moved, -1030, NULL},
-        {up_moved, -0.01, "upper bound"},
-        {up_moved, 1050, "upper bound"},
-        {up_moved, 1030, NULL},
+        {FX8_RESULT_INT8, 1, "INT8"},
+        {FX8_RESULT_FP32, 560, "FP32"},
+        {FX8_RESULT_FP32, -560, "FP32"},
+        {FX8_RESULT_FP32, 480, NULL},
+        {FX8_RESULT_FP32, NAN, "FP32"},
+        {FX8_RESULT_DOWN, 0.01, "lower bound"},
+        {FX8_RESULT_DOWN, -1050, "lower bound"},
+        {FX8_RESULT_DOWN, -1030, NULL},
+        {FX8_RESULT_UP, -0.01, "upper bound"},
+        {FX8_RESULT_UP, 1050, "upper bound"},
+        {FX8_RESULT_UP, 1030, NULL},
     };
-    for (size_t k = 0; k < sizeof faults / sizeof *faults; k += step)
+    for (size_t k = 0; k < LENGTH(faults); k += step)
         for (fault.dump = 2; fault.dump < 5; fault.dump += 2) {
-            fault.pair = 0;
             fault.part = k % 2;
-            fault.spoil = faults[k].spoil;
+            fault.kind = faults[k].kind;
             fault.by = faults[k].by;
             if (faults[k].words == NULL)
                 check_not_found(&plan, &v);
             else
                 check_found(&plan, &v, faults[k].words);
         }
-    free(v.data);
 }
 
 TEST(wrong_sums_of_the_cpu)
@@ -409,51 +332,12 @@ TEST(an_engine_that_shows_nothing)
             k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA, FX8_PRECISION_FP32);
         struct collected c;
         struct fx8_error error;
-        fault.spoil = NULL;
+        fault.kind = FX8_N_RESULTS;
         must_fail(
             run_wrong(&plan, &v, false, &c, &error), error, FX8_ERR_SYSTEM,
             "spot check: dump 0: the engine showed 0 of at least 20 spectra");
         assert_int_equal(c.n_dumps, 0);
-        free_collected(&c);
     }
-    free(v.data);
-}
-
-/* Sixteen by eight pairs of every channel have sums that are too large by one.
- */
-static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
-                           double *fp32, double *down, double *up)
-{
-    (void)fp32, (void)down, (void)up;
-    const size_t n = fx8_pair_count(spot->n_inputs);
-    int64_t *sums =
-        int8 - 2 * (spot->watch.channel * n + spot->watch.pairs[fault.pair]);
-    for (size_t c = 0; c < spot->n_channels; c++)
-        for (size_t j = 40; j < 48; j++)
-            for (size_t i = 16; i < 32; i++)
-                sums[2 * (c * n + fx8_pair_index(i, j))] += 1;
-}
-
-/* 128 of 2080 pairs; of eight pairs of a dump seven are chosen anywhere. */
-TEST(a_steadily_wrong_sub_tile)
-{
-    struct fx8_plan plan = small_plan(64, 1, true, 512, 8);
-    plan.machine.backend = FX8_BACKEND_CPU;
-    plan.channelizer.method = FX8_METHOD_FFT;
-    plan.precision = FX8_PRECISION_INT8;
-    plan.machine.spot_check = FX8_SPOT_YES;
-    struct voltages v = make_voltages(64, 2, 512 * 8 * 15, 25, 63);
-    struct collected c;
-    struct fx8_error error;
-    fault.spoil = spoil_sub_tile;
-    fault.dump = 0;
-    fault.pair = fault.part = 0;
-    assert_int_equal(run_wrong(&plan, &v, true, &c, &error), FX8_ERR_SYSTEM);
-    print_message("# %zu dumps, then %s\n", c.n_dumps, error.message);
-    assert_in_range(c.n_dumps, 0, 9);
-    assert_non_null(strstr(error.message, "INT8, real part: "));
-    free_collected(&c);
-    free(v.data);
 }
 
 FIXTURE(find_cuda, NULL)

@@ -59,9 +59,9 @@ static void check_turns(const struct fx8_plan *plan, size_t wanted)
     const size_t turns = (n_pairs - 1) / (wanted - n_autos) + 1;
     size_t n_dumps = turns > n_channels ? turns : n_channels;
     n_dumps = n_dumps > spot.n_inputs ? n_dumps : spot.n_inputs;
-    bool *pairs = calloc(n_pairs, 1), *autos = calloc(spot.n_inputs, 1);
-    bool *channels = calloc(n_channels, 1);
-    assert_true(pairs != NULL && autos != NULL && channels != NULL);
+    bool *pairs = temporary_zeros(n_pairs);
+    bool *autos = temporary_zeros(spot.n_inputs);
+    bool *channels = temporary_zeros(n_channels);
     size_t n_seen = 0;
     for (size_t dump = 0; dump < n_dumps; dump++) {
         fx8_spot_choose(&spot, (int64_t)dump);
@@ -83,31 +83,24 @@ static void check_turns(const struct fx8_plan *plan, size_t wanted)
         assert_true(channels[k]);
     for (size_t k = 0; k < spot.n_inputs; k++)
         assert_true(autos[k] || n_autos == 0);
-    free(pairs);
-    free(autos);
-    free(channels);
 }
 
 TEST(everything_has_its_turn)
 {
-    struct fx8_plan plan = small_plan(1, 1, true, 4, 8);
-    check_turns(&plan, 1);
-    plan = small_plan(1, 1, true, 65536, 8);
-    check_turns(&plan, 1);
-    plan = small_plan(2, 1, true, 65536, 8);
-    check_turns(&plan, 3);
-    plan = small_plan(7, 2, true, 64, 8);
-    check_turns(&plan, 1);
-    plan = small_plan(16, 2, true, 256, 8);
-    check_turns(&plan, 2);
-    plan = small_plan(32, 2, false, 511, 8);
-    check_turns(&plan, 7);
-    plan = small_plan(128, 2, true, 256, 8);
-    plan.channelizer.n_kept = 216;
-    check_turns(&plan, 13);
-    plan = small_plan(50, 2, true, 192, 8);
-    plan.n_bands = 5;
-    check_turns(&plan, 16);
+    static const struct {
+        size_t n_antennas, n_polarizations, n_channels, n_bands, n_pairs;
+    } cases[] = {
+        {1, 1, 4, 1, 1},      {1, 1, 65536, 1, 1}, {2, 1, 65536, 1, 3},
+        {7, 2, 64, 1, 1},     {16, 2, 256, 1, 2},  {32, 2, 511, 1, 7},
+        {128, 2, 216, 1, 13}, {50, 2, 192, 5, 16},
+    };
+    for (size_t k = 0; k < LENGTH(cases); k++) {
+        struct fx8_plan plan =
+            small_plan(cases[k].n_antennas, cases[k].n_polarizations, true,
+                       cases[k].n_channels, 8);
+        plan.n_bands = cases[k].n_bands;
+        check_turns(&plan, cases[k].n_pairs);
+    }
 }
 
 /* The largest plan, and dumps without end. */

@@ -3,7 +3,8 @@
  * test_stream.c -- the stream against an oracle that knows every sample: what
  * is held, what is missing, which spectra are ready, valid and not all zero.
  * Blocks have their exact size, for the address checker, and come in any size
- * and layout, with overlaps and gaps.
+ * and layout, with overlaps and gaps, runs of markers about as long as the
+ * shortest that counts.
  *
  * Shows: as test_engine.c
  */
@@ -169,7 +170,7 @@ static void check_spectra(const struct run *run, size_t n)
 {
     const struct recording *r = run->recording;
     const size_t n_words = fx8_bit_words(n);
-    uint64_t *valid = exact(r->shape.n_inputs * n_words * sizeof *valid);
+    uint64_t *valid = temporary(r->shape.n_inputs * n_words * sizeof *valid);
     fx8_stream_validity(run->stream, n, valid);
     for (size_t input = 0; input < r->shape.n_inputs; input++) {
         const int8_t *row = fx8_stream_row(run->stream, input);
@@ -197,7 +198,7 @@ static void check_spectra(const struct run *run, size_t n)
             fx8_stream_first_signal(run->stream, input, bits, from, n),
             expected);
     }
-    free(valid);
+    release_early(valid);
 }
 
 /* Check what is ready and take some of it; `all`: until nothing is left. */
@@ -451,73 +452,115 @@ TEST(random_recordings)
 
 /* --- single cases ------------------------------------------------------ */
 
-/* One real input, step and window 1, samples 1 except markers of value 0 in
- * [first, first + n); blocks of `size` up to `end`. */
-static void mark(struct recording *r, int64_t first, int64_t n, int64_t size,
-                 int64_t end)
+static const struct fx8_stream_shape small = {
+    .n_inputs = 1,
+    .sample_size = 1,
+    .step = 1,
+    .window = 1,
+    .most_spectra = 8,
+    .threads.count = 1,
+};
+
+static struct fx8_stream *open_stream(struct fx8_stream_shape shape)
 {
-    *r = (struct recording){
-        .shape = {.n_inputs = 1,
-                  .sample_size = 1,
-                  .step = 1,
-                  .window = 1,
-                  .most_spectra = 8,
-                  .marker.is_used = true,
-                  .marker.value = 0,
-                  .marker.least_length = 8,
-                  .threads.count = 1},
-    };
-    for (int64_t t = 0; t < MOST_SAMPLES; t++)
-        r->samples[0][t][0] = !(t >= first && t < first + n);
-    for (int64_t t = 0; t < end; t += size)
-        r->blocks[r->n_blocks++] =
-            (struct span){t, size < end - t ? size : end - t};
+    struct fx8_stream *stream;
+    struct fx8_error error;
+    shape.operations = fx8_operations_variant(0);
+    must(fx8_stream_open(&shape, 0, &stream, &error), error);
+    return stream;
 }
 
-static size_t missing_samples(const struct recording *r)
+/* A gap that a block declares behind its own samples is not stored. */
+TEST(a_run_of_a_block_ends_with_it)
 {
-    size_t n = 0;
-    for (int64_t t = r->first_sample; t < r->end; t++)
-        n += r->missing[0][t];
-    return n;
+    static const int8_t samples[4] = {1, 1, 1, 1};
+    static const ptrdiff_t offset[1] = {0};
+    const struct fx8_gap runs[] = {{-50, 52, -1}, {3, INT64_MAX, 0}};
+    struct fx8_block block = {.samples = samples,
+                              .input_offset = offset,
+                              .time_stride = 1,
+                              .n_samples = 4,
+                              .missing = runs,
+                              .n_missing = 2};
+    struct fx8_stream *stream = open_stream(small);
+    struct fx8_error error;
+    must(fx8_stream_append(stream, &block, &error), error);
+    block.n_missing = 0;
+    block.first_sample = 4;
+    must(fx8_stream_append(stream, &block, &error), error);
+    assert_int_equal(fx8_stream_ready(stream), 8);
+    uint64_t valid = UINT64_MAX;
+    fx8_stream_validity(stream, 8, &valid);
+    assert_int_equal(valid, 0xf4);
+    fx8_stream_close(&stream);
+    fx8_stream_close(&stream);
 }
 
-TEST(runs_of_markers_at_their_borders)
+/* Blocks of 4 samples of 2 inputs; a window of 3 samples reaches back for 2. */
+TEST(only_some_layouts_are_used_in_place)
 {
-    static struct recording r;
-    struct generator g = {7};
     static const struct {
-        int64_t first, n, first_sample, end;
-        size_t missing;
-    } cases[] = {
-        {20, 8, 0, 60, 8},   /* exactly long enough */
-        {20, 7, 0, 60, 0},   /* one short */
-        {0, 8, 0, 60, 8},    /* at the beginning */
-        {52, 8, 0, 60, 8},   /* at the end */
-        {53, 7, 0, 60, 0},   /* at the end, one short */
-        {15, 8, 20, 60, 3},  /* begun before the first sample */
-        {15, 7, 20, 60, 0},  /* the same, one short */
-        {13, 8, 20, 60, 1},  /* one sample reaches in */
-        {12, 8, 20, 60, 0},  /* none reaches in */
-        {0, 60, 20, 60, 40}, /* nothing else */
+        ptrdiff_t first, offset[2], stride;
+        int64_t room;
+        bool is_lent;
+    } layouts[] = {
+        {2, {0, 6}, 1, 2, true},   /* with room in front of both rows */
+        {0, {2, 8}, 1, 2, true},   /* the room begins with the memory */
+        {1, {0, 5}, 1, 1, false},  /* too little room */
+        {2, {0, 5}, 1, 2, false},  /* the room is in the other row */
+        {0, {8, 2}, 1, 2, false},  /* rows in reverse order */
+        {2, {0, 1}, 2, 2, false},  /* samples not side by side */
+        {5, {0, 6}, -1, 2, false}, /* samples in reverse order */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int64_t size = 1; size <= 60; size++) {
-            mark(&r, cases[i].first, cases[i].n, size, cases[i].end);
-            r.first_sample = cases[i].first_sample;
-            (void)check_recording(&r, &g);
-            assert_int_equal(missing_samples(&r), cases[i].missing);
+    static const int8_t before[4] = {11, 12, 21, 22};
+    struct fx8_stream_shape shape = small;
+    shape.n_inputs = 2;
+    shape.window = 3;
+    for (size_t k = 0; k < LENGTH(layouts); k++) {
+        struct fx8_stream *stream = open_stream(shape);
+        struct fx8_error error;
+        struct fx8_block block = {.samples = before,
+                                  .input_offset = (const ptrdiff_t[]){0, 2},
+                                  .time_stride = 1,
+                                  .n_samples = 2};
+        must(fx8_stream_append(stream, &block, &error), error);
+        assert_null(fx8_stream_lender(stream));
+        int8_t *memory = temporary_zeros(14);
+        int8_t *samples = memory + layouts[k].first;
+        block = (struct fx8_block){.samples = samples,
+                                   .input_offset = layouts[k].offset,
+                                   .time_stride = layouts[k].stride,
+                                   .first_sample = 2,
+                                   .n_samples = 4,
+                                   .in_place = samples,
+                                   .room = layouts[k].room};
+        for (int i = 0; i < 8; i++)
+            samples[layouts[k].offset[i / 4] + i % 4 * layouts[k].stride] =
+                (int8_t)(10 * (i / 4) + 13 + i % 4);
+        must(fx8_stream_check(stream, &block, &error), error);
+        assert_int_equal(fx8_stream_may_borrow(stream, &block),
+                         layouts[k].is_lent);
+        must(fx8_stream_append(stream, &block, &error), error);
+        assert_int_equal(fx8_stream_is_in(stream, &block), layouts[k].is_lent);
+        for (int kept = 0; kept < 2; kept++) {
+            for (int i = 0; i < 8; i++)
+                assert_int_equal(fx8_stream_row(stream, (size_t)i / 4)[i % 4],
+                                 10 * (i / 4) + 11 + i % 4);
+            fx8_stream_keep(stream);
         }
+        assert_null(fx8_stream_lender(stream));
+        fx8_stream_close(&stream);
+    }
 }
 
-TEST(a_gap_ends_a_run_of_markers)
+TEST(memory_that_cannot_be_had)
 {
-    static struct recording r;
-    struct generator g = {8};
-    mark(&r, 20, 14, 60, 60);
-    r.n_blocks = 2; /* 7 markers, 3 samples that never came, 4 markers */
-    r.blocks[0] = (struct span){0, 27};
-    r.blocks[1] = (struct span){30, 30};
-    (void)check_recording(&r, &g);
-    assert_int_equal(missing_samples(&r), 3);
+    struct fx8_stream_shape shape = small;
+    shape.step = shape.window = INT64_MAX / 2;
+    shape.operations = fx8_operations_variant(0);
+    struct fx8_stream *stream = (void *)&shape;
+    struct fx8_error error;
+    must_fail_with(fx8_stream_open(&shape, 0, &stream, &error), error,
+                   FX8_ERR_SYSTEM, "samples");
+    assert_null(stream);
 }

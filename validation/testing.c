@@ -11,6 +11,7 @@
 #include "validation/testing.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -35,6 +36,49 @@ void test_register_fixture(struct test_fixture *fixture)
 {
     fixture->next = fixtures;
     fixtures = fixture;
+}
+
+/** Memory of the case that runs, newest first; tests may have threads. */
+struct lasting {
+    void *memory;
+    struct lasting *next;
+};
+
+static struct lasting *lasting;
+static pthread_mutex_t lasting_guard = PTHREAD_MUTEX_INITIALIZER;
+
+void *temporary(size_t size)
+{
+    struct lasting *new = malloc(sizeof *new);
+    assert(new != NULL);
+    new->memory = exact(size);
+    pthread_mutex_lock(&lasting_guard);
+    new->next = lasting;
+    lasting = new;
+    pthread_mutex_unlock(&lasting_guard);
+    return new->memory;
+}
+
+void release_early(void *memory)
+{
+    pthread_mutex_lock(&lasting_guard);
+    for (struct lasting **at = &lasting; *at != NULL; at = &(*at)->next)
+        if ((*at)->memory == memory) {
+            struct lasting *old = *at;
+            *at = old->next;
+            free(old);
+            free(memory);
+            break;
+        }
+    pthread_mutex_unlock(&lasting_guard);
+}
+
+static int release_all(void **state)
+{
+    (void)state;
+    while (lasting != NULL)
+        release_early(lasting->memory);
+    return 0;
 }
 
 /** "spot" of "validation/test_spot.c", in the caller's memory. */
@@ -79,6 +123,7 @@ static int run_group(struct test_case *const *all, size_t n)
     for (size_t k = 0; k < n; k++) {
         tests[k] = all[k]->test;
         tests[k].setup_func = fixture.before_each;
+        tests[k].teardown_func = release_all;
     }
     return _cmocka_run_group_tests(group_of(all[0]->file, group), tests, n,
                                    fixture.before_all, NULL);

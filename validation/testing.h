@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * testing.h -- shared by the unit tests: cmocka with the headers it needs,
- * cases that register themselves, a generator with a fixed seed, failures with
- * messages.
+ * cases that register themselves, memory that lasts for a case, a generator
+ * with a fixed seed, failures with messages.
  */
 #ifndef FX8_VALIDATION_TESTING_H
 #define FX8_VALIDATION_TESTING_H
@@ -57,6 +57,9 @@ void test_register_fixture(struct test_fixture *fixture);
         test_register_fixture(&fixture);                                       \
     }
 
+/** Number of elements of an array. */
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
 /** Results are filled with this byte before a call. */
 #define GARBAGE 0xa5
 
@@ -100,6 +103,16 @@ static inline void *exact(size_t size)
     assert_non_null(memory);
     memset(memory, GARBAGE, size);
     return memory;
+}
+
+/** As exact(), but freed when the case ends, or earlier by release_early(). */
+void *temporary(size_t size);
+void release_early(void *memory);
+
+/** As temporary(), but zeros. */
+static inline void *temporary_zeros(size_t size)
+{
+    return memset(temporary(size), 0, size);
 }
 
 /** Equal to the bit; both NULL also counts as equal. */
