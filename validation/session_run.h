@@ -145,11 +145,13 @@ struct packed {
     size_t n_bytes;
 };
 
-static inline struct packed pack(const struct voltages *v, enum layout layout,
-                                 int64_t first, int64_t n_samples)
+/** With so much room in front of each row, in samples; the block is used in
+ *  place if that is positive. */
+static inline struct packed pack_with_room(const struct voltages *v,
+                                           enum layout layout, int64_t first,
+                                           int64_t n_samples, size_t room)
 {
     const size_t size = v->size, inputs = v->n_inputs, n = (size_t)n_samples;
-    const size_t room = layout == IN_PLACE ? ROOM : 0;
     struct packed p = {
         .memory = temporary((n + room) * inputs * size),
         .n_bytes = (n + room) * inputs * size,
@@ -158,7 +160,7 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     ptrdiff_t stride = (ptrdiff_t)size, origin = (ptrdiff_t)(room * size);
     if (layout == TIME_MAJOR)
         stride = (ptrdiff_t)(inputs * size);
-    if (layout == BACKWARDS) {
+    if (layout == BACKWARDS && n > 0) {
         stride = -(ptrdiff_t)size;
         origin = (ptrdiff_t)((n - 1) * size);
     }
@@ -182,6 +184,13 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
         .room = (int64_t)room,
     };
     return p;
+}
+
+static inline struct packed pack(const struct voltages *v, enum layout layout,
+                                 int64_t first, int64_t n_samples)
+{
+    return pack_with_room(v, layout, first, n_samples,
+                          layout == IN_PLACE ? ROOM : 0);
 }
 
 /** The next block of a delivery, from sample `first` on; n_samples 0 at the

@@ -4,12 +4,11 @@
  * threads, against plain sums: a direct DFT in double precision, products added
  * one by one.
  *
- * Shows (correlation, engine and library): engine, library, stream and gains
- *     agree with plain sums in double precision; samples that never come count
- *     as gaps, up to 2⁶¹ samples, within a minute; memory limits of random
- *     plans are kept
+ * Shows (correlation, engine and library): engine and stream agree with plain
+ *     sums in double precision, medians with a sort; samples that never come count
+ *     as gaps, up to 2⁶¹ samples, within a minute; memory limits are kept
  * Within: integers equal; spectra 16·2⁻²⁴ of their norm, sums 520·2⁻²⁴ of the
- *     magnitudes; gains 10⁻⁶
+ *     magnitudes
  * Because: the filter and 512 products round
  * In: test_session.c, test_session_use.c, test_session_misuse.c, test_scan.c,
  *     test_stream.c, test_gains.c

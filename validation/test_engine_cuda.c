@@ -7,16 +7,13 @@
  * Shows (devices, engine on devices): the CUDA engine, through the table of
  *     engines and on 1 and 3 pretend devices, agrees with the CPU engine: from
  *     the same spectra (1 to 17 inputs, ragged and long dumps, masks, four
- *     kernels) and from samples (real, complex, no filter, integer filter,
- *     rotated); with batches and chunks of any size; for bounds and their
- *     kernels, on several devices too
+ *     kernels) and from samples (real, complex, no filter, integer filter);
+ *     for bounds and their kernels, on several devices too
  * Within: integers and counts equal; FP32 sums within the bound of
  *     `test_kernels_x.c`; spectra twice the bound of `test_engine.c`;
- *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
- *     of a card's FFT, which keep the bound of `test_engine.c`; bounds as in
- *     `test_kernels_x.c`
+ *     INT8 one step in 10⁴ values; bounds as in `test_kernels_x.c`
  * Because: the two engines sum in different orders; a value near a tie rounds
- *     either way; cuFFT may round differently at another place in another batch
+ *     either way
  */
 #include "validation/cuda_task.h"
 
@@ -121,86 +118,6 @@ TEST(samples_to_sums)
     }
 }
 
-/* Phases of whole sixteenths of a turn, at which the sines and cosines of both
- * engines are close. */
-TEST(rotated_spectra)
-{
-    struct generator g = {95};
-    struct task task = make_task(3, true, 8, 2, 50, 1, false, &g);
-    task.rotation = temporary(3 * task.n_spectra * sizeof *task.rotation);
-    for (size_t i = 0; i < 3 * task.n_spectra; i++)
-        task.rotation[i] = (struct fx8_rotation){
-            (double)random_in(&g, -64, 64) / 16, (double)random_in(&g, -8, 8)};
-    check_push(&task, 1);
-}
-
-/* The sums equal, to the bit, those that an engine without batches makes of the
- * spectra.  The spectra are equal too, unless cuFFT on a card computed them: it
- * may round differently at another place of another batch; pretend devices do
- * every transform by itself. */
-static void check_batch(const struct task *large, const struct outcome *wanted,
-                        const struct outcome *got)
-{
-    struct outcome again = run_task(large, got);
-    again.clips = NULL;
-    check_equal(large, &again, got);
-    if (is_card && large->plan.bank.fft_length > 1)
-        check_spectra(large, wanted, got);
-    else
-        check_equal(large, wanted, got);
-}
-
-/* Whether an engine opens with this much device memory. */
-static bool opens_within(const struct task *task, size_t kib)
-{
-    char text[32];
-    struct fx8_engine *engine = NULL;
-    struct fx8_error error;
-    snprintf(text, sizeof text, "%zu", kib);
-    setenv("FX8_CUDA_MEMORY_KIB", text, 1);
-    const enum fx8_status status =
-        task->engine->open(&task->plan, &engine, &error);
-    task->engine->close(&engine);
-    return status == FX8_OK;
-}
-
-/* The number of inputs that go to the device at a time, and the size of the FIR
- * and FFT batches, change nothing: from the preferred sizes to the smallest
- * that work. test_cuda_calls.cu tests the sizes themselves. */
-TEST(batches_of_any_size)
-{
-    struct generator g = {96};
-    /* name the kernel for floats; "auto" would try every integer kernel */
-    if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
-        skip();
-    for (size_t is_none = FX8_THREAD_CHECKER; is_none < 2; is_none++) {
-        struct task task = is_none
-                               ? make_task(13, true, 1, 1, 140, 1, true, &g)
-                               : make_task(13, true, 5, 3, 140, 1, false, &g);
-        /* a named kernel: cards choose by time, and FP32 kernels differ in
-         * their order of summation */
-        const struct task large = on_cuda(&task, "fp32-16", 1);
-        struct outcome wanted = run_task(&large, NULL);
-        setenv("FX8_CUDA_CHUNK_KIB", "5", 1); /* one input, 80 spectra */
-        size_t least = 64, too_little = 64;
-        assert_false(opens_within(&large, too_little));
-        while (!opens_within(&large, least *= 2))
-            too_little = least;
-        while (least - too_little > 1) {
-            const size_t half = (least + too_little) / 2;
-            *(opens_within(&large, half) ? &least : &too_little) = half;
-        }
-        const size_t step = least / (is_long() ? 8 : 3);
-        for (size_t kib = least; kib < 2 * least; kib += step) {
-            assert_true(opens_within(&large, kib));
-            struct outcome got = run_task(&large, NULL);
-            check_batch(&large, &wanted, &got);
-        }
-        unsetenv("FX8_CUDA_MEMORY_KIB");
-        unsetenv("FX8_CUDA_CHUNK_KIB");
-    }
-}
-
 /* From the same spectra. */
 TEST(bounds_enclose_the_same_sums)
 {
@@ -210,31 +127,6 @@ TEST(bounds_enclose_the_same_sums)
                                      150 + mask, mask, false, &g);
         task.plan.precisions |= FX8_PRECISION_INTERVAL;
         check_import(&task, "dp4a-16", 1);
-    }
-}
-
-/* Bounds alone, of floats: the partial sums of devices are added with directed
- * rounding; and of integers, which are exact. */
-TEST(bounds_on_several_devices)
-{
-    struct generator g = {102};
-    for (size_t is_none = 0; is_none < 2; is_none++) {
-        const struct task task =
-            make_task(2, true, 1, is_none ? 1 : 3, is_none ? 300 : 8192 + 37, 1,
-                      is_none, &g);
-        struct task other = on_cuda(&task, "fp32", 2);
-        other.plan.precisions = FX8_PRECISION_INTERVAL;
-        struct outcome bounds = run_task(&other, NULL);
-        assert_null(bounds.sums32);
-        size_t n_apart = 0;
-        for (size_t k = 0; k < n_sums(&task); k++)
-            n_apart += bounds.down[k] < bounds.up[k];
-        assert_true(is_none ? n_apart == 0 : n_apart > n_sums(&task) / 2);
-        other.plan.precisions = FX8_PRECISION_FP32;
-        const struct outcome nearest = run_task(&other, NULL);
-        check_equal(&task, &nearest, &bounds);
-        bounds.sums32 = nearest.sums32;
-        check_sums(&other, &bounds);
     }
 }
 

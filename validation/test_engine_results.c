@@ -182,33 +182,6 @@ TEST(sums_in_pieces_equal_the_hosts)
     unsetenv("FX8_CUDA_CHUNK_KIB");
 }
 
-/* Bands whose inputs have gains of their own, each with its part of them: whole
- * numbers whose sums floats hold exactly, so that both engines have equal bits.
- */
-TEST(gains_of_bands_equal_the_hosts)
-{
-    enum { BANDS = 3, INPUTS = 4 };
-    static const double offsets_hz[BANDS] = {-2e6, 0.0, 1e6};
-    const struct delivery whole = {0};
-    struct generator g = {108};
-    double gains[BANDS * INPUTS];
-    for (size_t row = 0; row < BANDS * INPUTS; row++)
-        gains[row] = 1.0 / (double)(1 << random_below(&g, 9));
-    struct voltages v = make_voltages(BANDS * INPUTS, 2, 1000, 4, 109);
-    struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
-    plan.channelizer.method = FX8_METHOD_NONE;
-    plan.n_bands = BANDS;
-    plan.band_offset_hz = offsets_hz;
-    plan.input_gain = gains;
-    plan.machine.backend = FX8_BACKEND_CPU;
-    struct collected host = collect(&plan, &v, &whole);
-    plan.machine.backend = FX8_BACKEND_CUDA;
-    plan.machine.kernel = kernel_in_place_of("auto");
-    struct collected device = collect(&plan, &v, &whole);
-    assert_true(host.n_dumps >= 2);
-    check_same(&host, &device);
-}
-
 static enum fx8_status count_dump(void *context, const struct fx8_dump *dump,
                                   struct fx8_error *error)
 {

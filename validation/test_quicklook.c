@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_quicklook.c -- the quick-look of random visibilities against its
- * definitions in double precision, unusual values case by case, and both modes
- * against each other.
+ * test_quicklook.c -- averages of random visibilities against the formulas in
+ * double precision, cells case by case, and both modes against each other.
+ * scenario/quicklook.py compares every cell with numpy.
  *
- * Shows (kernels, quick-look cells): cells agree with their definitions in
- *     double; unusual values are handled case by case; fast mode agrees with
- *     IEEE mode; threads do not matter
- * Within: halves 2⁻¹¹ and half of 2⁻²⁴; phase 10⁻³ rad; modes within the bounds
- *     of kernels/numeric carried on; threads equal
- * Because: a half has 11 bits, and its subnormals have steps of 2⁻²⁴; the step
- *     of a half near π is 10⁻³
+ * Shows (kernels, quick-look cells): averages agree with the formulas, for
+ *     inputs with different gaps; usual and unusual values are handled case by
+ *     case; fast mode agrees with IEEE mode
+ * Within: averages 2·10⁻⁵; phase 10⁻³ rad, other cells exact; modes within the
+ *     bounds of kernels/numeric carried on
+ * Because: single precision, whose roundings roots magnify near the noise; the
+ *     step of a half near π is 10⁻³
+ * In: scenario/quicklook.py
  */
 #include <float.h>
 #include <math.h>
 
 #include "validation/quicklook_task.h"
-
-#define SCALE 16384.0
 
 static double half_value(uint16_t half)
 {
@@ -40,44 +39,6 @@ static void plain_rho(const struct task *task, size_t average, size_t channel,
                               (double)task->visibilities[2 * b]);
     rho[0] = (double)task->visibilities[2 * at] / scale;
     rho[1] = (double)task->visibilities[2 * at + 1] / scale;
-}
-
-/* A half is rounded by 2^-11 of its value, and by half of 2^-24 at least;
- * single precision adds a hundredth of that. */
-static double half_limit(double value)
-{
-    return 0x1.03p-11 * fabs(value) + 0x1p-25;
-}
-
-static void check_cells(const struct task *task)
-{
-    for (size_t i = 0; i < task->n_averages; i++)
-        for (size_t c = 0; c < task->plan.n_channels; c++) {
-            double rho[2];
-            const size_t at = cell_at(task, i, c);
-            plain_rho(task, i, c, rho);
-            for (size_t part = 0; part < 2; part++)
-                assert_near(half_value(task->out.coherence[2 * at + part]),
-                            SCALE * rho[part], half_limit(SCALE * rho[part]));
-            const double modulus = SCALE * hypot(rho[0], rho[1]);
-            assert_near(half_value(task->out.amplitude[at]), modulus,
-                        half_limit(modulus));
-            assert_near(half_value(task->out.phase[at]), atan2(rho[1], rho[0]),
-                        1e-3);
-        }
-}
-
-/* A level of 50 dB is rounded twice by 2 x 10^-6, and so is its logarithm. */
-static void check_spectra(const struct task *task)
-{
-    for (size_t input = 0; input < task->plan.n_inputs; input++)
-        for (size_t c = 0; c < task->plan.n_channels; c++) {
-            const size_t at = cell_at(task, auto_of(task, input), c);
-            const double power = (double)task->visibilities[2 * at];
-            assert_near(
-                (double)task->out.spectra_db[input * task->plan.n_channels + c],
-                10.0 * log10(power), 2e-5);
-        }
 }
 
 /* The average of one product by the formulas of fisher.h, in double. */
@@ -176,7 +137,7 @@ static void check_averages(const struct task *task)
     }
 }
 
-TEST(random_visibilities_by_the_definitions)
+TEST(averages_by_the_formulas)
 {
     struct generator g = {61};
     for (int i = 0; i < 60; i++) {
@@ -186,10 +147,8 @@ TEST(random_visibilities_by_the_definitions)
                       i % 2 == 0 ? FX8_FUNCTIONS_IEEE : FX8_FUNCTIONS_FAST);
         fill(&task, &g);
         run(&task);
-        check_cells(&task);
-        check_spectra(&task);
         check_averages(&task);
-        struct fx8_quicklook_counts counts = {
+        const struct fx8_quicklook_counts counts = {
             .n_cells = (int64_t)task.n_cells,
             .n_spectra = (int64_t)task.n_levels,
             .fisher_clamped = task.counts.fisher_clamped};

@@ -11,16 +11,15 @@
  * Shows (devices, quick-look): cells are evaluated on 1 and 3 devices through
  *     the engine's table: both modes, checked dumps, one product and four,
  *     ragged channels, bands, slabs of baselines, inputs that are missing,
- *     infinite, without power or loud, results that the device still holds;
- *     through the program, compared with the CPU and with numpy, and with every
- *     call made to fail
+ *     infinite, without power or loud; through the program, with results that
+ *     the device still holds, compared with the CPU and with numpy, and with
+ *     every call made to fail
  * Within: equal to the host's to the bit; on a card rho still is, amplitudes
  *     and phases are within a step of a half, and the modes differ by no more
  *     than the bound
  * Because: pretend devices have the host's functions; a card has its own
  * In: scenario/device.py, scenario/quicklook.py, scenario/bad_device.py
  */
-#include "config/base/shape.h"
 #include "validation/cuda_plugin.h"
 #include "validation/quicklook_task.h"
 
@@ -232,85 +231,6 @@ TEST(what_is_out_of_the_ordinary)
         assert_true(n->fisher_few > 0 && n->fisher_real > 0);
         assert_true(n->fisher_loud > 0);
     }
-}
-
-/* A dump of random integers through the engine, whose visibilities and weights
- * the task gets. */
-static void correlate(struct task *task, struct fx8_engine *engine,
-                      size_t n_spectra, struct generator *g)
-{
-    const size_t inputs = task->plan.n_inputs, row = 2 * n_spectra;
-    const size_t n_words = fx8_bit_words(n_spectra);
-    int8_t *samples = temporary(inputs * row);
-    uint64_t *valid = temporary(inputs * n_words * sizeof *valid);
-    uint8_t *unflagged = temporary(inputs);
-    int64_t *counts = temporary(fx8_pair_count(inputs) * sizeof *counts);
-    int64_t *clips = temporary(inputs * sizeof *clips);
-    for (size_t i = 0; i < inputs * row; i++)
-        samples[i] = (int8_t)random_bits(g);
-    memset(valid, 0xff, inputs * n_words * sizeof *valid);
-    memset(unflagged, 0, inputs);
-    const struct fx8_engine_block block = {.samples = samples,
-                                           .row_stride = row,
-                                           .n_spectra = n_spectra,
-                                           .valid = valid};
-    const struct fx8_postprocess plan = {.n_antennas = inputs,
-                                         .n_products = 1,
-                                         .n_inputs = inputs,
-                                         .n_channels = 1,
-                                         .channel_average = 1,
-                                         .products = task->products,
-                                         .spectra_per_dump = (int64_t)n_spectra,
-                                         .flag_channel = unflagged,
-                                         .flag_input = unflagged,
-                                         .threads.count = 1};
-    const struct fx8_result result = {task->visibilities, task->flags,
-                                      task->nsamples};
-    const struct fx8_result results[FX8_N_RESULTS] = {result, result};
-    struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
-    struct fx8_error error;
-    must(cuda->push(engine, &block, &error), error);
-    must(cuda->end_dump(engine, &plan, results, &error), error);
-    must(cuda->take_dump(engine, &dump, NULL, &error), error);
-}
-
-/* The engine's own dumps, in slabs of 78 baselines: it uses the visibilities
- * that it kept, even if the host's copy has changed, but only if asked for the
- * same arrays. */
-TEST(what_the_device_has_kept)
-{
-    enum { N_SPECTRA = 64, CROSS = 1, LAST = 40 * 41 / 2 - 2 };
-    struct generator g = {215};
-    struct task host = make_task(40, 1, 1, FX8_FUNCTIONS_IEEE);
-    host.plan.is_on_device = true;
-    struct task device = twin_of(&host);
-    struct fx8_quicklook *on_host = open_task(&host);
-    struct fx8_quicklook *on_device = open_task(&device);
-    struct fx8_engine_plan plan = plan_engine(&device, 1);
-    struct fx8_engine *engine;
-    struct fx8_error error;
-    plan.spectra_per_dump = N_SPECTRA;
-    setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
-    must(cuda->open(&plan, &engine, &error), error);
-    unsetenv("FX8_CUDA_CHUNK_KIB");
-    for (int dump = 0; dump < 2; dump++) {
-        correlate(&host, engine, N_SPECTRA, &g);
-        process(&host, on_host);
-        host.visibilities[2 * CROSS] = host.visibilities[2 * LAST] = 1e9f;
-        process_on(&device, on_device, engine);
-        check_dump(&host, &device);
-    }
-    /* the same numbers in another array */
-    struct task elsewhere = device;
-    elsewhere.visibilities = temporary(2 * host.n_cells * sizeof(float));
-    memcpy(elsewhere.visibilities, host.visibilities,
-           2 * host.n_cells * sizeof(float));
-    process(&host, on_host);
-    process_on(&elsewhere, on_device, engine);
-    check_dump(&host, &device);
-    close_task(&host, on_host);
-    close_task(&device, on_device);
-    cuda->close(&engine);
 }
 
 /* A quick-look of another shape than the engine was opened for, or none; of an

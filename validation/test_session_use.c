@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "correlator/library/plan.h"
-#include "correlator/library/session_private.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};
@@ -206,31 +204,6 @@ TEST(what_is_delivered_again_is_checked)
     }
 }
 
-/* A block's gaps outside its own samples are not stored. */
-TEST(stretches_elsewhere_take_no_memory)
-{
-    enum { N = 20000 };
-    struct held_session h;
-    hold(&h, FX8_PRECISION_INT8, 100, 40000);
-    fx8_close(&h.session);
-    struct fx8_gap *far = temporary(N * sizeof *far);
-    for (size_t i = 0; i < N; i++)
-        far[i] = (struct fx8_gap){1000000 + (int64_t)i * 10, 5, -1};
-    h.plan.channelizer.n_channels = 64;
-    h.plan.machine.backend = FX8_BACKEND_CPU;
-    h.plan.machine.memory_limit = (size_t)64 << 20;
-    must(fx8_open(&h.plan, collect_dump, &h.c, &h.session, &h.error), h.error);
-    for (int64_t first = 0; first < 40000; first += 100) {
-        struct packed p = pack(&h.v, TIME_MAJOR, first, 100);
-        p.block.missing = far;
-        p.block.n_missing = N;
-        push(&h, &p);
-    }
-    must(fx8_finish(h.session, NULL, &h.error), h.error);
-    assert_int_equal(h.c.n_dumps, (40000 / 64 - 3) / 100);
-    fx8_close(&h.session);
-}
-
 /* The limit includes the samples kept: the stated minimum suffices, a MiB less
  * does not. */
 TEST(the_memory_limit_counts_what_is_kept)
@@ -277,7 +250,8 @@ TEST(the_memory_limit_counts_what_is_kept)
 
 /* --- dumps are taken --------------------------------------------------- */
 
-/* A dump waits even if no more samples come, or far ones. */
+/* A dump waits even if no more samples come, or far ones.  Dumps of a gap are
+ * taken too; a cancelled session has none to take. */
 TEST(a_dump_waits_until_it_is_taken)
 {
     struct held_session h;
@@ -285,67 +259,35 @@ TEST(a_dump_waits_until_it_is_taken)
     fx8_close(&h.session);
     must(fx8_open(&h.plan, NULL, NULL, &h.session, &h.error), h.error);
     assert_null(fx8_take_dump(h.session));
-    struct fx8_block far = h.all.block;
+    const struct fx8_block block = h.all.block;
+    struct fx8_block far = block;
     far.first_sample = INT64_C(1) << 60; /* not searched for gains yet */
+    assert_int_equal(fx8_push(h.session, &block, &h.error), FX8_DUMP_READY);
     h.error.message[0] = '\0';
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_DUMP_READY);
     assert_int_equal(fx8_push(h.session, &far, &h.error), FX8_DUMP_READY);
     assert_string_equal(h.error.message, "");
     assert_int_equal(fx8_flush(h.session, &h.error), FX8_DUMP_READY);
-    assert_int_equal(fx8_finish(h.session, NULL, &h.error), FX8_DUMP_READY);
-    assert_int_equal(fx8_take_dump(h.session)->index, 0);
+    must(collect_dump(&h.c, fx8_take_dump(h.session), &h.error), h.error);
     must(fx8_flush(h.session, &h.error), h.error);
-    must(fx8_finish(h.session, NULL, &h.error), h.error);
-    assert_null(fx8_take_dump(h.session));
-    fx8_close(&h.session);
-}
-
-/* Dumps of a gap are taken too; a cancelled session has none to take. */
-TEST(dumps_of_a_gap_are_taken)
-{
-    struct held_session h;
-    hold(&h, FX8_PRECISION_FP32, 20, 200);
-    fx8_close(&h.session);
-    must(fx8_open(&h.plan, NULL, NULL, &h.session, &h.error), h.error);
-    h.all.block.first_sample = 1000;
-    must(push_or_finish(h.session, &h.all.block, &h.c, &h.error), h.error);
-    /* 1200 samples, windows of 16 at every fourth */
-    assert_int_equal(h.c.n_dumps, ((1200 - 16) / 4 + 1) / 20);
-    for (size_t cell = 0; cell < 12 * h.c.n_cells; cell++)
+    far.first_sample = 1008;
+    must(push_or_finish(h.session, &far, &h.c, &h.error), h.error);
+    /* 1100 samples, windows of 16 at every fourth */
+    assert_int_equal(h.c.n_dumps, ((1100 - 16) / 4 + 1) / 20);
+    for (size_t cell = h.c.n_cells; cell < 12 * h.c.n_cells; cell++)
         assert_int_equal(h.c.flags[1][cell], 1);
-    assert_int_equal(h.c.flags[1][13 * h.c.n_cells], 0);
-    h.all.block.first_sample = 2000;
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_DUMP_READY);
+    assert_int_equal(h.c.flags[1][12 * h.c.n_cells], 0);
+    far.first_sample = 2000;
+    assert_int_equal(fx8_push(h.session, &far, &h.error), FX8_DUMP_READY);
     fx8_cancel(h.session);
     for (int i = 0; i < 2; i++)
-        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
+        must_fail(fx8_push(h.session, &far, &h.error), h.error,
                   FX8_ERR_CANCELLED, "cancelled");
     must_fail(fx8_finish(h.session, NULL, &h.error), h.error, FX8_ERR_CANCELLED,
               "cancelled");
     fx8_close(&h.session);
 }
 
-TEST(the_last_dump_is_whole_or_dropped)
-{
-    static const struct {
-        int64_t n_samples, dumps, dropped;
-    } cases[] = {
-        {11, 0, 0},  {12, 0, 0},  {16, 0, 1},  {131, 0, 29},
-        {132, 1, 0}, {135, 1, 0}, {136, 1, 1}, {251, 1, 29},
-        {252, 2, 0}, {256, 2, 1}, {400, 3, 7},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct fx8_plan plan = small_plan(2, 1, true, 4, 30);
-        const struct voltages v =
-            make_voltages(2, 2, cases[i].n_samples, 15, 3);
-        const struct collected c = collect(&plan, &v, &whole);
-        assert_int_equal(c.n_dumps, cases[i].dumps);
-        assert_int_equal(c.dropped_spectra, cases[i].dropped);
-        assert_int_equal(fx8_count_dumps(&plan, v.n_samples), cases[i].dumps);
-    }
-}
+/* --- ends and counters -------------------------------------------------- */
 
 TEST(counters_add_up)
 {
@@ -447,36 +389,4 @@ TEST(a_session_answers_for_itself)
              FX8_VERSION_MINOR, FX8_VERSION_PATCH);
     assert_string_equal(fx8_version(), version);
     assert_string_equal(FX8_VERSION, version);
-}
-
-/* Where the spectra of a block can be correlated: at the end of an engine's
- * block or of a dump.  The last such end within reach, or the first beyond. */
-TEST(blocks_end_where_spectra_are_correlated)
-{
-    struct generator g = {77};
-    for (int round = 0; round < 40; round++) {
-        struct fx8_plan plan = small_plan(2, 1, true, 4, 1);
-        struct fx8_session *s;
-        struct fx8_error error;
-        plan.spectra_per_dump = random_in(&g, 1, round % 2 == 0 ? 9 : 200000);
-        plan.first_sample = random_in(&g, 0, 50);
-        plan.channelizer.n_taps = 1 + random_below(&g, 4);
-        must(fx8_open(&plan, collect_dump, NULL, &s, &error), error);
-        const int64_t block =
-            (int64_t)s->operations->block_spectra(s->engines[0]);
-        const int64_t window = (int64_t)fx8_plan_axes(&plan).window;
-        const int64_t first = random_in(&g, 0, 500000);
-        const int64_t most = random_in(&g, 0, 60000);
-        int64_t wanted = 0, end = 0, spectra = 0;
-        while (end <= first + most || wanted <= first) {
-            const int64_t left =
-                plan.spectra_per_dump - spectra % plan.spectra_per_dump;
-            spectra += left < block ? left : block;
-            end = plan.first_sample + (spectra - 1) * 4 + window;
-            if (end <= first + most || wanted <= first)
-                wanted = end;
-        }
-        assert_int_equal(fx8_block_end(s, first, most), wanted);
-        fx8_close(&s);
-    }
 }

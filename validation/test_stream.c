@@ -10,7 +10,7 @@
  */
 #include "config/base/shape.h"
 #include "correlator/library/stream.h"
-#include "validation/testing.h"
+#include "validation/session_run.h"
 
 #define MOST_INPUTS  4
 #define MOST_SAMPLES 400
@@ -24,11 +24,9 @@ struct span {
 struct recording {
     struct fx8_stream_shape shape;
     int64_t first_sample;
-    int8_t samples[MOST_INPUTS][MOST_SAMPLES][2];
+    struct voltages v;
     struct span blocks[MOST_SAMPLES];
     size_t n_blocks;
-    struct fx8_gap runs[16];
-    size_t n_runs;
     /* derived */
     bool delivered[MOST_SAMPLES];
     bool missing[MOST_INPUTS][MOST_SAMPLES];
@@ -37,9 +35,9 @@ struct recording {
 
 static bool is_marker(const struct recording *r, size_t input, int64_t t)
 {
-    const int8_t *s = r->samples[input][t];
+    const int8_t *s = voltages_at(&r->v, input, t);
     return r->shape.marker.is_used && s[0] == r->shape.marker.value &&
-           (r->shape.sample_size == 1 || s[1] == r->shape.marker.value);
+           s[r->v.size - 1] == r->shape.marker.value;
 }
 
 /* Start of the run of markers that ends before `end`; `end`: none. */
@@ -67,13 +65,8 @@ static void derive(struct recording *r)
     assert_true(r->end <= MOST_SAMPLES);
     for (size_t input = 0; input < r->shape.n_inputs; input++) {
         for (int64_t t = 0; t < r->end; t++)
-            r->missing[input][t] = !r->delivered[t];
-        for (size_t i = 0; i < r->n_runs; i++)
-            for (int64_t k = 0; k < r->runs[i].n_samples; k++)
-                if ((r->runs[i].input < 0 ||
-                     r->runs[i].input == (int64_t)input) &&
-                    r->runs[i].first_sample + k < r->end)
-                    r->missing[input][r->runs[i].first_sample + k] = true;
+            r->missing[input][t] =
+                !r->delivered[t] || voltages_missing(&r->v, input, t);
         for (int64_t end = r->end; end > 0; end--) {
             if (end < r->end && r->delivered[end] && is_marker(r, input, end))
                 continue; /* the run of markers continues */
@@ -90,7 +83,7 @@ static void derive(struct recording *r)
 static int8_t held_value(const struct recording *r, size_t input, int64_t t,
                          size_t part)
 {
-    return (int8_t)(r->delivered[t] ? r->samples[input][t][part] : 0);
+    return (int8_t)(r->delivered[t] ? voltages_at(&r->v, input, t)[part] : 0);
 }
 
 static bool is_valid(const struct recording *r, size_t input, int64_t first)
@@ -238,56 +231,6 @@ static void copy_stream(struct run *run)
     assert_null(copy);
 }
 
-/* The samples of a block in memory of their own, in one of three layouts, one
- * of which may be used in place, and the gaps that touch it, in any order,
- * uncut. */
-static struct fx8_block make_block(const struct recording *r,
-                                   struct generator *generator,
-                                   struct span span, ptrdiff_t *offset,
-                                   struct fx8_gap *runs, int8_t **memory)
-{
-    const size_t size = r->shape.sample_size, inputs = r->shape.n_inputs;
-    const size_t n = (size_t)span.n;
-    const size_t layout = random_below(generator, 3);
-    const bool in_place = layout == 0 && random_below(generator, 3) > 0;
-    const size_t most = (size_t)r->shape.window + 2;
-    const size_t room = in_place ? random_below(generator, most) : 0;
-    const size_t pitch = n + room + (in_place ? random_below(generator, 3) : 0);
-    *memory = exact(((inputs - 1) * pitch + room + n) * size);
-    ptrdiff_t stride = (ptrdiff_t)size, origin = (ptrdiff_t)(room * size);
-    if (layout == 1) /* [time][input] */
-        stride = (ptrdiff_t)(inputs * size);
-    if (layout == 2 && n > 0) { /* backwards */
-        stride = -(ptrdiff_t)size;
-        origin = (ptrdiff_t)((n - 1) * size);
-    }
-    for (size_t input = 0; input < inputs; input++) {
-        offset[input] = (ptrdiff_t)(input * size * (layout == 1 ? 1 : pitch));
-        for (size_t t = 0; t < n; t++)
-            memcpy(*memory + origin + offset[input] + (ptrdiff_t)t * stride,
-                   r->samples[input][span.first + (int64_t)t], size);
-    }
-    size_t n_runs = 0;
-    for (size_t i = 0; i < r->n_runs; i++) {
-        runs[n_runs] = r->runs[i];
-        const size_t other = random_below(generator, ++n_runs);
-        const struct fx8_gap swapped = runs[other];
-        runs[other] = runs[n_runs - 1];
-        runs[n_runs - 1] = swapped;
-    }
-    return (struct fx8_block){
-        .samples = *memory + origin,
-        .input_offset = offset,
-        .time_stride = stride,
-        .first_sample = span.first,
-        .n_samples = span.n,
-        .missing = runs,
-        .n_missing = n_runs,
-        .in_place = in_place ? *memory + origin : NULL,
-        .room = (int64_t)room,
-    };
-}
-
 /* After append(): the samples are used in the block's memory if the samples
  * held fit in front of them. */
 static void check_place(const struct run *run, const struct fx8_block *block,
@@ -310,11 +253,13 @@ static void check_place(const struct run *run, const struct fx8_block *block,
 static void push_block(struct run *run, struct span span)
 {
     struct fx8_error error;
-    ptrdiff_t offset[MOST_INPUTS];
-    struct fx8_gap runs[16];
-    int8_t *memory;
-    const struct fx8_block block =
-        make_block(run->recording, run->generator, span, offset, runs, &memory);
+    const struct recording *r = run->recording;
+    const enum layout layout = random_below(run->generator, N_LAYOUTS);
+    const size_t most = (size_t)r->shape.window + 2;
+    struct packed p = pack_with_room(
+        &r->v, layout, span.first, span.n,
+        layout == IN_PLACE ? random_below(run->generator, most) : 0);
+    const struct fx8_block block = p.block;
     const int64_t end = span.first + span.n;
     int64_t before;
     if (!fx8_stream_may_borrow(run->stream, &block)) {
@@ -331,7 +276,7 @@ static void push_block(struct run *run, struct span span)
         take_some(run, is_stuck);
     } while (fx8_stream_next_sample(run->stream) < end);
     if (fx8_stream_lender(run->stream) == NULL) {
-        free(memory);
+        release_early(p.memory);
         return;
     }
     run->n_lent++;
@@ -339,12 +284,12 @@ static void push_block(struct run *run, struct span span)
         /* no sample of the block is needed any more */
         settle(run);
         fx8_stream_keep(run->stream);
-        free(memory);
-        memory = NULL;
+        release_early(p.memory);
+        p.memory = NULL;
     }
     settle(run);
-    free(run->lent);
-    run->lent = memory;
+    release_early(run->lent);
+    run->lent = p.memory;
 }
 
 /* Deliver everything, compare everything; count the blocks used in place. */
@@ -365,37 +310,42 @@ static size_t check_recording(struct recording *r, struct generator *generator)
     assert_true(r->end - run.first < r->shape.window);
     fx8_stream_close(&run.stream);
     assert_null(run.stream);
-    free(run.lent);
+    release_early(run.lent);
     return run.n_lent;
 }
 
 /* --- random recordings ------------------------------------------------- */
 
 /* Bursts of markers about as long as the shortest run that counts, between
- * other values. */
+ * other values; one part alone does not make a complex sample a marker. */
 static void fill(struct recording *r, struct generator *g)
 {
-    const int8_t marker = (int8_t)r->shape.marker.value;
-    for (size_t input = 0; input < MOST_INPUTS; input++)
+    const struct fx8_marker *marker = &r->shape.marker;
+    r->v = (struct voltages){
+        .n_inputs = r->shape.n_inputs,
+        .size = r->shape.sample_size,
+        .n_samples = MOST_SAMPLES,
+        .data = temporary(r->shape.n_inputs * MOST_SAMPLES * 2),
+        .n_missing = random_below(g, 6)};
+    for (size_t input = 0; input < r->v.n_inputs; input++)
         for (int64_t t = 0; t < MOST_SAMPLES;) {
-            const size_t kind = random_below(g, 4);
-            int64_t n =
-                kind == 0   ? random_in(g, 1, 2 * r->shape.marker.least_length)
-                : kind == 1 ? random_in(g, r->shape.marker.least_length - 1,
-                                        r->shape.marker.least_length + 1)
-                            : random_in(g, 1, 30);
+            const size_t kind = random_below(g, 5);
+            int64_t n = kind == 0   ? random_in(g, 1, 2 * marker->least_length)
+                        : kind == 1 ? random_in(g, marker->least_length - 1,
+                                                marker->least_length + 1)
+                                    : random_in(g, 1, 30);
             for (; n > 0 && t < MOST_SAMPLES; n--, t++)
-                for (size_t part = 0; part < 2; part++)
-                    r->samples[input][t][part] =
-                        kind < 2    ? marker
-                        : kind == 2 ? 0
-                                    : (int8_t)random_in(g, -128, 127);
-            /* one part alone does not make a complex sample a marker */
-            if (t < MOST_SAMPLES && random_below(g, 2) == 0) {
-                r->samples[input][t][0] = marker;
-                r->samples[input][t++][1] = (int8_t)(marker ^ 1);
-            }
+                for (size_t part = 0; part < r->v.size; part++)
+                    voltages_at(&r->v, input, t)[part] =
+                        (int8_t)(kind < 2    ? marker->value
+                                 : kind == 2 ? 0
+                                 : kind == 3 ? marker->value ^ (int)part
+                                             : random_in(g, -128, 127));
         }
+    for (size_t k = 0; k < r->v.n_missing; k++)
+        r->v.missing[k] = (struct fx8_gap){
+            random_in(g, 0, MOST_SAMPLES - 60), random_in(g, 0, 50),
+            random_in(g, -1, (int64_t)r->shape.n_inputs - 1)};
 }
 
 static void cut_blocks(struct recording *r, struct generator *g)
@@ -440,11 +390,6 @@ TEST(random_recordings)
         r.first_sample = random_below(&g, 2) == 0 ? 0 : random_in(&g, 1, 60);
         fill(&r, &g);
         cut_blocks(&r, &g);
-        r.n_runs = random_below(&g, 6);
-        for (size_t k = 0; k < r.n_runs; k++)
-            r.runs[k] = (struct fx8_gap){
-                random_in(&g, 0, MOST_SAMPLES - 60), random_in(&g, 0, 50),
-                random_in(&g, -1, (int64_t)r.shape.n_inputs - 1)};
         n_lent += check_recording(&r, &g);
     }
     assert_in_range(n_lent, 4000, SIZE_MAX);
