@@ -194,6 +194,32 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
     }
 }
 
+/* An engine for the task, with its gains. */
+static inline struct fx8_engine *open_engine(const struct task *task)
+{
+    struct fx8_engine *engine;
+    struct fx8_error error;
+    must(task->engine->open(&task->plan, &engine, &error), error);
+    for (size_t input = 0; input < task->plan.n_inputs; input++)
+        must(task->engine->set_gain(
+                 engine, input,
+                 task->gains + input * task->plan.bank.n_channels, &error),
+             error);
+    return engine;
+}
+
+/* The task's spectra, block by block. */
+static inline void run_blocks(const struct task *task,
+                              struct fx8_engine *engine,
+                              const struct outcome *given, struct outcome *o)
+{
+    const size_t block = task->engine->block_spectra(engine);
+    for (size_t first = 0; first < task->n_spectra; first += block) {
+        const size_t rest = task->n_spectra - first;
+        run_block(task, engine, first, rest < block ? rest : block, given, o);
+    }
+}
+
 /* One dump. The engine processes a dump of garbage first, so that leftovers
  * would show. */
 static inline struct outcome run_task(const struct task *task,
@@ -216,24 +242,15 @@ static inline struct outcome run_task(const struct task *task,
         .clips =
             temporary(inputs * task->plan.bank.n_channels * sizeof *o.clips),
     };
-    struct fx8_engine *engine;
+    struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
-    must(task->engine->open(&task->plan, &engine, &error), error);
-    for (size_t input = 0; input < inputs; input++)
-        must(task->engine->set_gain(
-                 engine, input,
-                 task->gains + input * task->plan.bank.n_channels, &error),
-             error);
     const size_t block = task->engine->block_spectra(engine);
     struct fx8_engine_dump dump = {
         {o.sums8, o.sums32, o.down, o.up}, o.counts, o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
     must(task->engine->finish_dump(engine, &dump, &error), error);
-    for (size_t first = 0; first < task->n_spectra; first += block) {
-        const size_t rest = task->n_spectra - first;
-        run_block(task, engine, first, rest < block ? rest : block, given, &o);
-    }
+    run_blocks(task, engine, given, &o);
     must(task->engine->finish_dump(engine, &dump, &error), error);
     task->engine->close(&engine);
     assert_null(engine);

@@ -32,6 +32,7 @@ struct delivery {
     enum layout layout;
     int64_t overlap; /**< samples that each block repeats of the one before */
     int64_t gap_first, gap_end; /**< never delivered */
+    bool ends_gap;              /**< a block without samples declares the gap */
     int64_t reread_samples;     /**< > 0: the session may ask for samples again,
                                    this many at a time */
     bool is_pulled;             /**< dumps are taken, not received */
@@ -274,7 +275,13 @@ static inline enum fx8_status push_all(struct fx8_session *session,
     int8_t *before = NULL; /* may still be in use */
     for (int64_t first = 0;;) {
         int64_t n;
+        const int64_t before_gap = first;
         next_block(v, d, &first, &n);
+        if (d->ends_gap && before_gap < d->gap_end &&
+            first + n > d->gap_first) {
+            const struct fx8_block empty = {.first_sample = d->gap_end};
+            must(push_or_finish(session, &empty, c, error), *error);
+        }
         if (n <= 0)
             return push_or_finish(session, NULL, c, error);
         const struct packed p = pack(v, d->layout, first, n);

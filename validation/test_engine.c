@@ -5,8 +5,8 @@
  * one by one.
  *
  * Shows (correlation, engine and library): engine and stream agree with plain
- *     sums in double precision, medians with a sort; samples that never come count
- *     as gaps, up to 2⁶¹ samples, within a minute; memory limits are kept
+ *     sums in double precision, medians with a sort; samples that never come
+ * count as gaps, up to 2⁶¹ samples, within a minute; memory limits are kept
  * Within: integers equal; spectra 16·2⁻²⁴ of their norm, sums 520·2⁻²⁴ of the
  *     magnitudes
  * Because: the filter and 512 products round

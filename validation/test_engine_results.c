@@ -22,12 +22,8 @@ static struct scene want_results(const struct task *task, size_t n_pols,
 /* Push a dump by blocks, without asking for spectra. */
 static void push_dump(const struct task *task, struct fx8_engine *engine)
 {
-    const size_t most = cuda->block_spectra(engine);
     struct outcome none = {0};
-    for (size_t first = 0; first < task->n_spectra; first += most) {
-        const size_t rest = task->n_spectra - first;
-        run_block(task, engine, first, rest < most ? rest : most, NULL, &none);
-    }
+    run_blocks(task, engine, NULL, &none);
 }
 
 /* The least memory that is worth pinning. */
@@ -74,14 +70,8 @@ static void check_dumps(const struct process *p, bool is_pinned)
     struct fx8_engine_dump dump = {{NULL, NULL, p->o.down, p->o.up},
                                    temporary(count_bytes),
                                    temporary(clip_bytes)};
-    struct fx8_engine *engine;
+    struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
-    must(cuda->open(&task->plan, &engine, &error), error);
-    for (size_t input = 0; input < task->plan.n_inputs; input++)
-        must(cuda->set_gain(engine, input,
-                            task->gains + input * task->plan.bank.n_channels,
-                            &error),
-             error);
     push_dump(task, engine);
     for (size_t k = 0; k < (is_pinned ? 3 : 2); k++) {
         struct fx8_result got[FX8_RESULT_DOWN];

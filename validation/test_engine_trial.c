@@ -6,7 +6,7 @@
  *
  * Shows (devices, trial of an engine): before it is trusted, an engine is
  *     compared with the CPU engine: a correct one passes ten plans in every
- *     precision; one that is wrong in one coefficient, gain, input, number,
+ *     precision; one that is wrong in one coefficient, input, number,
  *     sum, count, clip, result, flag or weight fails
  * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones half
  *     a step more; sums of the same spectra equal, float sums 2 · 520·2⁻²⁴ of
@@ -21,7 +21,6 @@
 struct fault {
     const char *told;
     size_t coefficient;  /* index + 1 of one changed by a tenth */
-    float gain;          /* all gains times this; 0: 1 */
     size_t input;        /* index + 1 of one that gets the samples of another */
     struct fx8_ci8 int8; /* added to a quantised number */
     float fp32;          /* added to a float one */
@@ -69,16 +68,6 @@ static const char *fake_device_name(const struct fx8_engine *engine)
 {
     (void)engine;
     return "0 of a test";
-}
-
-static enum fx8_status fake_set_gain(struct fx8_engine *engine, size_t input,
-                                     const float *gain, struct fx8_error *error)
-{
-    const size_t n = opened.bank.n_channels;
-    float *changed = temporary(n * sizeof *changed);
-    for (size_t k = 0; k < n; k++)
-        changed[k] = gain[k] * (fault.gain != 0.0f ? fault.gain : 1.0f);
-    return cpu->set_gain(engine, input, changed, error);
 }
 
 static enum fx8_status fake_push(struct fx8_engine *engine,
@@ -190,7 +179,6 @@ static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
     fake.name = "fake";
     fake.open = fake_open;
     fake.device_name = fake_device_name;
-    fake.set_gain = fake_set_gain;
     fake.push = fake_push;
     fake.export_spectra = fake_export;
     fake.finish_dump = fake_finish_dump;
@@ -266,7 +254,6 @@ TEST(engines_that_are_wrong)
         {1, {"quantised spectrum ", .coefficient = 1}},
         {1, {"quantised spectrum ", .coefficient = 64}},
         {2, {"spectrum ", .coefficient = 37}},
-        {1, {"quantised spectrum ", .gain = 1.001f}},
         {1, {"quantised spectrum ", .input = 1}},
         {2, {" of input 17 ", .input = 18}},
         {1, {"quantised spectrum ", .int8 = {.re = 1}}},

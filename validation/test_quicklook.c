@@ -366,19 +366,3 @@ TEST(functions_beyond_their_bounds_are_counted)
         assert_int_equal(d->phase.n_beyond > 0, wrong == 3);
     }
 }
-
-/* Of many baselines only some are compared: of 136 every second one. */
-TEST(many_baselines_are_sampled)
-{
-    struct generator g = {65};
-    struct task task = make_task(16, 1, 20, FX8_FUNCTIONS_FAST);
-    fill(&task, &g);
-    memset(task.flags, 0, task.n_cells);
-    /* the even ones, which are compared, have no cell to average */
-    for (size_t i = 0; i < task.n_averages; i += 2)
-        for (size_t c = 0; c < task.plan.n_channels; c++)
-            task.flags[cell_at(&task, i, c)] = 1;
-    run(&task);
-    check_difference(&task.differences.coherence);
-    assert_true(task.differences.fisher.bound == 0.0);
-}

@@ -20,18 +20,16 @@
 #define N_CHANNELS 16
 #define M          100
 
-/* The quick-look's arrays, and the visibilities that it used. */
-enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA_DB, VISIBILITIES, N_ARRAYS };
+enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA_DB, N_ARRAYS };
 
 /* Output of a session; arrays over all dumps. */
 struct looked {
-    size_t n_dumps, n_cells;
+    size_t n_dumps;
     size_t n_bytes[N_ARRAYS]; /* of a dump */
     void *arrays[N_ARRAYS];
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     struct fx8_quicklook_average averages[6 * 4];
-    bool is_fp32; /* which visibilities to keep */
 };
 
 static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
@@ -42,13 +40,10 @@ static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
     const struct fx8_quicklook_dump *q = &dump->quicklook;
     const size_t n_inputs = N_ANTENNAS * (dump->n_products == 4 ? 2 : 1);
     const size_t n = dump->n_baselines * dump->n_channels * dump->n_products;
-    const void *const from[N_ARRAYS] = {
-        q->coherence, q->amplitude, q->phase, q->spectra_db,
-        dump->results[l->is_fp32 ? FX8_RESULT_FP32 : FX8_RESULT_INT8]
-            .visibilities};
+    const void *const from[N_ARRAYS] = {q->coherence, q->amplitude, q->phase,
+                                        q->spectra_db};
     const size_t n_bytes[N_ARRAYS] = {4 * n, 2 * n, 2 * n,
-                                      4 * n_inputs * dump->n_channels, 8 * n};
-    l->n_cells = n;
+                                      4 * n_inputs * dump->n_channels};
     memcpy(l->n_bytes, n_bytes, sizeof n_bytes);
     for (size_t k = 0; k < N_ARRAYS; k++)
         if (from[k] != NULL)
@@ -70,14 +65,13 @@ static void turn_round(struct voltages *v)
         }
 }
 
-static struct looked look(const struct fx8_plan *plan, const struct delivery *d,
-                          bool is_fp32)
+static struct looked look(const struct fx8_plan *plan, const struct delivery *d)
 {
     struct voltages v = make_voltages(N_ANTENNAS * plan->n_polarizations,
                                       plan->is_complex ? 2 : 1, 9000, 20, 71);
     if (!plan->is_complex && plan->lower_sideband)
         turn_round(&v);
-    struct looked l = {.is_fp32 = is_fp32};
+    struct looked l = {0};
     struct collected unused = {0};
     struct fx8_session *session;
     struct fx8_error error;
@@ -104,7 +98,7 @@ TEST(nothing_without_being_planned)
 {
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
     plan.quicklook = false;
-    struct looked l = look(&plan, &whole, false);
+    struct looked l = look(&plan, &whole);
     assert_true(l.n_dumps > 0);
     assert_null(l.arrays[COHERENCE]);
     assert_int_equal(l.counts.n_cells, 0);
@@ -113,68 +107,6 @@ TEST(nothing_without_being_planned)
         assert_int_equal(l.averages[i].state, FX8_QUICKLOOK_NONE);
         assert_true(isnan(l.averages[i].upper));
     }
-}
-
-/* rho of baseline (0, 1) from the visibilities that the quick-look used: INT8
- * if planned, else FP32.  A half is rounded by 2^-11. */
-static void check_first(const struct looked *l, size_t dump)
-{
-    const struct fx8_half_functions *half = &fx8_operations_variant(0)->half;
-    for (size_t c = 0; c < N_CHANNELS; c++) {
-        const float *v =
-            (const float *)l->arrays[VISIBILITIES] + dump * 2 * l->n_cells;
-        const double power_0 = (double)v[2 * c];
-        const double power_1 = (double)v[2 * (3 * N_CHANNELS + c)];
-        const size_t at = N_CHANNELS + c;
-        for (size_t part = 0; part < 2; part++) {
-            float stored;
-            half->to_float(1,
-                           (const uint16_t *)l->arrays[COHERENCE] +
-                               2 * (dump * l->n_cells + at) + part,
-                           &stored);
-            const double rho =
-                (double)v[2 * at + part] / sqrt(power_0 * power_1);
-            assert_true(fabs((double)stored / 16384.0 - rho) <=
-                        0x1.03p-11 * fabs(rho));
-        }
-    }
-}
-
-TEST(int8_before_fp32)
-{
-    static const enum fx8_precision precisions[] = {
-        FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_BOTH};
-    for (size_t i = 0; i < 3; i++) {
-        struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
-        plan.precision = precisions[i];
-        struct looked l =
-            look(&plan, &whole, precisions[i] == FX8_PRECISION_FP32);
-        for (size_t dump = 0; dump < l.n_dumps; dump++)
-            check_first(&l, dump);
-        assert_int_equal(l.counts.n_cells, l.n_dumps * l.n_cells);
-    }
-}
-
-/* A rectangular FFT uses every sample once: M spectra and n channels are M n
- * products, over all unflagged channels together.  Four taps overlap by 10.6 %
- * at most; a cell of one channel by 5.2 %, both slightly less at the ends of M.
- */
-TEST(what_a_cell_is_worth)
-{
-    struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
-    plan.channelizer.method = FX8_METHOD_FFT;
-    plan.channel_average = 2;
-    struct looked l = look(&plan, &whole, false);
-    const double all = (double)(l.n_dumps * M * N_CHANNELS);
-    assert_true(fabs(l.averages[1].n_products / all - 1.0) < 1e-6);
-    assert_int_equal(l.averages[1].n_cells, l.n_dumps * N_CHANNELS / 2);
-    /* common noise of half the rms: rho 0.2, 2.8 sigma of a cell */
-    assert_int_equal(l.averages[1].state, FX8_QUICKLOOK_LIMIT);
-    assert_true(l.averages[1].upper > 0.2 && l.averages[1].upper < 0.3);
-    plan = look_plan(1, FX8_MATH_IEEE);
-    l = look(&plan, &whole, false);
-    const double pfb = (double)(l.n_dumps * M * N_CHANNELS);
-    assert_true(fabs(l.averages[1].n_products / pfb - 1 / 1.1063) < 0.003);
 }
 
 static void check_same_look(const struct looked *a, const struct looked *b)
@@ -197,9 +129,9 @@ TEST(blocks_and_threads_change_nothing)
     const struct delivery odd = {.block_samples = 777, .layout = TIME_MAJOR};
     for (int math = 0; math < 2; math++) {
         struct fx8_plan plan = look_plan(2, (enum fx8_math)math);
-        struct looked one = look(&plan, &whole, false);
+        struct looked one = look(&plan, &whole);
         plan.machine.threads.count = 4;
-        struct looked many = look(&plan, &odd, false);
+        struct looked many = look(&plan, &odd);
         check_same_look(&one, &many);
         assert_int_equal(one.differences.n_dumps, math);
     }
@@ -211,9 +143,9 @@ TEST(real_spectra_of_either_sideband)
 {
     struct fx8_plan plan = look_plan(2, FX8_MATH_IEEE);
     plan.is_complex = false;
-    struct looked upper = look(&plan, &whole, false);
+    struct looked upper = look(&plan, &whole);
     plan.lower_sideband = true;
-    struct looked lower = look(&plan, &whole, false);
+    struct looked lower = look(&plan, &whole);
     check_same_look(&upper, &lower);
     assert_true(upper.counts.fisher_real > 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_session.c -- libfx8 through its public header: choices that must not
- * change a single bit, bounds around the results, inputs that are dead or
- * missing.  Values are compared with an independent correlator by
- * python/test_matrix.py and python/test_exact.py.
+ * change a single bit, inputs that are dead or missing.  Values are compared
+ * with an independent correlator by python/test_matrix.py and
+ * python/test_exact.py, bounds by scenario/interval.py.
  *
  * Shows: as python/test_exact.py
  */
@@ -14,40 +14,6 @@
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};
-
-/* Bounds around FP32, number by number, with their own flags and weights;
- * without a filter bank also around INT8, which is exact. */
-TEST(bounds_enclose_the_results)
-{
-    for (int i = 0; i < 8; i++) {
-        const bool is_none = i % 4 == 3;
-        struct fx8_plan plan =
-            small_plan(2, 2, i % 2 == 1, is_none ? 1 : 6, 600);
-        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
-        plan.lower_sideband = i / 4 == 1;
-        plan.channelizer.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_FFT;
-        plan.channel_average = i % 4 == 2 ? 3 : 1;
-        struct voltages v =
-            make_voltages(4, 1 + plan.is_complex, 9000, 15, 1250);
-        v.missing[v.n_missing++] = (struct fx8_gap){1000, 700, 1};
-        const struct collected c = collect(&plan, &v, &whole);
-        const size_t n = c.n_dumps * c.n_cells;
-        for (size_t k = 0; k < 2 * n; k++) {
-            const float low = c.visibilities[2][k], high = c.visibilities[3][k];
-            assert_true(low <= c.visibilities[1][k]);
-            assert_true(c.visibilities[1][k] <= high);
-            if (is_none) {
-                assert_true(low <= c.visibilities[0][k]);
-                assert_true(c.visibilities[0][k] <= high);
-                assert_true(nextafterf(low, INFINITY) >= high);
-            }
-        }
-        for (size_t k = 2; k < FX8_N_RESULTS; k++) {
-            check_bytes(c.flags[k], c.flags[1], n);
-            check_bytes(c.nsamples[k], c.nsamples[1], n * sizeof(float));
-        }
-    }
-}
 
 /* --- what must not change a bit ---------------------------------------- */
 
@@ -119,7 +85,8 @@ TEST(blocks_layouts_and_threads)
 }
 
 /* Samples that never come are as missing as a gap that says so: parts of a
- * dump, dumps, and parts of several engine blocks, of 2048 spectra. */
+ * dump, dumps, and parts of several engine blocks, of 2048 spectra; also if
+ * only a block without samples declares the gap, at the end too. */
 TEST(a_gap_is_a_missing_stretch)
 {
     static const struct {
@@ -134,7 +101,8 @@ TEST(a_gap_is_a_missing_stretch)
         const int64_t n = cases[c].n_samples;
         const int64_t start = cases[c].starts[k % 4];
         const int64_t behind = start + cases[c].lengths[k / 4 % 4];
-        const int64_t end = behind < n ? behind : n - 1;
+        const bool is_declared = k % 5 < 2;
+        const int64_t end = behind < n ? behind : is_declared ? n : n - 1;
         struct fx8_plan plan =
             small_plan(2, 2, true, 4, cases[c].spectra_per_dump);
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
@@ -148,6 +116,7 @@ TEST(a_gap_is_a_missing_stretch)
             .layout = TIME_MAJOR,
             .gap_first = start,
             .gap_end = end,
+            .ends_gap = is_declared,
             .reread_samples = k % 2 ? 1 + 500 * (int64_t)c : 0,
             .is_pulled = k % 3 == 0,
         };

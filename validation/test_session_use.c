@@ -97,47 +97,6 @@ TEST(levels_of_samples_that_end_like_markers)
     }
 }
 
-/* A gap declared by a block without samples counts, whether gains are known or
- * not, and whatever comes after it. */
-TEST(a_gap_while_gains_are_sought)
-{
-    for (int k = 0; k < 8; k++) {
-        struct held_session h;
-        hold(&h, FX8_PRECISION_INT8, 10, 6000);
-        fx8_close(&h.session);
-        struct collected c[2];
-        const uint8_t is_zero[8] = {0}, is_set[2] = {1, 1};
-        for (int is_known = 0; is_known < 2; is_known++) {
-            struct collected *now = &c[is_known];
-            struct rereader r = {
-                .v = &h.v, .d = {.block_samples = 800}, .c = now};
-            *now = (struct collected){.n_inputs = 2};
-            h.plan.reread = k & 1 ? reread_block : NULL;
-            h.plan.reread_context = &r;
-            must(fx8_open(&h.plan, collect_dump, now, &h.session, &h.error),
-                 h.error);
-            /* the second run uses the gains of the first */
-            const struct fx8_input_gains gains = {c[0].gains, is_zero, is_set};
-            if (is_known)
-                must(fx8_set_gains(h.session, &gains, &h.error), h.error);
-            const struct packed head = pack(&h.v, TIME_MAJOR, 0, 800);
-            const struct packed tail = pack(&h.v, TIME_MAJOR, 2000, 4000);
-            const struct fx8_block far = {.first_sample = 4000};
-            push(&h, &head);
-            must(fx8_push(h.session, &far, &h.error), h.error);
-            if (k & 2)
-                push(&h, &tail);
-            must(fx8_finish(h.session, &now->dropped_spectra, &h.error),
-                 h.error);
-            now->gains =
-                append(NULL, 0, fx8_gains(h.session).gain, 8, sizeof(float));
-            fx8_close(&h.session);
-        }
-        assert_int_equal(c[0].n_dumps, (k & 2 ? 6000 - 12 : 4000) / 4 / 10);
-        check_same(&c[0], &c[1]);
-    }
-}
-
 /* What a callback delivers, and how often it was called. */
 struct answer {
     enum fx8_status status;

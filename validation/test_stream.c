@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_stream.c -- the stream against an oracle that knows every sample: what
- * is held, what is missing, which spectra are ready, valid and not all zero.
+ * is held, what is missing, which spectra are ready and valid.
  * Blocks have their exact size, for the address checker, and come in any size
  * and layout, with overlaps and gaps, runs of markers about as long as the
  * shortest that counts.
@@ -94,15 +94,6 @@ static bool is_valid(const struct recording *r, size_t input, int64_t first)
     return true;
 }
 
-static bool has_signal(const struct recording *r, size_t input, int64_t first)
-{
-    for (int64_t t = first; t < first + r->shape.window; t++)
-        for (size_t part = 0; part < r->shape.sample_size; part++)
-            if (held_value(r, input, t, part) != 0)
-                return true;
-    return false;
-}
-
 /* Spectra that are ready if the stream starts at `first` and has samples up to
  * `next`. */
 static size_t ready_spectra(const struct recording *r, int64_t first,
@@ -180,16 +171,6 @@ static void check_spectra(const struct run *run, size_t n)
             assert_int_equal(fx8_bit_get(bits, t),
                              t < n && is_valid(r, input, at));
         }
-        const size_t from = random_below(run->generator, n + 1);
-        size_t expected = from;
-        for (; expected < n; expected++) {
-            const int64_t at = run->first + (int64_t)expected * r->shape.step;
-            if (is_valid(r, input, at) && has_signal(r, input, at))
-                break;
-        }
-        assert_int_equal(
-            fx8_stream_first_signal(run->stream, input, bits, from, n),
-            expected);
     }
     release_early(valid);
 }
@@ -212,23 +193,6 @@ static void take_some(struct run *run, bool all)
         if (!all)
             return;
     }
-}
-
-/* Continue with a copy, or make one and drop it: neither may change anything.
- */
-static void copy_stream(struct run *run)
-{
-    struct fx8_stream *copy = (void *)run;
-    struct fx8_error error;
-    must(fx8_stream_copy(run->stream, &copy, &error), error);
-    if (!run->recording->shape.has_two &&
-        random_below(run->generator, 2) == 0) {
-        struct fx8_stream *swapped = run->stream;
-        run->stream = copy;
-        copy = swapped;
-    }
-    fx8_stream_close(&copy);
-    assert_null(copy);
 }
 
 /* After append(): the samples are used in the block's memory if the samples
@@ -270,8 +234,6 @@ static void push_block(struct run *run, struct span span)
         before = fx8_stream_next_sample(run->stream);
         must(fx8_stream_append(run->stream, &block, &error), error);
         check_place(run, &block, before);
-        if (random_below(run->generator, 8) == 0)
-            copy_stream(run);
         const bool is_stuck = fx8_stream_next_sample(run->stream) == before;
         take_some(run, is_stuck);
     } while (fx8_stream_next_sample(run->stream) < end);
