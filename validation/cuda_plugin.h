@@ -19,7 +19,7 @@ static const int all_devices[] = {0, 1, 2};
 static size_t n_there = 3; /* devices available */
 static bool is_card;
 static const char *kernels[] = {"dp4a", "mma", "wgmma"};
-#define N_KERNELS (sizeof kernels / sizeof *kernels)
+#define N_KERNELS LENGTH(kernels)
 
 /* The pretend devices' plug-in is in the folder of this program. */
 static inline void name_plugin(void)
@@ -33,12 +33,11 @@ static inline void name_plugin(void)
     setenv("FX8_HARNESS_DEVICES", "3", 0);
 }
 
-/* Whether the engine opens with a kernel on the first n_devices devices; if so,
- * `cuda` is set. */
-static inline bool opens(const char *kernel, size_t n_devices,
-                         struct fx8_error *error)
+/* Dumps of one recorded spectrum, INT8. */
+static inline struct fx8_engine_plan recorded_plan(const char *kernel,
+                                                   size_t n_devices)
 {
-    const struct fx8_engine_plan plan = {
+    return (struct fx8_engine_plan){
         .bank = {.is_complex = true,
                  .fft_length = 1,
                  .n_taps = 1,
@@ -51,6 +50,14 @@ static inline bool opens(const char *kernel, size_t n_devices,
         .n_devices = n_devices,
         .machine.threads.count = 1,
     };
+}
+
+/* Whether the engine opens with a kernel on the first n_devices devices; if so,
+ * `cuda` is set. */
+static inline bool opens(const char *kernel, size_t n_devices,
+                         struct fx8_error *error)
+{
+    const struct fx8_engine_plan plan = recorded_plan(kernel, n_devices);
     struct fx8_engine_found found;
     if (fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, error) != FX8_OK)
         return false;

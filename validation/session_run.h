@@ -84,16 +84,15 @@ static inline struct voltages make_voltages(size_t n_inputs, size_t size,
     return v;
 }
 
-/** Whether an input's sample is in a gap of v->missing. */
-static inline bool voltages_missing(const struct voltages *v, size_t input,
-                                    int64_t t)
+/** Whether an input's sample is in one of n gaps. */
+static inline bool is_in_gaps(const struct fx8_gap *gaps, size_t n,
+                              size_t input, int64_t t)
 {
-    for (size_t i = 0; i < v->n_missing; i++) {
-        const struct fx8_gap *run = &v->missing[i];
-        if ((run->input < 0 || run->input == (int64_t)input) &&
-            t >= run->first_sample && t - run->first_sample < run->n_samples)
+    for (size_t k = 0; k < n; k++)
+        if ((gaps[k].input < 0 || gaps[k].input == (int64_t)input) &&
+            t >= gaps[k].first_sample &&
+            t - gaps[k].first_sample < gaps[k].n_samples)
             return true;
-    }
     return false;
 }
 

@@ -2,7 +2,7 @@
 /*
  * test_engine.c -- the CPU engine in every variant of this machine, on several
  * threads, against plain sums: a direct DFT in double precision, products added
- * one by one.
+ * one by one, for bounds without rounding.
  *
  * Shows (correlation, engine and library): engine and stream agree with plain
  *     sums in double precision, medians with a sort; samples that never come
@@ -13,6 +13,7 @@
  * In: test_session.c, test_session_use.c, test_session_misuse.c, test_scan.c,
  *     test_stream.c, test_gains.c
  */
+#include <fenv.h>
 #include <math.h>
 
 #include "kernels/fft.h"
@@ -124,13 +125,14 @@ static void check_levels(struct task *task, size_t n_threads,
         check_sums(task, &one);
         if (index == 0)
             check(task, &one);
+        assert_int_equal(fegetround(), FE_TONEAREST);
         task->plan.machine.threads.count = n_threads;
         const struct outcome several = run_task(task, NULL);
         check_equal(task, &one, &several);
         struct outcome again = run_task(task, &one);
         again.clips = NULL;
         check_equal(task, &one, &again);
-        one.sums32 = NULL;
+        one.sums32 = one.down = one.up = NULL;
         check_equal(task, &first, &one);
         first = one;
     }
@@ -150,6 +152,8 @@ TEST(spectra_and_sums_of_many_shapes)
         struct task task =
             make_task(inputs[k / 42], k % 2, channels[k / 6 % 7],
                       taps[k / 2 % 3], spectra[k % 8], k / 2 % 4, false, &g);
+        if (inputs[k / 42] <= 5 && k % 7 < 2)
+            task.plan.precisions |= FX8_PRECISION_INTERVAL;
         check_levels(&task, 2 + k % 2, check_spectra);
     }
 }
@@ -201,17 +205,19 @@ TEST(batches_shorter_than_a_group)
     assert_int_equal(masked.counts[0], __builtin_popcountll(mask));
 }
 
-TEST(one_precision_equals_both)
+TEST(one_precision_equals_all)
 {
     struct generator g = {13};
     struct task task = make_task(5, true, 8, 3, 70, 1, false, &g);
-    const struct outcome both = run_task(&task, NULL);
-    for (unsigned precision = FX8_PRECISION_INT8;
-         precision <= FX8_PRECISION_FP32; precision <<= 1) {
-        task.plan.precisions = precision;
+    task.plan.precisions |= FX8_PRECISION_INTERVAL;
+    const struct outcome all = run_task(&task, NULL);
+    static const unsigned precisions[] = {
+        FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_INTERVAL};
+    for (size_t k = 0; k < LENGTH(precisions); k++) {
+        task.plan.precisions = precisions[k];
         const struct outcome one = run_task(&task, NULL);
-        assert_int_equal(one.x8 == NULL, precision == FX8_PRECISION_FP32);
-        check_equal(&task, &both, &one);
+        assert_int_equal(one.x8 != NULL, k == 0);
+        check_equal(&task, &all, &one);
     }
 }
 
@@ -232,8 +238,11 @@ static void check_none(const struct task *task, const struct outcome *o)
             assert_true(o->x32[at].im == (float)o->x8[at].im);
         }
     }
-    for (size_t i = 0; i < n_sums(task); i++)
+    for (size_t i = 0; i < n_sums(task); i++) {
         assert_true(o->sums32[i] == (double)o->sums8[i]);
+        assert_true(o->down[i] == (double)o->sums8[i]);
+        assert_true(o->up[i] == (double)o->sums8[i]);
+    }
 }
 
 TEST(method_none_is_exact)
@@ -243,6 +252,7 @@ TEST(method_none_is_exact)
     for (size_t k = 0; k < 4 * LENGTH(inputs); k++) {
         struct task task = make_task(inputs[k / 4], true, 1, 1,
                                      600 + 33 * (k % 4), k % 4, true, &g);
+        task.plan.precisions |= FX8_PRECISION_INTERVAL;
         check_levels(&task, 1 + k % 3, check_none);
     }
 }

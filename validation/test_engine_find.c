@@ -8,28 +8,8 @@
  *     program each give one line
  * Within: texts equal
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "kernels/engine_find.h"
+#include "validation/cuda_plugin.h"
 #include "validation/scratch.h"
-#include "validation/testing.h"
-
-static struct fx8_engine_plan small_plan(const char *kernel)
-{
-    return (struct fx8_engine_plan){
-        .bank = {.is_complex = true,
-                 .fft_length = 1,
-                 .n_taps = 1,
-                 .n_channels = 1},
-        .n_inputs = 2,
-        .spectra_per_dump = 10,
-        .precisions = FX8_PRECISION_INT8,
-        .machine.kernel = kernel,
-        .machine.threads.count = 1,
-    };
-}
 
 TEST(lists_of_devices)
 {
@@ -61,7 +41,7 @@ TEST(lists_of_devices)
  * same reason. */
 static void check_missing(const char *wanted)
 {
-    struct fx8_engine_plan plan = small_plan("auto");
+    struct fx8_engine_plan plan = recorded_plan("auto", 0);
     struct fx8_engine_found found;
     struct fx8_error error;
     must_fail(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error,
@@ -93,7 +73,7 @@ TEST(plugins_that_are_none)
 
     /* a library, but not fx8's */
     setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/proc/self/exe", 1);
-    struct fx8_engine_plan plan = small_plan("auto");
+    struct fx8_engine_plan plan = recorded_plan("auto", 0);
     struct fx8_engine_found found;
     struct fx8_error error;
     assert_int_equal(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
@@ -124,7 +104,7 @@ TEST(names_of_kernels)
     };
     setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
     for (size_t k = 0; k < LENGTH(cases); k++) {
-        const struct fx8_engine_plan plan = small_plan(cases[k].kernel);
+        const struct fx8_engine_plan plan = recorded_plan(cases[k].kernel, 0);
         struct fx8_engine_found found;
         struct fx8_error error;
         if (strncmp(cases[k].text, "plan: ", 6) == 0) {

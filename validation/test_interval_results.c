@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_interval_results.c -- bounds on their way from the engine's spectra to
- * visibilities: at every stage the exact value and the FP32 value lie between
- * them, for conjugated products and averaged channels too.
+ * test_interval_results.c -- bounds on their way from sums to visibilities: the
+ * exact value and the FP32 value lie between them, for conjugated products and
+ * averaged channels too.
  *
  * Shows: as test_kernels_x.c
  */
 #include <fenv.h>
 
-#include "validation/engine_task.h"
+#include "validation/exact_sum.h"
 #include "validation/postprocess_task.h"
-
-/* --- the engine ------------------------------------------------------------
- */
-
-/* Every variant, on one thread and several.  Bounds alone equal bounds beside
- * FP32, bit for bit; recorded integers are exact: the width is zero. */
-TEST(every_level_and_thread_encloses)
-{
-    static const size_t inputs[] = {1, 3, 4, 9};
-    struct generator g = {51};
-    for (size_t k = 0; k < 3 * LENGTH(inputs); k++) {
-        const size_t mask = k / LENGTH(inputs);
-        const bool is_none = k % 5 == 4;
-        struct task task = make_task(
-            inputs[k % LENGTH(inputs)], is_none || mask != 1, is_none ? 1 : 6,
-            is_none ? 1 : 3, 530 + 75 * mask, mask, is_none, &g);
-        for (size_t l = 0; l < fx8_operations_variants(); l++) {
-            if (fx8_operations_variant(l) == NULL)
-                continue;
-            task.plan.machine.kernel = fx8_operations_variant(l)->name;
-            task.plan.machine.threads.count = 1 + mask;
-            task.plan.precisions =
-                FX8_PRECISION_INTERVAL |
-                (is_none ? FX8_PRECISION_INT8 : FX8_PRECISION_FP32);
-            const struct outcome o = run_task(&task, NULL);
-            check_sums(&task, &o);
-            for (size_t i = 0; i < n_sums(&task) && is_none; i++) {
-                assert_true(o.down[i] == (double)o.sums8[i]);
-                assert_true(o.up[i] == (double)o.sums8[i]);
-            }
-            task.plan.precisions = FX8_PRECISION_INTERVAL;
-            const struct outcome alone = run_task(&task, NULL);
-            check_equal(&task, &o, &alone);
-        }
-        assert_int_equal(fegetround(), FE_TONEAREST);
-    }
-}
-
-/* --- post-processing -------------------------------------------------------
- */
 
 /* Random sums with bounds around them, and the results of all three. */
 struct bounded {

@@ -25,71 +25,49 @@
 struct tally {
     size_t n_threads;
     atomic_int runs[MOST_ITEMS];
-    atomic_int strangers;  /**< thread numbers out of range */
     atomic_int in_use[64]; /**< items inside, per thread number */
-    atomic_int collisions; /**< two items at once on one number */
-    atomic_int roaming;    /**< pinned items that may run on many CPUs */
-    size_t last;           /**< order of a single thread */
-    bool is_ascending, is_pinned, is_nesting;
+    atomic_int n_wrong; /**< thread numbers out of range or in use, pinned items
+                             that may run on many CPUs, a wrong order */
+    size_t next;        /**< item of a single thread */
+    bool is_pinned, is_nesting;
 };
 
-static void run_item(void *context, size_t item, size_t thread);
-
-/* A call within an item, with its own tally. */
-static bool nested_call_is_whole(bool is_pinned)
-{
-    struct tally inner = {.n_threads = 3, .is_pinned = is_pinned};
-    fx8_parallel_for(10, 3, is_pinned, run_item, &inner);
-    bool whole = atomic_load(&inner.strangers) == 0;
-    for (size_t item = 0; item < 10; item++)
-        whole = whole && atomic_load(&inner.runs[item]) == 1;
-    return whole;
-}
+static bool call_is_right(size_t n_items, size_t n_threads, bool is_pinned,
+                          bool is_nesting);
 
 static void run_item(void *context, size_t item, size_t thread)
 {
     struct tally *tally = context;
-    if (thread >= tally->n_threads) {
-        atomic_fetch_add(&tally->strangers, 1);
-        return;
-    }
-    if (atomic_fetch_add(&tally->in_use[thread], 1) != 0)
-        atomic_fetch_add(&tally->collisions, 1);
-    if (tally->is_pinned) {
-        cpu_set_t own;
-        if (sched_getaffinity(0, sizeof own, &own) != 0 || CPU_COUNT(&own) != 1)
-            atomic_fetch_add(&tally->roaming, 1);
-    }
-    if (tally->n_threads == 1) {
-        tally->is_ascending = tally->is_ascending && item == tally->last;
-        tally->last = item + 1;
-    }
-    if (!tally->is_nesting || nested_call_is_whole(tally->is_pinned))
-        atomic_fetch_add(&tally->runs[item], 1);
-    atomic_fetch_sub(&tally->in_use[thread], 1);
+    cpu_set_t own;
+    bool right = thread < tally->n_threads &&
+                 atomic_fetch_add(&tally->in_use[thread], 1) == 0;
+    if (tally->is_pinned)
+        right = right && sched_getaffinity(0, sizeof own, &own) == 0 &&
+                CPU_COUNT(&own) == 1;
+    if (tally->n_threads == 1)
+        right = right && item == tally->next++;
+    if (tally->is_nesting)
+        right = right && call_is_right(10, 3, tally->is_pinned, false);
+    atomic_fetch_add(&tally->n_wrong, !right);
+    atomic_fetch_add(&tally->runs[item], 1);
+    atomic_fetch_sub(&tally->in_use[thread % 64], 1);
 }
 
-/** One call; true if everything was right. */
+/** One call, each item of which may make another; true if all was right. */
 static bool call_is_right(size_t n_items, size_t n_threads, bool is_pinned,
                           bool is_nesting)
 {
     struct tally tally = {.n_threads = n_threads,
-                          .is_ascending = true,
                           .is_pinned = is_pinned,
                           .is_nesting = is_nesting};
     cpu_set_t before, after;
     if (sched_getaffinity(0, sizeof before, &before) != 0)
         return false;
     fx8_parallel_for(n_items, n_threads, is_pinned, run_item, &tally);
-    if (sched_getaffinity(0, sizeof after, &after) != 0)
-        return false;
-    bool right = CPU_EQUAL(&before, &after) && tally.is_ascending &&
-                 atomic_load(&tally.strangers) == 0 &&
-                 atomic_load(&tally.collisions) == 0 &&
-                 atomic_load(&tally.roaming) == 0;
+    bool right = sched_getaffinity(0, sizeof after, &after) == 0 &&
+                 CPU_EQUAL(&before, &after) && atomic_load(&tally.n_wrong) == 0;
     for (size_t item = 0; item < MOST_ITEMS; item++)
-        right =
-            right && atomic_load(&tally.runs[item]) == (item < n_items ? 1 : 0);
+        right = right && atomic_load(&tally.runs[item]) == (item < n_items);
     return right;
 }
 

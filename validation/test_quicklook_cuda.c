@@ -28,25 +28,16 @@
 static struct fx8_engine_plan plan_engine(const struct task *task,
                                           size_t n_devices)
 {
-    const size_t pols = task->plan.n_products == 4 ? 2 : 1;
-    return (struct fx8_engine_plan){
-        .bank = {.is_complex = true,
-                 .fft_length = 1,
-                 .n_taps = 1,
-                 .n_channels = 1},
-        .n_inputs = task->plan.n_inputs,
-        .spectra_per_dump = 1,
-        .precisions = FX8_PRECISION_INT8,
-        .machine.kernel = kernel_in_place_of("auto"),
-        .devices = all_devices,
-        .n_devices = n_devices,
-        .host_operations = fx8_operations_variant(0),
-        .machine.threads.count = 1,
-        .n_result_antennas = task->plan.n_inputs / pols,
-        .n_result_products = task->plan.n_products,
-        .channel_average = 1,
-        .consumed_channels = task->plan.n_channels,
-    };
+    struct fx8_engine_plan plan =
+        recorded_plan(kernel_in_place_of("auto"), n_devices);
+    plan.n_inputs = task->plan.n_inputs;
+    plan.host_operations = fx8_operations_variant(0);
+    plan.n_result_antennas =
+        task->plan.n_inputs / (task->plan.n_products == 4 ? 2 : 1);
+    plan.n_result_products = task->plan.n_products;
+    plan.channel_average = 1;
+    plan.consumed_channels = task->plan.n_channels;
+    return plan;
 }
 
 static struct fx8_engine *open_engine(const struct task *task, size_t n_devices)

@@ -179,7 +179,6 @@ TEST(the_memory_limit_counts_what_is_kept)
     const size_t least = number_refused(&plan, "expected at least ");
     struct collected c = {.n_inputs = 16};
     size_t more = 0;
-    char text[200];
     plan.machine.memory_limit = least << 20;
     assert_int_equal(run_session(&plan, &v, &blocks, &c, &error),
                      FX8_ERR_SYSTEM);
@@ -189,13 +188,11 @@ TEST(the_memory_limit_counts_what_is_kept)
     /* 256 spectra of 16 inputs and the taps before them, 2 bytes a sample */
     assert_in_range(more - least, 259 * 512 * 32 >> 20,
                     (259 * 512 * 32 >> 20) + 2);
-    snprintf(text, sizeof text,
-             "plan: memory_limit: %zu MiB: expected at least %zu MiB, to keep "
-             "the samples that gains are set from, or a reread callback",
-             more - 1, more);
     plan.machine.memory_limit = (more - 1) << 20;
-    must_fail(run_session(&plan, &v, &blocks, &c, &error), error,
-              FX8_ERR_SYSTEM, text);
+    must_fail_with(run_session(&plan, &v, &blocks, &c, &error), error,
+                   FX8_ERR_SYSTEM,
+                   " MiB, to keep the samples that gains are set from, or a "
+                   "reread callback");
     plan.machine.memory_limit = more << 20;
     c = collect(&plan, &v, &blocks);
     check_same(&expected, &c);

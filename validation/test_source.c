@@ -130,18 +130,6 @@ static bool is_listed(const struct fx8_missing *gaps, size_t n,
     return false;
 }
 
-static bool is_marked(const struct fx8_block *block, size_t input, int64_t t)
-{
-    for (size_t k = 0; k < block->n_missing; k++) {
-        const struct fx8_gap *run = &block->missing[k];
-        assert_in_range(run->input + 1, 0, N_CORRELATED);
-        if ((run->input == -1 || run->input == (int64_t)input) &&
-            t >= run->first_sample && t - run->first_sample < run->n_samples)
-            return true;
-    }
-    return false;
-}
-
 /* Everything behind the samples to be processed counts as missing. */
 static void check_block(const struct listed_reader *reader,
                         const struct fx8_job *job,
@@ -153,7 +141,7 @@ static void check_block(const struct listed_reader *reader,
         for (int64_t k = 0; k < block->n_samples; k++) {
             const int64_t t = block->first_sample + k;
             const struct fx8_input_position *at = &inputs[input];
-            if (is_marked(block, input, t) !=
+            if (is_in_gaps(block->missing, block->n_missing, input, t) !=
                 (t >= stop ||
                  is_listed(base->missing, base->n_missing, at, t) ||
                  is_listed(base->found, base->n_found, at, t)))

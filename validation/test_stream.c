@@ -66,7 +66,8 @@ static void derive(struct recording *r)
     for (size_t input = 0; input < r->shape.n_inputs; input++) {
         for (int64_t t = 0; t < r->end; t++)
             r->missing[input][t] =
-                !r->delivered[t] || voltages_missing(&r->v, input, t);
+                !r->delivered[t] ||
+                is_in_gaps(r->v.missing, r->v.n_missing, input, t);
         for (int64_t end = r->end; end > 0; end--) {
             if (end < r->end && r->delivered[end] && is_marker(r, input, end))
                 continue; /* the run of markers continues */
