@@ -392,10 +392,11 @@ static inline struct fx8_plan small_plan(size_t n_antennas,
 static inline size_t number_refused(const struct fx8_plan *plan,
                                     const char *words)
 {
-    struct fx8_session *session;
+    struct fx8_session *session = (void *)&session;
     struct fx8_error error;
     assert_int_equal(fx8_open(plan, collect_dump, NULL, &session, &error),
                      FX8_ERR_USAGE);
+    assert_null(session);
     const char *at = strstr(error.message, words);
     assert_non_null(at);
     return strtoul(at + strlen(words), NULL, 10);

@@ -359,26 +359,3 @@ TEST(what_an_engine_refuses)
     cpu->close(&engine);
     cpu->close(&engine);
 }
-
-/* The same samples with 16-bit coefficients: their spectra in double differ
- * from the floats' spectra by more than the error allowed here. */
-TEST(filter_in_integers)
-{
-    struct generator g = {17};
-    for (int is_complex = 0; is_complex < 2; is_complex++) {
-        struct task task =
-            make_task(3, is_complex != 0, 16, 8, 100, 1, false, &g);
-        const size_t n = 8 * fx8_filterbank_row(&task.plan.bank);
-        float *floats = temporary(n * sizeof *floats);
-        int16_t *rounded = temporary(n * sizeof *rounded);
-        memcpy(floats, task.coefficients, n * sizeof *floats);
-        const float scale = fx8_filterbank_int16(n, floats, rounded);
-        for (size_t k = 0; k < n; k++)
-            task.coefficients[k] = scale * rounded[k];
-        task.plan.coefficients = floats;
-        task.plan.channelizer.fir = FX8_FIR_DP2A;
-        task.plan.machine.kernel = "auto";
-        const struct outcome o = run_task(&task, NULL);
-        check_spectra(&task, &o);
-    }
-}

@@ -362,43 +362,28 @@ TEST(gaps_within_long_dumps)
 
 /* --- the memory limit ------------------------------------------------ */
 
-/* What a plan needs, in MiB. */
+/* The MiB that a plan needs, and its parts for spectra, levels and sums and for
+ * samples: the same whatever the limit.  They suffice, a MiB less does not. */
 struct asked {
-    size_t all, spectra, samples, results;
+    size_t all, spectra, samples;
 };
 
-/* The message about a limit that is too low: the parts add up. */
-static struct asked ask(struct fx8_plan plan, size_t limit)
+static struct asked ask(struct fx8_plan plan)
 {
-    struct fx8_session *session = (void *)&plan;
-    struct fx8_error error;
-    struct asked asked;
-    int end = 0;
-    plan.machine.backend = FX8_BACKEND_CPU;
-    plan.machine.memory_limit = limit;
-    assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
-                     FX8_ERR_USAGE);
-    assert_null(session);
-    const int n = sscanf(
-        error.message,
-        "plan: memory_limit: expected at least %zu MiB: %zu for spectra, "
-        "levels and sums, %zu for samples, %zu for results%n",
-        &asked.all, &asked.spectra, &asked.samples, &asked.results, &end);
-    assert_int_equal(n, 4);
-    assert_int_equal(error.message[end], '\0');
-    assert_int_equal(asked.all, asked.spectra + asked.samples + asked.results);
-    return asked;
-}
-
-/* The same whatever the limit; it suffices, a MiB less does not. */
-static struct asked ask_for_least(struct fx8_plan plan)
-{
-    const struct asked asked = ask(plan, 1);
     struct fx8_session *session;
     struct fx8_error error;
-    for (size_t less = 1; less < asked.all; less *= 2)
-        assert_int_equal(ask(plan, (asked.all - less) << 20).all, asked.all);
     plan.machine.backend = FX8_BACKEND_CPU;
+    plan.machine.memory_limit = 1;
+    const struct asked asked = {number_refused(&plan, "expected at least "),
+                                number_refused(&plan, " MiB: "),
+                                number_refused(&plan, "levels and sums, ")};
+    assert_int_equal(asked.all, asked.spectra + asked.samples +
+                                    number_refused(&plan, " for samples, "));
+    for (size_t less = 1; less < asked.all; less *= 2) {
+        plan.machine.memory_limit = (asked.all - less) << 20;
+        assert_int_equal(number_refused(&plan, "expected at least "),
+                         asked.all);
+    }
     plan.machine.memory_limit = asked.all << 20;
     must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
     fx8_close(&session);
@@ -414,9 +399,9 @@ TEST(the_memory_limit_counts_the_levels)
     struct fx8_plan plan = small_plan(64, 1, true, 256, 1000);
     const size_t cells = 64 * 256;
     plan.precision = FX8_PRECISION_INT8;
-    const struct asked int8 = ask_for_least(plan);
+    const struct asked int8 = ask(plan);
     plan.precision = FX8_PRECISION_FP32;
-    const struct asked fp32 = ask_for_least(plan);
+    const struct asked fp32 = ask(plan);
     const size_t least8 = (cells * 1000 * 2 >> 20) + 16 + 4;
     const size_t least32 = (cells * 512 * 8 >> 20) + 8;
     assert_in_range(int8.spectra, least8, least8 + 5);
@@ -432,6 +417,7 @@ TEST(the_memory_limit_counts_the_levels)
  * 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of sums. */
 TEST(the_memory_limit_comes_before_memory)
 {
-    const struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
-    assert_true(ask(plan, (size_t)1 << 30).all > 256 << 10);
+    struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
+    plan.machine.memory_limit = (size_t)1 << 30;
+    assert_true(number_refused(&plan, "expected at least ") > 256 << 10);
 }

@@ -340,9 +340,4 @@ TEST(a_session_answers_for_itself)
     assert_string_equal(info.kernel, "reference");
     assert_string_equal(info.fft_plan, "fftw estimate batch 32");
     fx8_close(&h.session);
-    char version[64];
-    snprintf(version, sizeof version, "%d.%d.%d", FX8_VERSION_MAJOR,
-             FX8_VERSION_MINOR, FX8_VERSION_PATCH);
-    assert_string_equal(fx8_version(), version);
-    assert_string_equal(FX8_VERSION, version);
 }
