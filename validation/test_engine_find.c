@@ -3,10 +3,11 @@
  * test_engine_find.c -- which engine is opened, and the reasons reported when
  * it is not the CUDA engine. The plug-ins here are not real plug-ins.
  *
- * Shows (devices, choice of the engine): lists of devices, names of kernels,
- *     and plug-ins that are missing, are no libraries or belong to another
- *     program each give one line
+ * Shows (devices, choice of the engine): lists of devices, and plug-ins that
+ *     are missing, are no libraries or belong to another program each give one
+ *     line; kernels choose the engine
  * Within: texts equal
+ * In: scenario/device.py
  */
 #include "validation/cuda_plugin.h"
 #include "validation/scratch.h"
@@ -76,47 +77,8 @@ TEST(plugins_that_are_none)
     struct fx8_engine_plan plan = recorded_plan("auto", 0);
     struct fx8_engine_found found;
     struct fx8_error error;
-    assert_int_equal(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
-                     FX8_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "cuda: plug-in /proc/self/exe: "));
-    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
-}
-
-/* Which engine a kernel's name stands for; without a plug-in. */
-TEST(names_of_kernels)
-{
-    static const struct {
-        enum fx8_engine_wish wish;
-        const char *kernel;
-        const char *text; /* why this engine, or why none */
-    } cases[] = {
-        {FX8_ENGINE_ANY, "sse2",
-         "plan: kernel: sse2: expected auto; reference, avx2 or avx512 (cpu); "
-         "dp4a, mma, wgmma or fp32 (cuda)"},
-        {FX8_ENGINE_CPU, "sse2",
-         "plan: kernel: sse2: expected auto, reference, avx2 or avx512"},
-        {FX8_ENGINE_CUDA, "sse2",
-         "plan: kernel: sse2: expected auto, dp4a, mma, wgmma or fp32"},
-        {FX8_ENGINE_CPU, "mma", "plan: kernel: mma"},
-        {FX8_ENGINE_CUDA, "reference", "plan: kernel: reference"},
-        {FX8_ENGINE_ANY, "reference", "kernel reference is the CPU's"},
-        {FX8_ENGINE_CPU, "auto", "asked for"},
-    };
-    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
-    for (size_t k = 0; k < LENGTH(cases); k++) {
-        const struct fx8_engine_plan plan = recorded_plan(cases[k].kernel, 0);
-        struct fx8_engine_found found;
-        struct fx8_error error;
-        if (strncmp(cases[k].text, "plan: ", 6) == 0) {
-            must_fail_with(
-                fx8_engine_open(cases[k].wish, &plan, &found, &error), error,
-                FX8_ERR_USAGE, cases[k].text);
-            continue;
-        }
-        must(fx8_engine_open(cases[k].wish, &plan, &found, &error), error);
-        assert_string_equal(found.operations->name, "cpu");
-        assert_string_equal(found.reason, cases[k].text);
-        found.operations->close(&found.engine);
-    }
+    must_fail_with(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
+                   error, FX8_ERR_UNSUPPORTED,
+                   "cuda: plug-in /proc/self/exe: ");
     unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
 }

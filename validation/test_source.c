@@ -33,7 +33,7 @@ struct listed_reader {
     struct fx8_reader base;
     struct fx8_missing missing[MOST_GAPS]; /* ascending */
     struct fx8_missing found[3];           /* gaps found by reads */
-    bool has_rows, is_time_major;          /* of the buffer, or one for all */
+    bool has_rows;                         /* of the buffer, or one for all */
 };
 
 static size_t listed_size(const struct fx8_reader *base, int64_t n_samples)
@@ -58,13 +58,12 @@ static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
     assert_true(first >= 0 && first + n_samples <= base->observation.n_samples);
     const struct listed_reader *reader = (const struct listed_reader *)base;
     const int64_t row = fx8_row_samples(layout, n_samples);
-    const ptrdiff_t stride =
-        reader->is_time_major ? 1 : reader->has_rows * (ptrdiff_t)row;
-    layout->time_stride = reader->is_time_major ? N_CORRELATED : 1;
+    const ptrdiff_t stride = reader->has_rows * (ptrdiff_t)row;
+    layout->time_stride = 1;
     for (ptrdiff_t i = 0; i < N_CORRELATED; i++) {
         layout->input_offset[i] = i * stride;
         for (ptrdiff_t t = 0; t < n_samples; t++)
-            buffer[i * stride + t * layout->time_stride] = 1;
+            buffer[i * stride + t] = 1;
     }
     return FX8_OK;
 }
@@ -232,12 +231,11 @@ struct fed {
 };
 
 static void open_fed(struct fed *f, int64_t n_samples,
-                     const struct fx8_plan *plan, bool is_time_major)
+                     const struct fx8_plan *plan)
 {
     struct fx8_error error;
     f->reader = open_listed(n_samples);
     f->reader->has_rows = true;
-    f->reader->is_time_major = is_time_major;
     f->job = job_over(n_samples, 0);
     f->job.plan = *plan;
     f->job.plan.first_sample = FIRST;
@@ -249,8 +247,8 @@ static void open_fed(struct fed *f, int64_t n_samples,
          error);
 }
 
-/* Samples of each input side by side end where spectra do, with room in front
- * of them; others are read in the file's order. */
+/* They end where blocks of 2048 spectra of each dump are correlated, with room
+ * in front of them. */
 TEST(blocks_of_a_session)
 {
     enum { STEP = 8, TAPS = 3, DUMP = 5000 };
@@ -258,38 +256,28 @@ TEST(blocks_of_a_session)
     plan.n_bands = N_BANDS;
     plan.band_offset_hz = (const double[]){0, 1e6};
     plan.channelizer.n_taps = TAPS;
-    for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
-        struct fed f;
-        struct fx8_error error;
-        struct fx8_source_block *read;
-        int64_t next = FIRST;
-        open_fed(&f, 90000, &plan, is_time_major != 0);
-        for (int k = 0; (read = fx8_source_take(f.source)) != NULL; k++) {
-            const struct fx8_block *block = &read->block;
-            const int64_t end = next + block->n_samples;
-            assert_int_equal(block->first_sample, next);
-            check_block(f.reader, &f.job, block);
-            assert_int_equal(block->in_place != NULL, !is_time_major);
-            if (!is_time_major) {
-                assert_ptr_equal(block->in_place, block->samples);
-                assert_int_equal(block->room, STEP * (TAPS - 1));
-                /* blocks of 2048 spectra of each dump are correlated at once */
-                const int64_t spectra = (end - FIRST) / STEP - (TAPS - 1);
-                assert_true(
-                    end == FIRST + f.job.n_samples ||
-                    ((end - FIRST) % STEP == 0 && spectra % DUMP % 2048 == 0));
-                assert_true(block->n_samples <= 2048 * STEP + 97);
-            } else if (k > 0) {
-                assert_in_range(block->n_samples, 1, 97);
-            }
-            next = end;
-            fx8_source_release(f.source, read);
-        }
-        must(fx8_source_status(f.source, &error), error);
-        assert_int_equal(next, FIRST + f.job.n_samples);
-        fx8_close(&f.session);
-        fx8_source_close(&f.source);
+    struct fed f;
+    struct fx8_error error;
+    struct fx8_source_block *read;
+    int64_t next = FIRST;
+    open_fed(&f, 90000, &plan);
+    while ((read = fx8_source_take(f.source)) != NULL) {
+        const struct fx8_block *block = &read->block;
+        assert_int_equal(block->first_sample, next);
+        check_block(f.reader, &f.job, block);
+        assert_ptr_equal(block->in_place, block->samples);
+        assert_int_equal(block->room, STEP * (TAPS - 1));
+        assert_true(block->n_samples <= 2048 * STEP + 97);
+        next += block->n_samples;
+        const int64_t spectra = (next - FIRST) / STEP - (TAPS - 1);
+        assert_true(next == FIRST + f.job.n_samples ||
+                    ((next - FIRST) % STEP == 0 && spectra % DUMP % 2048 == 0));
+        fx8_source_release(f.source, read);
     }
+    must(fx8_source_status(f.source, &error), error);
+    assert_int_equal(next, FIRST + f.job.n_samples);
+    fx8_close(&f.session);
+    fx8_source_close(&f.source);
 }
 
 /* A session may be closed before everything was read. */
@@ -298,7 +286,7 @@ TEST(stopped_before_the_session_is_closed)
     const struct fx8_plan plan = small_plan(4, 2, false, 4, 7);
     for (int round = 0; round < 20; round++) {
         struct fed f;
-        open_fed(&f, 3000000, &plan, false);
+        open_fed(&f, 3000000, &plan);
         for (int k = 0; k < round; k++)
             fx8_source_release(f.source, fx8_source_take(f.source));
         fx8_source_stop(f.source);

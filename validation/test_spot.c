@@ -114,20 +114,6 @@ TEST(long_dumps_bands_and_pairs)
     }
 }
 
-/* AUTO checks only on devices. */
-TEST(who_is_checked)
-{
-    const struct voltages v = make_voltages(2, 2, 400, 25, 53);
-    for (size_t k = 0; k < 2; k++) {
-        struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.machine.kernel = kernel_of(&plan);
-        assert_int_equal(plan.machine.spot_check, FX8_SPOT_AUTO);
-        const struct collected c = collect(&plan, &v, &whole);
-        assert_int_equal(c.statistics.spot_s > 0.0, k);
-    }
-}
-
 /* --- wrong engines --------------------------------------------------- */
 
 /* How a sum of a dump is changed: those of the CPU as they are handed over,
