@@ -6,8 +6,6 @@
 #ifndef FX8_VALIDATION_ENGINE_TASK_H
 #define FX8_VALIDATION_ENGINE_TASK_H
 
-#include <math.h>
-
 #include "config/base/shape.h"
 #include "kernels/engine.h"
 #include "validation/exact_sum.h"

@@ -6,8 +6,6 @@
 #ifndef FX8_VALIDATION_QUICKLOOK_TASK_H
 #define FX8_VALIDATION_QUICKLOOK_TASK_H
 
-#include <math.h>
-
 #include "kernels/baseline.h"
 #include "kernels/operations.h"
 #include "kernels/quicklook.h"

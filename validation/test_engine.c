@@ -14,7 +14,6 @@
  *     test_stream.c, test_gains.c
  */
 #include <fenv.h>
-#include <math.h>
 
 #include "kernels/fft.h"
 #include "validation/complex_value.h"

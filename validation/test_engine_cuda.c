@@ -154,7 +154,6 @@ TEST(names_of_kernels)
         unsigned precisions;
         const char *kernel, *name; /* NULL: refused */
     } cases[] = {
-        {FX8_PRECISION_INTERVAL, "auto", "fp32-down-16 fp32-up-16"},
         {FX8_PRECISION_INTERVAL, "fp32", "fp32-down-16 fp32-up-16"},
         {FX8_PRECISION_INTERVAL, "fp32-up-64", "fp32-down-16 fp32-up-64"},
         {FX8_PRECISION_INTERVAL, "dp4a", NULL},

@@ -6,11 +6,7 @@
  *
  * Shows: as test_engine.c
  */
-#include <math.h>
-
 #include "config/base/median.h"
-#include "correlator/library/gains.h"
-#include "correlator/library/plan.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};
@@ -65,11 +61,11 @@ TEST(gains_of_inputs_that_begin_late)
     enum { CHANNELS = 4 };
     static const int64_t sizes[] = {0, 1, 7, 64, 999};
     /* the first spectra that reach what an input has */
-    static const int64_t begins[] = {0, 988, 0, 2004};
+    static const int64_t begins[] = {[1] = 988, [3] = 2004};
     struct fx8_plan plan = small_plan(4, 1, true, CHANNELS, 50);
     struct voltages v = make_voltages(4, 2, 4000, 15, 200);
     memset(voltages_at(&v, 1, 0), 0, 1000 * 2); /* silent */
-    memset(voltages_at(&v, 2, 1400), 0, 300 * 2);
+    memset(voltages_at(&v, 2, 400), 0, 300 * 2);
     v.missing[v.n_missing++] = (struct fx8_gap){0, 2001, 3};
     v.missing[v.n_missing++] = (struct fx8_gap){100, 77, -1};
     v.missing[v.n_missing++] = (struct fx8_gap){205, 9, 0};
@@ -85,7 +81,7 @@ TEST(gains_of_inputs_that_begin_late)
         assert_int_equal(c.n_rereads > 0, i % 2);
         check_same(&first, &c);
     }
-    for (size_t input = 0; input < 4; input++) {
+    for (size_t input = 1; input < 4; input += 2) {
         plan.first_sample = begins[input];
         const struct collected c = collect(&plan, &v, &whole);
         check_bytes(first.gains + input * CHANNELS, c.gains + input * CHANNELS,
@@ -95,21 +91,13 @@ TEST(gains_of_inputs_that_begin_late)
 
 /* --- levels of nothing ------------------------------------------------- */
 
-/* A sample of a line in exactly one channel: a constant, a period of four
- * samples, or, for real samples, alternating signs. */
-static void set_line(const struct voltages *v, size_t input, int64_t t,
-                     int64_t period)
-{
-    static const int8_t turn[4][2] = {{127, 0}, {0, 127}, {-127, 0}, {0, -127}};
-    int8_t *sample = voltages_at(v, input, t);
-    memcpy(sample, turn[t * 4 / period % 4], v->size);
-}
-
 /* Beside a line there is only float rounding, some 1e-7 of the line: the level
- * there is zero, wherever the line is.  Length 60, as sums of a power of two
+ * there is zero, wherever the line is: a constant, a period of four samples or,
+ * for real samples, alternating signs.  Length 60, as sums of a power of two
  * may cancel exactly. */
 TEST(levels_of_rounding)
 {
+    static const int8_t turn[4][2] = {{127, 0}, {0, 127}, {-127, 0}, {0, -127}};
     static const struct {
         bool is_complex;
         int64_t period;
@@ -132,7 +120,8 @@ TEST(levels_of_rounding)
         struct voltages v =
             make_voltages(1, 1 + cases[k].is_complex, 6000, 15, 600);
         for (int64_t t = 0; t < v.n_samples; t++)
-            set_line(&v, 0, t, cases[k].period);
+            memcpy(voltages_at(&v, 0, t), turn[t * 4 / cases[k].period % 4],
+                   v.size);
         struct collected c = collect(&plan, &v, &whole);
         for (size_t channel = 0; channel < fx8_plan_axes(&plan).n_fine;
              channel++) {

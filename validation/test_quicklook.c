@@ -13,8 +13,6 @@
  *     noise; the step of a half near π is 10⁻³
  * In: scenario/quicklook.py
  */
-#include <math.h>
-
 #include "kernels/fisher.h"
 #include "validation/quicklook_task.h"
 

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_quicklook_session.c -- the quick-look of a session: which results it
- * covers, the weight of a cell in products, and its independence of blocks and
- * threads.
+ * test_quicklook_session.c -- the quick-look of a session: its independence of
+ * blocks and threads, real samples, its memory.
  *
  * Shows (correlation, quick-look of a session): it covers the right results, a
  *     cell has the right weight, real samples work in either sideband, blocks
  *     and threads do not matter
  * Within: equal; halves 2⁻¹¹
  * Because: one rounding to half
+ * In: scenario/quicklook.py
  */
-#include <math.h>
-
-#include "kernels/baseline.h"
-#include "kernels/operations.h"
 #include "validation/session_run.h"
 
 #define N_ANTENNAS 3

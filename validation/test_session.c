@@ -7,10 +7,8 @@
  *
  * Shows: as python/test_exact.py
  */
-#include <math.h>
 #include <pthread.h>
 
-#include "correlator/library/plan.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};

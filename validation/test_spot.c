@@ -233,8 +233,6 @@ static void check_found(const struct fx8_plan *plan, const struct voltages *v,
         pair -> j / 2, "XY"[pair->j % 2], words,
         fault.part == 0 ? "real" : "imaginary");
     must_fail_with(run_wrong(plan, v, &c, &error), error, FX8_ERR_SYSTEM, text);
-    assert_non_null(strstr(error.message, " of the same spectra: "));
-    assert_non_null(strstr(error.message, ", computes wrongly"));
     assert_int_equal(c.n_dumps, fault.dump);
 }
 

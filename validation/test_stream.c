@@ -200,7 +200,8 @@ static void push_block(struct run *run, struct span span)
 {
     struct fx8_error error;
     const struct recording *r = run->recording;
-    const enum layout layout = random_below(run->generator, N_LAYOUTS);
+    const enum layout layout =
+        (enum layout)random_below(run->generator, N_LAYOUTS);
     const size_t most = (size_t)r->shape.window + 2;
     struct packed p = pack_with_room(
         &r->v, layout, span.first, span.n,
