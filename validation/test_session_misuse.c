@@ -167,6 +167,9 @@ TEST(pointers_that_are_missing)
               "plan: device: 0,: expected auto, or up to 64 different ordinals "
               "such as 0 or 0,1");
     assert_null(none);
+    h.plan.n_antennas = 0;
+    must_fail(fx8_open(&h.plan, collect_dump, NULL, &none, error), h.error,
+              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
     /* nor is an error record needed */
     assert_int_equal(fx8_push(session, NULL, NULL), FX8_ERR_USAGE);
     fx8_close(&h.session);
