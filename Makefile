@@ -185,7 +185,7 @@ BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% \
 	kernels/filterbank.o kernels/postprocess%),$(NUMERICS_OBJECTS))
 GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
-GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,gpu_diagnose numerics-gpu bench-kernels \
+GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,numerics-gpu bench-kernels \
 	bench-gpu fx8-cuda.so)
 
 # wgmma is no part of sm_90 proper, and of nothing after it; CUDA 11 does not

@@ -23,7 +23,7 @@ GPU_MAIN := $(BUILD)/validation/cuda/tests.cu.o
 F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 corner_turn gather canonical)
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
 
-$(BUILD)/gpu_xengine $(BUILD)/gpu_choose $(BUILD)/gpu_diagnose: $(BUILD)/gpu_%: \
+$(BUILD)/gpu_xengine $(BUILD)/gpu_choose: $(BUILD)/gpu_%: \
 	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(CORRELATORS:%=$(BUILD)/%.o)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 

@@ -25,16 +25,7 @@ struct Case {
     void (*run)();
 };
 
-/** A function that a file runs before its cases, or instead of them if the
- *  program's arguments name none. */
-struct Hook {
-    const char *file;
-    void (*before_all)();
-    int (*on_words)(const std::vector<std::string> &words);
-};
-
 inline std::vector<Case> cases;
-inline std::vector<Hook> hooks;
 inline int n_failed_checks;
 inline const char *skipped; /* why a part of the case was not run, or null */
 inline bool is_run;         /* in a case that skips parts: some part was run */
@@ -44,10 +35,6 @@ struct Registration {
     {
         cases.push_back(one);
     }
-    explicit Registration(const Hook &one)
-    {
-        hooks.push_back(one);
-    }
 };
 
 /** A test case: TEST(what_must_hold) { ... }. */
@@ -56,21 +43,6 @@ struct Registration {
     static const tap::Registration name##_registration(                        \
         tap::Case{__FILE__, #name, name});                                     \
     static void name()
-
-/** Run before the cases of this file: BEFORE_ALL { ... }. */
-#define BEFORE_ALL                                                             \
-    static void before_all();                                                  \
-    static const tap::Registration before_all_registration(                    \
-        tap::Hook{__FILE__, before_all, nullptr});                             \
-    static void before_all()
-
-/** Run instead of the cases of this file, with the command line's arguments;
- *  returns the exit status: ON_WORDS(words) { ... }. */
-#define ON_WORDS(words)                                                        \
-    static int on_words(const std::vector<std::string> &words);                \
-    static const tap::Registration on_words_registration(                      \
-        tap::Hook{__FILE__, nullptr, on_words});                               \
-    static int on_words(const std::vector<std::string> &words)
 
 /** A condition that must hold; the case continues after a failure. */
 #define CHECK(condition) tap::check((condition), #condition, __FILE__, __LINE__)
@@ -164,6 +136,20 @@ inline void show(const Ending &ending)
         printf("#   %s\n", ending.text.substr(at, end - at).c_str());
         at = end + 1;
     }
+}
+
+/** Run checks in a child, which must end well. */
+inline void must_pass_in_child(const std::function<void()> &work)
+{
+    const Ending ending = in_child([&] {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        work();
+        fflush(stdout);
+        _exit(n_failed_checks != 0);
+    });
+    CHECK(ending.status == 0);
+    if (ending.status != 0)
+        show(ending);
 }
 
 } // namespace tap

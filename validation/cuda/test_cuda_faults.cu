@@ -11,7 +11,9 @@
  * Shows (devices, faults the harness sees): faults planted in kernels and hosts
  *     are detected: dropped and divergent barriers, foreign pointers, writes
  *     beyond the end, leaks, missing waits; the thread checker reports a
- *     dropped barrier, and nothing in the same kernel without the fault
+ *     dropped barrier, and nothing in the same kernel without the fault;
+ *     streams, events and memory come late where they may; every call can be
+ *     made to fail
  * Within: exit status and words
  * In: cuda/test_cuda_runtime.cu
  */
@@ -25,10 +27,19 @@ namespace faults_tests
 
 static const size_t N = 256;
 
+/* Children of fork() have one thread. */
+static tap::Ending in_child(const std::function<void()> &work)
+{
+    return tap::in_child([&] {
+        harness::settings().n_threads = 1;
+        work();
+    });
+}
+
 /* The child must end as a fault of the harness, with these words. */
 static void must_fault(const char *words, const std::function<void()> &work)
 {
-    const tap::Ending ending = tap::in_child(work);
+    const tap::Ending ending = in_child(work);
     const bool good =
         ending.status == harness::FAULT_STATUS && ending.says(words);
     CHECK(good);
@@ -192,7 +203,7 @@ TEST(closed_memory_cannot_be_touched)
 TEST(a_write_beyond_the_end_is_reported)
 {
 #if FX8_ADDRESS_CHECKER
-    const tap::Ending ending = tap::in_child([] { write_to(new_array(), N); });
+    const tap::Ending ending = in_child([] { write_to(new_array(), N); });
     CHECK(ending.status != 0 && ending.says("AddressSanitizer") &&
           ending.says("write_at"));
 #else
@@ -274,7 +285,7 @@ TEST(a_dropped_barrier_is_a_race_and_only_that)
     in_every_order([] {
         for (const auto &each : exchanges) {
             const tap::Ending ending =
-                tap::in_child([&] { run_kernel(each.kernel); });
+                in_child([&] { run_kernel(each.kernel); });
             const bool raced = ending.says("data race");
             CHECK(raced != each.is_correct);
             CHECK((ending.status == 0) == each.is_correct);
@@ -309,11 +320,5 @@ TEST(a_dropped_barrier_is_wrong_in_some_order)
     }
 }
 #endif
-
-/* Children of fork() have one thread. */
-BEFORE_ALL
-{
-    harness::settings().n_threads = 1;
-}
 
 } // namespace faults_tests

@@ -2,7 +2,7 @@
 /*
  * test_cuda_runtime.cu -- the harness: memory, streams, events, devices.
  *
- * Shows: as cuda/test_cuda_threads.cu
+ * Shows: as cuda/test_cuda_faults.cu
  */
 #include "kernels/cuda/launch.h"
 #include "validation/cuda/device_array.h"
@@ -88,16 +88,6 @@ TEST(results_are_not_there_before_the_stream_is_waited_for)
     CHECK(bench.holds(1));
     MUST(cudaStreamSynchronize(bench.one));
     CHECK(bench.holds(42));
-}
-
-TEST(eager_streams_would_hide_that)
-{
-    with_streams({Order::FIRST, 0}, [] {
-        Bench bench;
-        launch_add(bench.b, bench.a, 41, bench.one);
-        bench.copy_back(bench.one);
-        CHECK(bench.holds(42));
-    });
 }
 
 TEST(a_missing_wait_between_streams_shows)
@@ -219,29 +209,6 @@ TEST(whoever_keeps_asking_gets_there)
  * ---------------------------------------------------------------------------------
  */
 
-TEST(rows_are_copied_with_their_pitches)
-{
-    std::vector<int> host(12), back(20, -1);
-    for (int k = 0; k < 12; ++k)
-        host[static_cast<size_t>(k)] = k;
-    DeviceArray<int> device(std::vector<int>(24, -2));
-    const size_t i = sizeof(int);
-    /* 4 rows of 3 elements into rows of 6; then 2 elements of each into rows of
-     * 5. */
-    MUST(cudaMemcpy2DAsync(device.data(), 6 * i, host.data(), 3 * i, 3 * i, 4,
-                           cudaMemcpyHostToDevice));
-    MUST(cudaMemcpy2DAsync(back.data(), 5 * i, device.data() + 1, 6 * i, 2 * i,
-                           4, cudaMemcpyDeviceToHost));
-    for (int row = 0; row < 4; ++row)
-        for (int k = 0; k < 5; ++k)
-            CHECK(back[static_cast<size_t>(5 * row + k)] ==
-                  (k < 2 ? 3 * row + k + 1 : -1));
-    CHECK(cudaMemcpy2DAsync(device.data(), i, host.data(), 3 * i, 3 * i, 4,
-                            cudaMemcpyHostToDevice) ==
-          cudaErrorInvalidPitchValue);
-    CHECK(cudaGetLastError() == cudaErrorInvalidPitchValue);
-}
-
 TEST(new_memory_holds_garbage)
 {
     DeviceArray<unsigned char> device(100);
@@ -250,85 +217,6 @@ TEST(new_memory_holds_garbage)
     MUST(cudaMallocHost(&pinned, 100));
     CHECK(static_cast<unsigned char *>(pinned)[99] == 0xa5);
     MUST(cudaFreeHost(pinned));
-}
-
-TEST(a_device_has_so_much_memory_and_no_more)
-{
-    size_t before = 0, after = 0, total = 0;
-    MUST(cudaMemGetInfo(&before, &total));
-    CHECK(before == total && total == settings().memory_bytes);
-    void *half = nullptr, *more = nullptr;
-    MUST(cudaMalloc(&half, total / 2));
-    MUST(cudaMemGetInfo(&after, &total));
-    CHECK(after == total - total / 2);
-    CHECK(cudaMalloc(&more, total / 2 + 1) == cudaErrorMemoryAllocation);
-    CHECK(more == nullptr);
-    CHECK(cudaGetLastError() == cudaErrorMemoryAllocation);
-    CHECK(cudaGetLastError() == cudaSuccess);
-    MUST(cudaMalloc(&more, total / 2));
-    MUST(cudaFree(half));
-    MUST(cudaFree(more));
-    MUST(cudaFree(nullptr));
-}
-
-TEST(memory_of_the_host_is_registered_once)
-{
-    std::vector<int> host(N, 3);
-    const size_t bytes = N * sizeof(int);
-    MUST(cudaHostRegister(host.data(), bytes, cudaHostRegisterDefault));
-    CHECK(cudaHostRegister(host.data() + 5, 4, cudaHostRegisterDefault) ==
-          cudaErrorHostMemoryAlreadyRegistered);
-    DeviceArray<int> device(N);
-    MUST(cudaMemcpyAsync(device.data(), host.data(), bytes,
-                         cudaMemcpyHostToDevice));
-    host.assign(N, 4);
-    CHECK(device.read() == std::vector<int>(N, 4));
-    MUST(cudaHostUnregister(host.data()));
-    CHECK(cudaGetLastError() == cudaErrorHostMemoryAlreadyRegistered);
-}
-
-/* --- launches
- * ---------------------------------------------------------------------------------
- */
-
-__global__ void use_shared(int *out, int n)
-{
-    FX8_DYNAMIC_SHARED(int, box);
-    box[n - 1 - static_cast<int>(threadIdx.x)] = static_cast<int>(threadIdx.x);
-    __syncthreads();
-    out[threadIdx.x] = box[threadIdx.x];
-}
-
-TEST(shared_memory_beyond_48_kib_is_asked_for)
-{
-    DeviceArray<int> out(N);
-    const size_t large = 100 * 1024;
-    const int n = static_cast<int>(N);
-    FX8_LAUNCH(use_shared, dim3(1), dim3(N), large, nullptr, out.data(), n);
-    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-    CHECK(cudaFuncSetAttribute(use_shared,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               228 * 1024) == cudaErrorInvalidValue);
-    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-    MUST(cudaFuncSetAttribute(use_shared,
-                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(large)));
-    FX8_LAUNCH(use_shared, dim3(1), dim3(N), large, nullptr, out.data(), n);
-    MUST(cudaGetLastError());
-    const std::vector<int> found = out.read();
-    for (int k = 0; k < n; ++k)
-        CHECK(found[static_cast<size_t>(k)] == n - 1 - k);
-}
-
-TEST(launches_that_cannot_be_are_refused)
-{
-    DeviceArray<int> out(N);
-    FX8_LAUNCH(use_shared, dim3(1), dim3(1025), 0, nullptr, out.data(), 1);
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
-    FX8_LAUNCH(use_shared, dim3(0), dim3(1), 0, nullptr, out.data(), 1);
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
-    FX8_LAUNCH(use_shared, dim3(1, 65536), dim3(1), 0, nullptr, out.data(), 1);
-    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
 }
 
 /* --- devices
@@ -345,40 +233,6 @@ static void with_devices(int n, const std::function<void()> &work)
     harness::reset_devices();
 }
 
-TEST(three_devices_are_apart)
-{
-    with_devices(3, [] {
-        int count = 0;
-        int *arrays[3] = {};
-        cudaStream_t streams[3] = {};
-        MUST(cudaGetDeviceCount(&count));
-        CHECK(count == 3);
-        for (int k = 0; k < 3; ++k) {
-            MUST(cudaSetDevice(k));
-            MUST(cudaStreamCreate(&streams[k]));
-            MUST(cudaMalloc(&arrays[k], N * sizeof(int)));
-            MUST(cudaMemsetAsync(arrays[k], 0, N * sizeof(int), streams[k]));
-            launch_add(arrays[k], arrays[k], k + 1, streams[k]);
-        }
-        launch_add(arrays[2], arrays[2], 10, streams[2]);
-        FX8_LAUNCH(add, dim3(1), dim3(1), 0, streams[1], arrays[2], arrays[2],
-                   1, 1);
-        CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
-        for (int k = 0; k < 3; ++k) {
-            std::vector<int> found(N);
-            MUST(cudaSetDevice(k));
-            MUST(cudaStreamSynchronize(streams[k]));
-            MUST(cudaMemcpy(found.data(), arrays[k], N * sizeof(int),
-                            cudaMemcpyDeviceToHost));
-            CHECK(found == std::vector<int>(N, k == 2 ? 13 : k + 1));
-            MUST(cudaStreamDestroy(streams[k]));
-            MUST(cudaFree(arrays[k]));
-        }
-        CHECK(cudaSetDevice(3) == cudaErrorInvalidDevice);
-        CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
-    });
-}
-
 TEST(no_device_and_no_driver_are_told_apart)
 {
     with_devices(0, [] {
@@ -390,31 +244,6 @@ TEST(no_device_and_no_driver_are_told_apart)
         CHECK(cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver);
         CHECK(count == 77);
     });
-}
-
-TEST(properties_follow_the_architecture)
-{
-    const int before = settings().architecture;
-    const struct {
-        int architecture, major, minor, shared_kib;
-    } cases[] = {{61, 6, 1, 48},
-                 {75, 7, 5, 64},
-                 {80, 8, 0, 163},
-                 {90, 9, 0, 227},
-                 {120, 12, 0, 99}};
-    for (const auto &each : cases) {
-        settings().architecture = each.architecture;
-        cudaDeviceProp properties;
-        int major = 0;
-        MUST(cudaGetDeviceProperties(&properties, 0));
-        MUST(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
-                                    0));
-        CHECK(properties.major == each.major && major == each.major);
-        CHECK(properties.minor == each.minor);
-        CHECK(properties.sharedMemPerBlockOptin ==
-              static_cast<size_t>(each.shared_kib) * 1024);
-    }
-    settings().architecture = before;
 }
 
 /* --- calls that fail
@@ -469,14 +298,6 @@ TEST(every_call_can_be_made_to_fail_once)
         CHECK(harness::count_live() == 0);
     }
     harness::reset_devices();
-}
-
-TEST(errors_have_names_and_words)
-{
-    CHECK(strcmp(cudaGetErrorName(cudaErrorNoDevice), "cudaErrorNoDevice") ==
-          0);
-    CHECK(strcmp(cudaGetErrorString(cudaErrorMemoryAllocation),
-                 "out of memory") == 0);
 }
 
 } // namespace runtime_tests

@@ -194,11 +194,26 @@ static std::vector<fx8_cuda_correlator> correlators(bool is_int8,
     return found;
 }
 
-static void report(const char *what, const fx8_cuda_correlator &correlator,
-                   const Shape &shape)
+constexpr size_t MOST_TOLD = 16;
+
+/* The first wrong numbers: a pattern in them points at tile and fragment. */
+template <class Sum>
+void report(const fx8_cuda_correlator &correlator, const Shape &shape,
+            const std::vector<Sum> &found, const std::vector<Sum> &expected)
 {
-    printf("# %s: %s, %zu inputs, %zu channels, %zu times\n", correlator.name,
-           what, shape.n_inputs, shape.n_channels, shape.n_times);
+    size_t k = 0, n_told = 0;
+    printf("# %s: sums differ, %zu inputs, %zu channels, %zu times\n",
+           correlator.name, shape.n_inputs, shape.n_channels, shape.n_times);
+    for (size_t channel = 0; channel < shape.n_channels; ++channel)
+        for (size_t j = 0; j < shape.n_inputs; ++j)
+            for (size_t i = 0; i <= j; ++i)
+                for (size_t part = 0; part < 2; ++part, ++k)
+                    if (found[k] != expected[k] && n_told++ < MOST_TOLD)
+                        printf("#   channel %zu, i %zu, j %zu: %s got %.0f, "
+                               "wanted %.0f\n",
+                               channel, i, j, part == 0 ? "re" : "im",
+                               static_cast<double>(found[k]),
+                               static_cast<double>(expected[k]));
 }
 
 /* Every correlator of T adds n_calls times the plain sums, to the bit. */
@@ -221,11 +236,11 @@ void check_exact(const Shape &shape, Values values, int n_calls,
         /* slow: the harness sets the rounding mode for each operation */
         if (correlator.rounding != FX8_CUDA_NEAREST && shape.n_inputs > 3)
             continue;
-        const bool is_same =
-            sums_of(correlator, spectra, before, n_calls) == expected;
-        if (!is_same)
-            report("sums differ", correlator, shape);
-        CHECK(is_same);
+        const std::vector<Sum> found =
+            sums_of(correlator, spectra, before, n_calls);
+        if (found != expected)
+            report(correlator, shape, found, expected);
+        CHECK(found == expected);
     }
 }
 

@@ -12,9 +12,8 @@
 #
 #     summary.txt          the machine, a line for every step and for every
 #                          goal, what was cut short and left out
-#     kernels.txt          TAP of the tests; sanitizer.txt: compute-sanitizer's
-#     diagnosis.txt        of a kind of kernel that failed: which numbers, which
-#                          sub-tiles, which place of a fragment lands where
+#     kernels.txt          TAP of the tests, and the first wrong numbers;
+#                          sanitizer.txt: compute-sanitizer's
 #     whole.txt, whole/    TAP of the whole program, and what it wrote
 #     card.md, card.jsonl  speed, a page for each section (bench/), as far as it
 #                          came where it was stopped
@@ -154,7 +153,7 @@ trap 'kill "$(cat "$folder/.running")"
 
 rm -rf "$folder/bench"
 mkdir -p "$folder/bench"
-for file in summary.txt kernels.txt diagnosis.txt whole.txt sanitizer.txt \
+for file in summary.txt kernels.txt whole.txt sanitizer.txt \
     profiles.txt log.txt card.md card.jsonl .lost; do
     : >"$folder/$file"
 done
@@ -221,13 +220,7 @@ done
 if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
     step 'check, choose' 25 kernels.txt "$build/gpu_choose"
 fi
-for kind in fp32 dp4a mma wgmma; do
-    is_left_out $kind || continue
-    step "diagnosis, $kind" 25 diagnosis.txt "$build/gpu_diagnose" $kind
-done
-grep -h 'SKIP no CUDA device' "$folder/kernels.txt" | sort -u \
-    >>"$folder/summary.txt"
-grep -E 'differ$|are wrong$|^cuda|^# cuda|ended ' "$folder/diagnosis.txt" |
+grep -hE 'SKIP no CUDA device|^# (cuda|.* differ)' "$folder/kernels.txt" |
     sort -u | head -n 40 >>"$folder/summary.txt"
 
 # --- the whole program ------------------------------------------------------
