@@ -319,12 +319,6 @@ size_t count_differing_products(const Bench &bench, const int64_t *sums,
                                 const int32_t *products, size_t n_inputs,
                                 size_t n_channels);
 
-/** The largest difference from complex products, cf32 [n_channels][N][N] by
- *  columns, lower triangle: element (j, i) belongs to pair (i, j). */
-double largest_difference(const Bench &bench, const int64_t *sums,
-                          const float2 *products, size_t n_inputs,
-                          size_t n_channels);
-
 /* --- correlators and their peers -------------------------------------------
  */
 

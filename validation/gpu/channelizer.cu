@@ -100,8 +100,6 @@ void measure_bank(Bench &bench, const fx8_filterbank &bank)
                 must(fx8_cuda_corner_turn(&job, &out, bench.stream), "turn");
             });
     }
-    if (bank.is_complex && measure_half_fft != nullptr)
-        measure_half_fft(bench, chain);
 }
 
 } // namespace

@@ -121,10 +121,8 @@ struct Chain {
 void tell_stage(Bench &bench, const Chain &chain, const char *name,
                 double bytes, const Work &work);
 
-/** cuFFT in single precision, and, for complex samples, in half precision;
- *  null in a program without it. */
+/** cuFFT in single precision; null in a program without it. */
 void measure_fft(Bench &bench, const Chain &chain) __attribute__((weak));
-void measure_half_fft(Bench &bench, const Chain &chain) __attribute__((weak));
 
 } // namespace bench
 

@@ -169,28 +169,6 @@ __global__ void bench_products_kernel(const int64_t *sums,
         });
 }
 
-/* Differences are whole numbers below 2^63: the largest one of all threads. */
-__global__ void bench_difference_kernel(const int64_t *sums,
-                                        const float2 *products, size_t n_inputs,
-                                        size_t n_channels,
-                                        unsigned long long *largest)
-{
-    over_pairs(
-        sums, n_inputs, n_channels,
-        [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
-            const float2 c =
-                products[channel * n_inputs * n_inputs + i * n_inputs + j];
-            const double re =
-                fabs(static_cast<double>(c.x) - static_cast<double>(sum[0]));
-            const double im =
-                fabs(static_cast<double>(c.y) - static_cast<double>(sum[1]));
-            const double most = re < im ? im : re;
-            atomicMax(largest, most < 0x1p62
-                                   ? static_cast<unsigned long long>(ceil(most))
-                                   : 1ULL << 62); /* true also for NaN */
-        });
-}
-
 /** A number on the device, used as a counter by kernels. */
 class Counter
 {
@@ -295,19 +273,6 @@ size_t count_differing_products(const Bench &bench, const int64_t *sums,
                counter.data());
     launched("comparing products");
     return counter.read(bench);
-}
-
-double largest_difference(const Bench &bench, const int64_t *sums,
-                          const float2 *products, size_t n_inputs,
-                          size_t n_channels)
-{
-    const Counter counter;
-    FX8_LAUNCH(bench_difference_kernel,
-               blocks_for(n_inputs * n_inputs * n_channels), dim3(THREADS), 0,
-               bench.stream, sums, products, n_inputs, n_channels,
-               counter.data());
-    launched("comparing products");
-    return static_cast<double>(counter.read(bench));
 }
 
 } // namespace bench

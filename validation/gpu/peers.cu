@@ -2,24 +2,17 @@
 /*
  * peers.cu -- see bench.cuh: cuBLAS on the same spectra.
  *
- *     cublasCherk3mEx 8i  complex int8 in, complex float sums
- *     cublasLt int8       a real product of the 2 N rows with themselves: the
- *                         whole square in int32, in one batch
- *     cublasCherk fp32    complex floats
+ *     cublasLt int8  a real product of the 2 N rows with themselves: the whole
+ *                    square in int32, in one batch
  *
- * The libraries are opened at run time, with the prototypes of their headers if
- * the program was compiled with them.
- *
- * Notes: a rank-k update has no batch: a call for each channel, and at most
- *        MOST_CALLS channels
+ * The library is opened at run time, with the prototypes of its header if the
+ * program was compiled with it.
  */
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "kernels/cuda/channelize.h"
-#include "kernels/cuda/layout.h"
 #include "kernels/operations.h"
 #include "validation/gpu/bench.cuh"
 
@@ -38,15 +31,13 @@ namespace bench
 namespace
 {
 
-const char CHERK3M[] = "cublasCherk3mEx 8i";
 const char LT[] = "cublasLt int8";
-const char CHERK[] = "cublasCherk fp32";
 
 } // namespace
 
 std::vector<std::string> peer_names()
 {
-    return {CHERK3M, LT, CHERK};
+    return {LT};
 }
 
 #if HAS_CUBLAS
@@ -54,7 +45,6 @@ std::vector<std::string> peer_names()
 namespace
 {
 
-constexpr size_t MOST_CALLS = 64;
 constexpr size_t WORKSPACE_BYTES = size_t(64) << 20;
 constexpr int GUESSES = 4; /* of algorithms; the fastest one counts */
 
@@ -92,16 +82,6 @@ void check(cublasStatus_t status, const char *what)
                       std::to_string(static_cast<int>(status)));
 }
 
-/** Allowed difference of float sums of n_times products of the noise of
- *  data.cu: a rounding of each product, of three, and of each addition, of
- *  magnitudes of at most the power. */
-double float_limit(const Array &array)
-{
-    const double n = static_cast<double>(array.n_times);
-    const double power = 1.2 * 2.0 * 21.2 * 21.2 * n;
-    return 8.0 * n * 0x1p-24 * power + 1.0;
-}
-
 /** As many channels as memory allows, up to `most`. */
 Array part_of(const Bench &bench, const Array &array, size_t channel_bytes,
               size_t most)
@@ -112,135 +92,6 @@ Array part_of(const Bench &bench, const Array &array, size_t channel_bytes,
     if (part.n_channels == 0)
         throw Failure("not enough memory");
     return part;
-}
-
-fx8_cuda_spectra spectra_of(const Array &array, const int8_t *x8,
-                            const float *x32)
-{
-    fx8_cuda_spectra spectra = {};
-    spectra.int8 = const_cast<int8_t *>(x8); /* only exported, in no header */
-    spectra.fp32 = const_cast<float *>(x32);
-    spectra.n_inputs = array.n_inputs;
-    spectra.n_channels = array.n_channels;
-    spectra.n_times = array.n_times;
-    return spectra;
-}
-
-/* --- rank-k updates --------------------------------------------------------
- */
-
-/** cuBLAS with a stream. */
-class Cublas
-{
-  public:
-    explicit Cublas(const Bench &bench)
-        : library_(open_library("libcublas")), handle_(nullptr)
-    {
-        check(FIND(library_, cublasCreate)(&handle_), "cublasCreate");
-        check(FIND(library_, cublasSetStream)(handle_, bench.stream),
-              "cublasSetStream");
-    }
-    ~Cublas()
-    {
-        (void)FIND(library_, cublasDestroy)(handle_);
-    }
-    Cublas(const Cublas &) = delete;
-    Cublas &operator=(const Cublas &) = delete;
-    cublasHandle_t get() const
-    {
-        return handle_;
-    }
-    void *library() const
-    {
-        return library_;
-    }
-
-  private:
-    void *library_;
-    cublasHandle_t handle_;
-};
-
-/** Check the products of the first channel, then measure. */
-void measure_update(Bench &bench, const Array &array, const int64_t *sums,
-                    const float2 *products, const Work &update, Figure *figure)
-{
-    update(0);
-    const double difference =
-        largest_difference(bench, sums, products, array.n_inputs, 1);
-    if (difference > float_limit(array)) {
-        figure->note = "differs by " + std::to_string(difference);
-        return;
-    }
-    figure->operations = array.operations();
-    figure->seconds = measure(bench, update);
-}
-
-void measure_cherk3m(Bench &bench, const Array &whole, const int8_t *x,
-                     const int64_t *sums, Figure *figure)
-{
-    const size_t n = whole.n_inputs, cells = n * whole.n_times;
-    const Array array =
-        part_of(bench, whole, cells * sizeof(fx8_ci8) + n * n * sizeof(float2),
-                MOST_CALLS);
-    const Cublas cublas(bench);
-    const auto herk = FIND(cublas.library(), cublasCherk3mEx);
-    const Memory<fx8_ci8> a(array.n_channels * cells);
-    const Memory<float2> c(array.n_channels * n * n);
-    const fx8_cuda_spectra spectra = spectra_of(array, x, nullptr);
-    must(fx8_cuda_export(&spectra, array.n_times, a.data(), nullptr,
-                         bench.stream),
-         "fx8_cuda_export");
-    measure_update(
-        bench, array, sums, c.data(),
-        [&](size_t) {
-            const float one = 1, zero = 0;
-            for (size_t k = 0; k < array.n_channels; ++k)
-                check(herk(cublas.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                           static_cast<int>(n), static_cast<int>(array.n_times),
-                           &one, a.data() + k * cells, CUDA_C_8I,
-                           static_cast<int>(n), &zero, c.data() + k * n * n,
-                           CUDA_C_32F, static_cast<int>(n)),
-                      "cublasCherk3mEx");
-        },
-        figure);
-}
-
-void measure_cherk(Bench &bench, const Array &whole, const int8_t *x,
-                   const int64_t *sums, Figure *figure)
-{
-    const size_t n = whole.n_inputs, cells = n * whole.n_times;
-    const size_t vectors =
-        fx8_cuda_channel_vectors(n, whole.n_times, FX8_CUDA_TIMES_INT8);
-    const Array array =
-        part_of(bench, whole,
-                cells * sizeof(float2) + 64 * vectors + n * n * sizeof(float2),
-                MOST_CALLS);
-    const Cublas cublas(bench);
-    const auto herk = FIND(cublas.library(), cublasCherk);
-    const Memory<float> wide(array.n_channels * vectors * 16);
-    const Memory<fx8_cf32> a(array.n_channels * cells);
-    const Memory<float2> c(array.n_channels * n * n);
-    widen(bench, x, wide.data(), fx8_cuda_pitch(n),
-          array.n_channels * array.n_times / FX8_CUDA_TIMES_INT8);
-    const fx8_cuda_spectra spectra = spectra_of(array, nullptr, wide.data());
-    must(fx8_cuda_export(&spectra, array.n_times, nullptr, a.data(),
-                         bench.stream),
-         "fx8_cuda_export");
-    measure_update(
-        bench, array, sums, c.data(),
-        [&](size_t) {
-            const float one = 1, zero = 0;
-            for (size_t k = 0; k < array.n_channels; ++k)
-                check(herk(cublas.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                           static_cast<int>(n), static_cast<int>(array.n_times),
-                           &one,
-                           reinterpret_cast<const cuComplex *>(a.data() +
-                                                               k * cells),
-                           static_cast<int>(n), &zero, c.data() + k * n * n,
-                           static_cast<int>(n)),
-                      "cublasCherk");
-        },
-        figure);
 }
 
 /* int8 products in one batch */
@@ -374,24 +225,14 @@ void measure_lt(Bench &bench, const Array &whole, const int8_t *x,
 std::vector<Figure> measure_peers(Bench &bench, const Array &array,
                                   const int8_t *x, const int64_t *sums)
 {
-    const struct {
-        const char *name;
-        void (*measure)(Bench &, const Array &, const int8_t *, const int64_t *,
-                        Figure *);
-    } peers[] = {
-        {CHERK3M, measure_cherk3m}, {LT, measure_lt}, {CHERK, measure_cherk}};
-    std::vector<Figure> figures;
-    for (const auto &peer : peers) {
-        Figure figure = {peer.name, "", 0, 0};
-        try {
-            peer.measure(bench, array, x, sums, &figure);
-        } catch (const Failure &failure) {
-            figure.seconds = 0;
-            figure.note = failure.what();
-        }
-        figures.push_back(figure);
+    Figure figure = {LT, "", 0, 0};
+    try {
+        measure_lt(bench, array, x, sums, &figure);
+    } catch (const Failure &failure) {
+        figure.seconds = 0;
+        figure.note = failure.what();
     }
-    return figures;
+    return {figure};
 }
 
 #else

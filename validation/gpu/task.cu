@@ -186,10 +186,11 @@ double ceiling_of(const Ceilings &c, const std::string &name)
     const struct {
         const char *beginning;
         double ceiling;
-    } table[] = {
-        {"dp4a", c.dp4a},         {"mma", c.imma},
-        {"wgmma", c.igmma},       {"fp32", c.ffma},
-        {"cublasCherk ", c.ffma}, {"cublasLt int8", std::max(c.imma, c.igmma)}};
+    } table[] = {{"dp4a", c.dp4a},
+                 {"mma", c.imma},
+                 {"wgmma", c.igmma},
+                 {"fp32", c.ffma},
+                 {"cublasLt int8", std::max(c.imma, c.igmma)}};
     for (const auto &entry : table)
         if (name.compare(0, std::strlen(entry.beginning), entry.beginning) == 0)
             return entry.ceiling;
