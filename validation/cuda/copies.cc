@@ -80,9 +80,7 @@ static bool agrees(cudaMemcpyKind kind, Place to, Place from)
 static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,
                               cudaStream_t stream, bool is_synchronous)
 {
-    const Entry entry(copy.name);
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER(copy.name);
     CUstream_st *const queue = find_stream(stream);
     if (queue == nullptr)
         return failed(cudaErrorInvalidResourceHandle);
@@ -132,9 +130,7 @@ static Copy bytes_of(const char *name, void *to, const void *from, size_t bytes)
 static cudaError_t queue_fill(const char *name, void *address, int value,
                               size_t bytes, cudaStream_t stream)
 {
-    const Entry entry(name);
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER(name);
     CUstream_st *const queue = find_stream(stream);
     if (queue == nullptr)
         return failed(cudaErrorInvalidResourceHandle);

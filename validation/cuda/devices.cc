@@ -225,18 +225,15 @@ using harness::settings;
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    const Entry entry("cudaGetDeviceCount");
-    if (entry.error != cudaSuccess)
-        return entry.error; /* *count does not change, as without a driver */
+    FX8_ENTER(
+        "cudaGetDeviceCount"); /* *count does not change, as without a driver */
     *count = static_cast<int>(machine().devices.size());
     return *count == 0 ? failed(cudaErrorNoDevice) : cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    const Entry entry("cudaSetDevice");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaSetDevice");
     if (!harness::is_device(device))
         return failed(cudaErrorInvalidDevice);
     harness::chosen_device = device;
@@ -245,18 +242,14 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    const Entry entry("cudaGetDevice");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaGetDevice");
     *device = harness::current_device();
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
-    const Entry entry("cudaGetDeviceProperties");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaGetDeviceProperties");
     if (!harness::is_device(device))
         return failed(cudaErrorInvalidDevice);
     harness::describe(properties, device);
@@ -266,9 +259,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                    int device)
 {
-    const Entry entry("cudaDeviceGetAttribute");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaDeviceGetAttribute");
     if (!harness::is_device(device))
         return failed(cudaErrorInvalidDevice);
     cudaDeviceProp all;
@@ -305,9 +296,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
 
 cudaError_t cudaDeviceSynchronize()
 {
-    const Entry entry("cudaDeviceSynchronize");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaDeviceSynchronize");
     if (machine().devices.empty())
         return failed(cudaErrorNoDevice);
     harness::finish_device(harness::current_device());
@@ -316,9 +305,7 @@ cudaError_t cudaDeviceSynchronize()
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    const Entry entry("cudaMemGetInfo");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaMemGetInfo");
     if (machine().devices.empty())
         return failed(cudaErrorNoDevice);
     const size_t device = static_cast<size_t>(harness::current_device());
@@ -329,18 +316,14 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    const Entry entry("cudaDriverGetVersion");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaDriverGetVersion");
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    const Entry entry("cudaRuntimeGetVersion");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaRuntimeGetVersion");
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
@@ -348,9 +331,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 cudaError_t cudaFuncSetAttribute(const void *kernel,
                                  cudaFuncAttribute attribute, int value)
 {
-    const Entry entry("cudaFuncSetAttribute");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaFuncSetAttribute");
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
         return cudaSuccess;
     if (value < 0 || value > harness::shared_limit())
@@ -363,9 +344,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel,
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                   const void *kernel)
 {
-    const Entry entry("cudaFuncGetAttributes");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaFuncGetAttributes");
     memset(attributes, 0, sizeof *attributes);
     harness::note_loaded(harness::current_device(), kernel);
     attributes->maxThreadsPerBlock = static_cast<int>(harness::MOST_THREADS);

@@ -103,10 +103,6 @@ Machine &machine();
 /**
  * Begins a call: takes the lock, counts the call, and fails it if the settings
  * say so.
- *
- *     const Entry entry("cudaMalloc");
- *     if (entry.error != cudaSuccess)
- *         return entry.error;
  */
 class Entry
 {
@@ -117,6 +113,13 @@ class Entry
   private:
     std::unique_lock<std::recursive_mutex> lock_;
 };
+
+/** Begins a call, and returns its error from the caller if it is made to fail.
+ */
+#define FX8_ENTER(name)                                                        \
+    const harness::Entry entry(name);                                          \
+    if (entry.error != cudaSuccess)                                            \
+    return entry.error
 
 /** Returns the thread's last error, and resets it if `is_forgotten`. */
 cudaError_t take_last_error(bool is_forgotten);

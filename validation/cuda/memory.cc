@@ -245,9 +245,7 @@ using harness::machine;
 
 cudaError_t cudaMalloc(void **address, size_t bytes)
 {
-    const Entry entry("cudaMalloc");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaMalloc");
     *address = nullptr;
     if (machine().devices.empty())
         return failed(cudaErrorNoDevice);
@@ -274,9 +272,7 @@ cudaError_t cudaFree(void *address)
 
 cudaError_t cudaHostAlloc(void **address, size_t bytes, unsigned)
 {
-    const Entry entry("cudaHostAlloc");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaHostAlloc");
     const size_t page = 4096;
     const size_t rounded = (bytes + page - 1) / page * page;
     *address = aligned_alloc(page, rounded);
@@ -319,9 +315,7 @@ cudaError_t cudaFreeHost(void *address)
 
 cudaError_t cudaHostRegister(void *address, size_t bytes, unsigned)
 {
-    const Entry entry("cudaHostRegister");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaHostRegister");
     uintptr_t base = 0;
     if (address == nullptr || bytes == 0)
         return failed(cudaErrorInvalidValue);

@@ -50,9 +50,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-    const Entry entry("cudaStreamCreate");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaStreamCreate");
     if (machine().devices.empty())
         return failed(cudaErrorNoDevice);
     *stream = new CUstream_st{
@@ -74,9 +72,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    const Entry entry("cudaStreamSynchronize");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaStreamSynchronize");
     CUstream_st *const found = harness::find_stream(stream);
     if (found == nullptr)
         return failed(cudaErrorInvalidResourceHandle);
@@ -87,9 +83,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned)
 {
-    const Entry entry("cudaStreamWaitEvent");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaStreamWaitEvent");
     CUstream_st *const found = harness::find_stream(stream);
     if (found == nullptr || !harness::exists(event))
         return failed(cudaErrorInvalidResourceHandle);
@@ -111,9 +105,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    const Entry entry("cudaEventCreate");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaEventCreate");
     if (machine().devices.empty())
         return failed(cudaErrorNoDevice);
     *event = new CUevent_st{
@@ -134,9 +126,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    const Entry entry("cudaEventRecord");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaEventRecord");
     CUstream_st *const found = harness::find_stream(stream);
     if (found == nullptr || !harness::exists(event) ||
         found->device != event->device)
@@ -147,9 +137,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    const Entry entry("cudaEventSynchronize");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaEventSynchronize");
     if (!harness::exists(event))
         return failed(cudaErrorInvalidResourceHandle);
     harness::finish({event->record});
@@ -158,9 +146,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    const Entry entry("cudaEventQuery");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaEventQuery");
     if (!harness::exists(event))
         return failed(cudaErrorInvalidResourceHandle);
     return harness::query(event->record);
@@ -169,9 +155,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin,
                                  cudaEvent_t end)
 {
-    const Entry entry("cudaEventElapsedTime");
-    if (entry.error != cudaSuccess)
-        return entry.error;
+    FX8_ENTER("cudaEventElapsedTime");
     if (!harness::exists(begin) || !harness::exists(end) || !begin->record ||
         !end->record || !begin->has_time || !end->has_time)
         return failed(cudaErrorInvalidResourceHandle);
