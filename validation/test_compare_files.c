@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fx8_compare_files(): which file plays which role, what must agree, what is
- * refused. test_compare.c tests the statistics.
+ * test_compare_files.c -- files side by side: fx8_compare_files() and
+ * fx8_enclosure_test(), what must agree, what is refused, which number is the
+ * worst. test_compare_alarms.c tests the statistics.
  *
  * Shows: as python/test_compare.py
  */
@@ -9,213 +10,295 @@
 #include <stdio.h>
 
 #include "config/base/read_files.h"
-#include "correlator/compare/compare.h"
-#include "correlator/run/describe.h"
-#include "validation/scratch.h"
-#include "validation/testing.h"
+#include "correlator/compare/rigorous.h"
+#include "validation/uvh5_file.h"
 
-enum { BASELINES = 3, CHANNELS = 8, DUMPS = 2, CELLS = BASELINES * CHANNELS };
+enum { DUMPS = 2, CHANNELS = 3, PRODUCTS = 4 };
+enum { CELLS = N_BL * CHANNELS * PRODUCTS };
 
-/* What differs between the files that a test writes. */
+/* A file: values of a pattern plus an offset, and one that is changed. */
 struct variant {
-    const char *name;
-    const char *precision;
-    const char *override; /* of the configuration */
-    double factor;        /* on cross-correlations */
-    double spoil;         /* value of one visibility, 0: none */
-    bool has_levels;
-    int64_t shift_s; /* of the start */
+    const char *name, *precision;
+    double offset;       /* added to every number, in units of its own width */
+    size_t dump, number; /* the number to change … */
+    double change;       /* … by this much, or to infinity */
+    float weight;        /* for the cell of number 5 of dump 0 */
+    float all_weights;   /* for the other cells; 0: no data */
+    void (*edit)(struct fx8_uvh5_header *header);
 };
 
-static struct fx8_antenna table[] = {
-    {.number = 4, .name = "a", .enu_m = {0, 0, 0}, .position = 0},
-    {.number = 9, .name = "b", .enu_m = {10, -4, 1}, .position = 1},
-};
-
-static void put_levels(struct fx8_uvh5_writer *writer, size_t n_channels)
+/* Autos of antennas are 64; the widths are 1/4 to 1, exact in float. */
+static float number(size_t dump, size_t i)
 {
-    double gain[2 * 64], clips[2 * 64] = {0};
-    const double spectra = 1000;
-    for (size_t k = 0; k < 2 * n_channels; k++)
-        gain[k] = 0.5; /* power 800: sigma = 0.5 * sqrt(400) = 10 LSB */
-    struct fx8_error error;
-    assert_int_equal(fx8_uvh5_put(writer, "gain", 2, (size_t[]){2, n_channels},
-                                  gain, "gain", &error),
-                     FX8_OK);
-    assert_int_equal(fx8_uvh5_put(writer, "clip_fraction", 2,
-                                  (size_t[]){2, n_channels}, clips, "clips",
-                                  &error),
-                     FX8_OK);
-    assert_int_equal(fx8_uvh5_put(writer, "spectra_per_dump", 1, (size_t[]){1},
-                                  &spectra, "spectra", &error),
-                     FX8_OK);
+    const size_t baseline = i / 2 / PRODUCTS / CHANNELS;
+    const bool is_auto =
+        baseline == 0 || baseline == 4 || baseline == 7 || baseline == 9;
+    if (is_auto && i % 2 == 0)
+        return 64.0f;
+    return (float)((int)((dump * 31 + i * 7) % 100) - 50);
 }
 
-/* Autos of power 800; crosses of coherence 0.1, times the factor. */
-static void write_dumps(struct fx8_uvh5_writer *writer,
-                        const struct variant *variant)
+static double half_width(size_t i)
 {
-    float visibilities[CELLS][2] = {{0}};
-    uint8_t flags[CELLS] = {0};
-    float nsamples[CELLS];
-    for (size_t at = 0; at < CELLS; at++) {
-        const bool is_cross = at / CHANNELS == 1;
-        visibilities[at][0] = is_cross ? 80 * (float)variant->factor : 800;
-        nsamples[at] = 1;
-    }
-    struct fx8_error error;
-    for (size_t dump = 0; dump < DUMPS; dump++) {
-        if (dump == 1 && variant->spoil != 0)
-            visibilities[CHANNELS + 3][1] = (float)variant->spoil;
-        assert_int_equal(
-            fx8_uvh5_write_dump(
-                writer, dump,
-                &(struct fx8_result){&visibilities[0][0], flags, nsamples},
-                &error),
-            FX8_OK);
-    }
+    return i % 4 == 0 ? 0.5 : 0.125;
 }
 
 static const char *write_file(const struct variant *variant)
 {
-    const char *const overrides[] = {
-        "channelizer.channels=8", "correlator.integration_time_s=0.008",
-        variant->override != NULL ? variant->override : "output.file=x.uvh5"};
-    struct fx8_observation observation = fx8_observation_unknown();
-    observation.is_complex = true;
-    observation.n_antennas = 2;
-    observation.n_polarizations = 1;
-    observation.n_samples = 20000;
-    observation.sample_rate = (struct fx8_rate){1000000, 1};
-    observation.has_start_time = true;
-    observation.start_time.unix_s = 1577836800 + variant->shift_s;
-    observation.dc_frequency_hz = 100e6;
-    observation.site = (struct fx8_site){-26.7, 116.67, 377.8};
-    observation.antennas = table;
-    observation.n_table = 2;
-    struct fx8_settings settings;
-    struct fx8_job job;
-    struct fx8_uvh5_header header;
-    struct fx8_uvh5_writer *writer;
-    struct fx8_error error = {.message = ""};
-    const char *path = scratch_path(variant->name);
-    fx8_read_files_forget(); /* an earlier case may have read this name */
-    if (fx8_settings_load(NULL, overrides, 3, true, &settings, &error) !=
-            FX8_OK ||
-        fx8_job_resolve(&settings, &observation, "x", &job, &error) != FX8_OK ||
-        fx8_describe(
-            &job, &settings,
-            &(struct fx8_provenance){variant->precision, "", "", "", "", ""},
-            &header, &error) != FX8_OK ||
-        fx8_uvh5_create(path, true, &header, FX8_COMPRESSION_NONE, &writer,
-                        &error) != FX8_OK)
-        fail_msg("%s", error.message);
-    if (header.n_channels == CHANNELS && header.n_times == DUMPS)
-        write_dumps(writer, variant);
-    if (variant->has_levels)
-        put_levels(writer, 8);
-    assert_int_equal(fx8_uvh5_close(&writer, header.n_times, &error), FX8_OK);
-    fx8_uvh5_header_clear(&header);
-    fx8_job_clear(&job);
-    fx8_settings_clear(&settings);
-    return path;
-}
-
-static const struct variant fp32 = {"fp32", "FP32", NULL, 1, 0, false, 0};
-static const struct variant int8 = {"int8", "INT8", NULL, 1.001, 0, true, 0};
-
-/* either order: INT8 is the subject, its gains are used */
-TEST(order_does_not_matter)
-{
-    const char *a = write_file(&int8), *b = write_file(&fp32);
-    for (int order = 0; order < 2; order++) {
-        struct fx8_comparison comparison;
-        struct fx8_error error;
-        assert_int_equal(fx8_compare_files(order ? b : a, order ? a : b,
-                                           &comparison, &error),
-                         FX8_OK);
-        assert_string_equal(comparison.subject_name, a);
-        assert_string_equal(comparison.reference_name, b);
-        assert_true(comparison.has_theory);
-        const struct fx8_compare_sums *sums = &comparison.overall;
-        assert_int_equal(sums->n_cells, DUMPS * CHANNELS);
-        assert_true(fabs(sums->product[0] / sums->coherence - 1.001) < 1e-6);
-        /* eps = 1 / 1200 */
-        const double expected = (2.0 / 1200 + 1.0 / 1200 / 1200) / 1000;
-        assert_true(fabs(sums->expected / (DUMPS * CHANNELS) / expected - 1) <
-                    1e-6);
-        assert_int_equal(comparison.autos.n_cells, DUMPS * CHANNELS * 2);
-        assert_int_equal(comparison.antenna_numbers[1], 9);
-        assert_true(fabs(comparison.frequencies_hz[0] - 99.5e6) < 1);
-        fx8_compare_clear(&comparison);
-    }
-}
-
-TEST(one_file_against_itself_is_identical)
-{
-    const char *a = write_file(&int8);
-    struct fx8_comparison comparison;
+    static struct fixture f;
     struct fx8_error error;
-    assert_int_equal(fx8_compare_files(a, a, &comparison, &error), FX8_OK);
-    char reason[FX8_TEXT_SIZE];
-    assert_false(comparison.has_theory);
-    assert_true(fx8_compare_verdict(&comparison, reason));
-    assert_string_equal(reason, "identical to the last bit");
-    fx8_compare_clear(&comparison);
+    fill(&f, DUMPS, CHANNELS, PRODUCTS);
+    strcpy(f.keywords[0].name, "PRECISN");
+    strcpy(f.keywords[0].text, variant->precision);
+    f.header.n_keywords = variant->precision[0] == '\0' ? 0 : 3;
+    if (variant->edit != NULL)
+        variant->edit(&f.header);
+    struct fx8_uvh5_writer *writer =
+        create(variant->name, &f.header, FX8_COMPRESSION_NONE);
+    for (size_t d = 0; d < f.header.n_times; d++) {
+        struct fx8_result dump = make_dump(&f.header, d);
+        const size_t n = N_BL * f.header.n_channels * PRODUCTS;
+        for (size_t i = 0; i < 2 * n; i++) {
+            dump.visibilities[i] =
+                number(d, i) + (float)(variant->offset * half_width(i));
+            if (d == variant->dump && i == variant->number)
+                dump.visibilities[i] += (float)variant->change;
+            dump.nsamples[i / 2] = variant->all_weights;
+        }
+        if (d == 0)
+            dump.nsamples[2] = variant->weight;
+        must(fx8_uvh5_write_dump(writer, d, &dump, &error), error);
+        free_dump(&dump);
+    }
+    must(fx8_uvh5_close(&writer, f.header.n_times, &error), error);
+    return scratch_path(variant->name);
 }
 
-/* without gains: identical is fine (method none), different is not */
+static const struct variant x = {.name = "x",
+                                 .precision = "FP32",
+                                 .weight = 1,
+                                 .all_weights = 1},
+                            down = {.name = "down",
+                                    .precision = "FP32-DOWN",
+                                    .offset = -1,
+                                    .weight = 1,
+                                    .all_weights = 1},
+                            up = {.name = "up",
+                                  .precision = "FP32-UP",
+                                  .offset = 1,
+                                  .weight = 1,
+                                  .all_weights = 1};
+
+/* --- two files ---------------------------------------------------- */
+
+/* An INT8 file without levels: identical is fine (method none), different is
+ * not. */
 TEST(missing_levels)
 {
-    struct variant bare = int8;
-    bare.has_levels = false;
-    for (int kind = 0; kind < 2; kind++) {
-        bare.factor = kind == 0 ? 1 : 1.001;
-        const char *a = write_file(&bare), *b = write_file(&fp32);
+    struct variant bare = x;
+    bare.name = "bare";
+    bare.precision = "INT8";
+    for (int kind = 0; kind < 3; kind++) {
+        bare.change = kind == 2;
+        const char *subject = write_file(&bare);
+        const char *reference = kind == 0 ? subject : write_file(&x);
         struct fx8_comparison comparison;
         struct fx8_error error;
         char reason[FX8_TEXT_SIZE];
-        assert_int_equal(fx8_compare_files(a, b, &comparison, &error), FX8_OK);
-        assert_true(fx8_compare_verdict(&comparison, reason) == (kind == 0));
+        must(fx8_compare_files(reference, subject, &comparison, &error), error);
+        assert_string_equal(comparison.subject_name, subject);
+        assert_true(fx8_compare_verdict(&comparison, reason) == (kind < 2));
+        assert_true((strcmp(reason, "identical to the last bit") == 0) ==
+                    (kind < 2));
         fx8_compare_clear(&comparison);
     }
 }
 
-static void assert_refused(const struct variant *variant, const char *expected)
+static void fewer_channels(struct fx8_uvh5_header *header)
 {
-    const char *a = write_file(&fp32), *b = write_file(variant);
-    struct fx8_comparison comparison;
-    struct fx8_error error;
-    must_fail_with(fx8_compare_files(a, b, &comparison, &error), error,
-                   FX8_ERR_INPUT, expected);
-    assert_null(comparison.channels);
+    header->n_channels--;
+}
+
+static void fewer_dumps(struct fx8_uvh5_header *header)
+{
+    header->n_times--;
+}
+
+static void other_antenna(struct fx8_uvh5_header *header)
+{
+    header->antenna_numbers[3] = 9;
+    for (size_t b = 0; b < N_BL; b++) {
+        header->ant_1[b] += header->ant_1[b] == 7 ? 2 : 0;
+        header->ant_2[b] += header->ant_2[b] == 7 ? 2 : 0;
+    }
+}
+
+static void other_frequencies(struct fx8_uvh5_header *header)
+{
+    for (size_t c = 0; c < CHANNELS; c++)
+        header->frequencies_hz[c] += 1000;
+}
+
+static void an_hour_later(struct fx8_uvh5_header *header)
+{
+    for (size_t t = 0; t < DUMPS; t++)
+        header->times[t].unix_s += 3600;
 }
 
 TEST(different_files_are_refused)
 {
-    struct variant other = int8;
-    other.override = "channelizer.channels=16";
-    assert_refused(&other, ": Nfreqs: 16: expected 8 as in ");
-    other.override = "output.channel_average=2";
-    assert_refused(&other, ": Nfreqs: 4: expected 8 as in ");
-    other.override = "array.antennas=1,0";
-    assert_refused(&other, ": antenna_numbers[0]: 9: expected 4 as in ");
-    other.override = "observation.dc_frequency_hz=100.01e6";
-    assert_refused(&other, ": freq_array[0]: 99510000: expected 99500000 as");
-    other.override = "correlator.integration_time_s=0.004";
-    assert_refused(&other, ": Ntimes: 4: expected 2 as in ");
-    other.override = NULL;
-    other.shift_s = 3600;
-    assert_refused(&other, ": time_array[0]: 2458849.5416");
-    other = int8;
-    other.spoil = NAN;
-    assert_refused(&other, ": Data/visdata[4, 3, 0]: nan: expected a finite");
-    other.spoil = -INFINITY;
-    assert_refused(&other, ": Data/visdata[4, 3, 0]: -inf: expected a finite");
+    static const struct {
+        struct variant other;
+        const char *text;
+    } cases[] = {
+        {{.edit = fewer_channels}, ": Nfreqs: 2: expected 3 as in "},
+        {{.edit = fewer_dumps}, ": Ntimes: 1: expected 2 as in "},
+        {{.edit = other_antenna}, ": antenna_numbers[3]: 9: expected 7 as in "},
+        {{.edit = other_frequencies},
+         ": freq_array[0]: 150001000: expected 150000000 as in "},
+        {{.edit = an_hour_later}, ": time_array[0]: 2458725.3333"},
+        {{.number = 2 * (7 * PRODUCTS + 2), .change = NAN},
+         ": Data/visdata[2, 1, 2]: nan: expected a finite number"},
+    };
     struct fx8_comparison comparison;
     struct fx8_error error;
-    must_fail_with(fx8_compare_files(scratch_path("fp32"),
-                                     scratch_path("nowhere"), &comparison,
-                                     &error),
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct variant other = cases[i].other;
+        other.name = "other";
+        other.precision = "INT8";
+        other.weight = other.all_weights = 1;
+        const char *one = write_file(&x), *two = write_file(&other);
+        must_fail_with(fx8_compare_files(one, two, &comparison, &error), error,
+                       FX8_ERR_INPUT, cases[i].text);
+        assert_null(comparison.channels);
+    }
+    must_fail_with(fx8_compare_files(scratch_path("x"), scratch_path("nowhere"),
+                                     &comparison, &error),
                    error, FX8_ERR_INPUT, "nowhere");
+}
+
+/* --- a file between bounds ---------------------------------------- */
+
+static struct fx8_enclosure test(const struct variant *of_x,
+                                 const struct variant *of_down,
+                                 const struct variant *of_up)
+{
+    const char *const paths[3] = {write_file(of_x), write_file(of_down),
+                                  write_file(of_up)};
+    struct fx8_enclosure enclosure;
+    struct fx8_error error;
+    must(fx8_enclosure_test(paths, &enclosure, &error), error);
+    return enclosure;
+}
+
+/* A value on a bound is inside; beyond it, all are outside. */
+TEST(all_inside_or_outside)
+{
+    for (int offset = -1; offset <= 3; offset++) {
+        struct variant moved = x;
+        moved.offset = offset;
+        struct fx8_enclosure e = test(&moved, &down, &up);
+        char reason[FX8_TEXT_SIZE];
+        assert_true(fx8_enclosure_verdict(&e, reason) == (offset <= 1));
+        assert_int_equal(e.n_outside, offset <= 1 ? 0 : 2 * DUMPS * CELLS);
+        assert_true(e.worst.excess == (offset <= 1 ? 0 : 0.5 * (offset - 1)));
+        assert_int_equal(e.n_cells, DUMPS * CELLS);
+        assert_int_equal(e.n_without_data, 0);
+        /* a quarter of the numbers is 1 wide, the others 1/4 */
+        assert_int_equal(e.absolute.n, 2 * DUMPS * CELLS);
+        assert_true(e.absolute.largest == 1.0);
+        assert_near(fx8_compare_spread_quantile(&e.absolute, 0.5), 0.25,
+                    0.25 / 128);
+        if (offset == 0)
+            assert_true(e.relative.largest == 1.0 / 64);
+        fx8_enclosure_clear(&e);
+        assert_null(e.absolute.bins);
+    }
+}
+
+/* The number outside is in a flagged cell. */
+TEST(one_number_outside)
+{
+    struct variant changed = x;
+    changed.dump = 1;
+    /* baseline 1-3, channel 2, YX, imaginary part; width 1/4 */
+    changed.number = 2 * ((1 * CHANNELS + 2) * PRODUCTS + 3) + 1;
+    assert_int_equal(flag(1, changed.number / 2), 1);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        changed.change = sign * 0.1875;
+        struct fx8_enclosure e = test(&changed, &down, &up);
+        char *text = NULL;
+        size_t size;
+        FILE *stream = open_memstream(&text, &size);
+        assert_non_null(stream);
+        fx8_enclosure_print(&e, stream);
+        assert_int_equal(fclose(stream), 0);
+        assert_non_null(
+            strstr(text, "worst      baseline 1-3 YX, channel 2 (150.020000 "
+                         "MHz), dump 1 (JD 2458725.29169271),\n"));
+        assert_non_null(strstr(
+            text, sign < 0 ? "imaginary part 9.8125: expected 9.875 to 10.125, "
+                             "0.0625 outside\n"
+                           : "imaginary part 10.1875: expected 9.875 to "
+                             "10.125, 0.0625 outside\n"));
+        assert_non_null(strstr(text, "verdict: outside: 1 of 480 numbers "
+                                     "beyond their bounds\n"));
+        free(text);
+        fx8_enclosure_clear(&e);
+    }
+}
+
+/* A cell without data is not tested, whatever its values. */
+TEST(cells_without_data)
+{
+    struct variant sides[3] = {x, down, up};
+    for (size_t k = 0; k < 3; k++)
+        sides[k].weight = 0;
+    sides[0].number = 5;
+    sides[0].change = 1000;
+    struct fx8_enclosure e = test(&sides[0], &sides[1], &sides[2]);
+    assert_int_equal(e.n_without_data, 1);
+    assert_int_equal(e.n_cells, DUMPS * CELLS - 1);
+    assert_int_equal(e.n_outside, 0);
+    fx8_enclosure_clear(&e);
+    for (size_t k = 0; k < 3; k++)
+        sides[k].all_weights = 0;
+    e = test(&sides[0], &sides[1], &sides[2]);
+    char reason[FX8_TEXT_SIZE];
+    assert_false(fx8_enclosure_verdict(&e, reason));
+    assert_string_equal(reason, "no cell has data: nothing to judge by");
+    fx8_enclosure_clear(&e);
+}
+
+TEST(roles_and_weights)
+{
+    struct variant unnamed = down, lighter = down;
+    unnamed.precision = "";
+    lighter.weight = 0.5f;
+    const struct {
+        const struct variant *sides[3];
+        size_t at; /* the file that the message begins with */
+        const char *text;
+    } cases[] = {
+        {{&x, &up, &down}, 1, ": PRECISN: FP32-UP: expected FP32-DOWN, "},
+        {{&x, &unnamed, &up}, 1, ": PRECISN: (none): expected FP32-DOWN, "},
+        {{&up, &down, &up},
+         0,
+         ": PRECISN: FP32-UP: expected visibilities to be tested, "},
+        {{&x, &lighter, &up},
+         1,
+         ": Data/nsamples[0, 0, 2]: 0.5: expected 1 as in "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const paths[3] = {write_file(cases[i].sides[0]),
+                                      write_file(cases[i].sides[1]),
+                                      write_file(cases[i].sides[2])};
+        struct fx8_enclosure enclosure;
+        struct fx8_error error;
+        must_fail_with(fx8_enclosure_test(paths, &enclosure, &error), error,
+                       FX8_ERR_INPUT, cases[i].text);
+        const char *first = paths[cases[i].at];
+        assert_memory_equal(error.message, first, strlen(first));
+        assert_null(enclosure.absolute.bins);
+    }
 }

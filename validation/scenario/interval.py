@@ -8,7 +8,7 @@ Shows (correlation, bounds through the program): with `correlate --precision
     wrong roles, shapes and weights are refused
 Within: inside; median width 1.4 %
 Because: half a bin of its histogram, and three digits printed
-In: test_compare_rigorous.c, test_session.c
+In: test_compare_files.c, test_session.c
 """
 import os
 import re
