@@ -24,12 +24,6 @@ TEST(baselines_in_order)
     }
 }
 
-TEST(products_in_order)
-{
-    assert_int_equal(fx8_baseline_products(1), 1);
-    assert_int_equal(fx8_baseline_products(2), 4);
-}
-
 /* Three antennas of two feeds, written out; input = 2 antenna + feed. */
 TEST(table_of_two_feeds)
 {
@@ -53,29 +47,4 @@ TEST(table_of_two_feeds)
         assert_int_equal(table[k].conjugate, expected[k].conjugate);
     }
     free(table);
-}
-
-/* Every pair of inputs is used once; twice only across an antenna's feeds. */
-TEST(every_pair_is_used)
-{
-    for (size_t pols = 1; pols <= 2; pols++)
-        for (size_t n = 1; n <= 9; n++) {
-            const size_t rows = fx8_baseline_count(n) * pols * pols;
-            const size_t pairs = fx8_pair_count(n * pols);
-            struct fx8_product *table = exact(rows * sizeof *table);
-            int *uses = calloc(pairs, sizeof *uses);
-            fx8_baseline_table(n, pols, table);
-            for (size_t k = 0; k < rows; k++) {
-                assert_true(table[k].pair < pairs);
-                uses[table[k].pair]++;
-                assert_int_equal(table[k].conjugate,
-                                 table[k].input_1 > table[k].input_2);
-            }
-            for (size_t j = 0; j < n * pols; j++)
-                for (size_t i = 0; i <= j; i++)
-                    assert_int_equal(uses[fx8_pair_index(i, j)],
-                                     i != j && i / pols == j / pols ? 2 : 1);
-            free(uses);
-            free(table);
-        }
 }

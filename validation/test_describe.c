@@ -79,42 +79,6 @@ static void clear(struct fixture *fixture)
     fx8_settings_clear(&fixture->settings);
 }
 
-TEST(antennas_and_baselines)
-{
-    struct fixture fixture;
-    describe(&fixture, NULL, "INT8");
-    const struct fx8_uvh5_header *header = &fixture.header;
-    static const int64_t numbers[] = {7, 3, 5};
-    static const size_t pairs[6][2] = {{0, 0}, {0, 1}, {0, 2},
-                                       {1, 1}, {1, 2}, {2, 2}};
-    assert_int_equal(header->n_antennas, 3);
-    assert_int_equal(header->n_baselines, 6);
-    assert_memory_equal(header->antenna_numbers, numbers, sizeof numbers);
-    assert_string_equal(header->antenna_names[0], "seven");
-    assert_string_equal(header->antenna_names[1], "thr??e");
-    for (size_t b = 0; b < 6; b++) {
-        const size_t i = pairs[b][0], j = pairs[b][1];
-        assert_int_equal(header->ant_1[b], numbers[i]);
-        assert_int_equal(header->ant_2[b], numbers[j]);
-        for (size_t k = 0; k < 3; k++)
-            assert_true(header->uvw_m[3 * b + k] ==
-                        table[j].enu_m[k] - table[i].enu_m[k]);
-    }
-    /* ECEF: the same distance from the reference as in ENU, and
-     * fx8_site_rotate() gives the same vector */
-    for (size_t a = 0; a < 3; a++) {
-        double ecef[3];
-        fx8_site_rotate(&fixture.job.observation.site, table[a].enu_m, ecef);
-        for (size_t k = 0; k < 3; k++)
-            assert_true(header->antenna_positions_m[3 * a + k] == ecef[k]);
-        assert_near(hypot(ecef[0], hypot(ecef[1], ecef[2])),
-                    hypot(table[a].enu_m[0],
-                          hypot(table[a].enu_m[1], table[a].enu_m[2])),
-                    1e-12);
-    }
-    clear(&fixture);
-}
-
 TEST(axes)
 {
     struct fixture fixture;

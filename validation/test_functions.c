@@ -51,64 +51,7 @@ static const struct fx8_function_form *find_form(
     return NULL;
 }
 
-/* --- entries of a variant --------------------------------------------- */
-
-/** Both modes of a table in the order of the names below. */
-struct entries {
-    fx8_unary *unary[9];
-    fx8_binary *binary[2];
-};
-
-static const char *const unary_names[9] = {"reciprocal", "rsqrt", "sin_turns",
-                                           "cos_turns",  "exp2",  "log2",
-                                           "log10",      "tanh",  "atanh"};
-static const char *const binary_names[2] = {"divide", "atan2"};
 static const char *const mode_names[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
-
-static struct entries entries_of(const struct fx8_functions *f)
-{
-    return (struct entries){{f->reciprocal, f->rsqrt, f->sin_turns,
-                             f->cos_turns, f->exp2, f->log2, f->log10, f->tanh,
-                             f->atanh},
-                            {f->divide, f->atan2}};
-}
-
-/* Every entry of both modes is there and listed under its names, nothing is
- * listed twice, and no variant lacks an entry of the reference. */
-TEST(levels_list_their_forms)
-{
-    for (size_t index = 0; index < fx8_operations_variants(); index++) {
-        const struct fx8_operations *variant = fx8_operations_variant(index);
-        if (variant == NULL)
-            continue;
-        for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
-            const struct entries entries =
-                entries_of(&variant->functions[mode]);
-            for (size_t i = 0; i < 9; i++) {
-                assert_non_null(entries.unary[i]);
-                assert_true(find_form(variant, unary_names[i], mode_names[mode])
-                                ->unary == entries.unary[i]);
-            }
-            for (size_t i = 0; i < 2; i++) {
-                assert_non_null(entries.binary[i]);
-                assert_true(
-                    find_form(variant, binary_names[i], mode_names[mode])
-                        ->binary == entries.binary[i]);
-            }
-        }
-        assert_non_null(find_form(variant, "tanh", "ex2"));
-        for (size_t i = 0; i < variant->n_forms; i++) {
-            const struct fx8_function_form *form = &variant->forms[i];
-            assert_true((form->unary == NULL) != (form->binary == NULL));
-            assert_ptr_equal(find_form(variant, form->function, form->form),
-                             form);
-        }
-        const struct fx8_operations *reference = fx8_operations_variant(0);
-        for (size_t i = 0; i < reference->n_forms; i++)
-            assert_non_null(find_form(variant, reference->forms[i].function,
-                                      reference->forms[i].form));
-    }
-}
 
 /* --- variants against the reference ----------------------------------- */
 
@@ -373,23 +316,6 @@ TEST(special_values_are_as_documented)
                             quotients[n].quotient);
         assert_true(n > 0);
     }
-}
-
-/* Whatever the payload of a NaN. */
-TEST(nan_stays_nan)
-{
-    struct generator g = {74};
-    const struct fx8_operations *variant = fx8_operations_variant(0);
-    for (size_t i = 0; i < variant->n_forms; i++)
-        for (int trial = 0; trial < 500; trial++) {
-            const uint32_t payload = (uint32_t)random_in(&g, 1, 0x7fffff);
-            const uint32_t sign = (uint32_t)random_below(&g, 2) << 31;
-            const float nan = fx8_bits_float(sign | 0x7f800000 | payload);
-            const float other = fx8_bits_float((uint32_t)random_bits(&g));
-            check_value(&variant->forms[i], nan, other, NAN);
-            if (variant->forms[i].binary != NULL)
-                check_value(&variant->forms[i], other, nan, NAN);
-        }
 }
 
 /* Whole powers of two, subnormal ones included, both ways; only fast mode

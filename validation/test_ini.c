@@ -171,35 +171,3 @@ TEST(files_that_cannot_be_read)
     refuse("", ": channelizer.channels: (not given): expected an integer from "
                "1 to 1048576");
 }
-
-/* A good file, cut off or changed anywhere, is read or refused in one line. */
-TEST(damaged_files_never_crash)
-{
-    static const char good[] =
-        REQUIRED "[array]\nantennas = 0-3,7 ; five\nflag_antennas=1\n"
-                 "[observation]\nsample_rate_hz = 25000000/27\n"
-                 "start_time_utc = 2019-08-29T19:00:00.5Z\n"
-                 "[input]\nfiles = a, b*.h5\nmissing_value = -128\n";
-    static const char odd[] = {'\0', '\n', '=', '[', ']', ';', ' ', '\xff'};
-    const size_t length = sizeof good - 1;
-    size_t n_read = 0, n_refused = 0;
-    for (size_t at = 0; at < length * (1 + sizeof odd); at++) {
-        char text[sizeof good];
-        memcpy(text, good, length);
-        const size_t size = at < length ? at : length;
-        if (at >= length)
-            text[at % length] = odd[at / length - 1];
-        struct fx8_settings settings;
-        struct fx8_error error = {.message = ""};
-        const enum fx8_status status =
-            fx8_settings_load(scratch_write("damaged.ini", text, size), NULL, 0,
-                              true, &settings, &error);
-        assert_true(status == FX8_OK || status == FX8_ERR_USAGE);
-        assert_true((status == FX8_OK) == (error.message[0] == '\0'));
-        n_read += status == FX8_OK;
-        n_refused += status != FX8_OK;
-        if (status == FX8_OK)
-            fx8_settings_clear(&settings);
-    }
-    assert_true(n_read > 0 && n_refused > 0);
-}

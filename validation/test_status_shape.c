@@ -22,11 +22,6 @@ TEST(fail_fills_record_and_returns_status)
     assert_string_equal(error.message, "a.ini:3: wrong");
 }
 
-TEST(fail_without_record_keeps_status)
-{
-    assert_int_equal(fx8_fail(NULL, FX8_ERR_SYSTEM, "lost"), FX8_ERR_SYSTEM);
-}
-
 TEST(fail_replaces_control_characters)
 {
     struct fx8_error error;
@@ -42,17 +37,6 @@ TEST(fail_cuts_long_messages)
     text[sizeof text - 1] = '\0';
     fx8_fail(&error, FX8_ERR_USAGE, "%s", text);
     assert_int_equal(strlen(error.message), FX8_ERROR_MESSAGE_SIZE - 1);
-}
-
-TEST(exit_codes_are_those_of_the_commands)
-{
-    assert_int_equal(fx8_exit_code(FX8_OK), 0);
-    assert_int_equal(fx8_exit_code(FX8_DUMP_READY), 0);
-    assert_int_equal(fx8_exit_code(FX8_ERR_USAGE), 2);
-    assert_int_equal(fx8_exit_code(FX8_ERR_INPUT), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_SYSTEM), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_UNSUPPORTED), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_CANCELLED), 130);
 }
 
 TEST(product_refuses_to_overflow)

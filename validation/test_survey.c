@@ -210,41 +210,6 @@ static void add_plainly(const struct memory_reader *reader,
 
 /* --- sums ----------------------------------------------------------------- */
 
-TEST(sums_against_one_by_one)
-{
-    struct generator g = {5};
-    struct fx8_settings settings = {0};
-    for (size_t components = 1; components <= 2; components++) {
-        struct memory_reader *reader = open_memory(components, MOST_SAMPLES);
-        fill(reader, &g);
-        struct fx8_missing gap = {0, 0, 0, 0, 0};
-        reader->base.missing = &gap;
-        reader->base.n_missing = 1;
-        for (int round = 0; round < 300; round++) {
-            const size_t n = random_below(&g, 700);
-            gap.first_sample = random_in(&g, 0, 400);
-            gap.n_samples = random_in(&g, 0, 300);
-            int8_t *samples = exact(n * components);
-            uint64_t *valid = exact(fx8_bit_words(n) * sizeof *valid);
-            for (size_t t = 0; t < n; t++) {
-                memcpy(samples + t * components, reader->samples[0][t],
-                       components);
-                if (is_within(&gap, (int64_t)t))
-                    fx8_bit_clear(valid, t);
-                else
-                    fx8_bit_set(valid, t);
-            }
-            struct fx8_sample_sums got = {.square = 17}, want = got;
-            fx8_sample_sums_add(&got, samples, n, components, valid);
-            add_plainly(reader, &settings, 0, 0, (int64_t)n, &want);
-            assert_memory_equal(&got, &want, sizeof got);
-            free(samples);
-            free(valid);
-        }
-        free(reader);
-    }
-}
-
 /* Beyond what 32 bits hold: 2^18 samples of -128 have 2^32 of power a
  * component. */
 TEST(full_scale)
@@ -270,15 +235,6 @@ TEST(full_scale)
     free(valid);
 }
 
-TEST(figures_of_nothing)
-{
-    const struct fx8_sample_sums none = {0}, lost = {.n_missing = 9};
-    assert_true(isnan(fx8_sample_sums_figures(&none, 2).rms_lsb));
-    assert_true(isnan(fx8_sample_sums_figures(&none, 2).missing_share));
-    assert_true(isnan(fx8_sample_sums_figures(&lost, 1).zero_share));
-    assert_true(fx8_sample_sums_figures(&lost, 1).missing_share == 1.0);
-}
-
 /* --- remarks ---------------------------------------------------------------
  */
 
@@ -289,48 +245,6 @@ static struct fx8_sample_sums noise(double rms)
         .n_samples = 1000000,
         .square = (int64_t)(rms * rms * 1e6),
     };
-}
-
-TEST(remarks_case_by_case)
-{
-    struct fx8_sample_sums sums[12];
-    unsigned remarks[12];
-    struct fx8_error error;
-    for (size_t i = 0; i < 12; i++)
-        sums[i] = noise(20.0);
-    sums[1] = (struct fx8_sample_sums){.n_missing = 5};
-    sums[2] = (struct fx8_sample_sums){.n_samples = 5, .n_zero = 5};
-    sums[3].n_clipped = 1001;
-    sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
-    sums[5] = noise(63.3);
-    sums[6].sum[0] = 6330000; /* 6.33^2 is slightly more than a tenth of 20^2 */
-    sums[7].n_least = 1001;
-    sums[7].n_clipped = 1001;
-    sums[8].n_least = 900; /* clipped equally on both sides: a converter */
-    sums[8].n_most = 900;
-    sums[8].n_clipped = 1800;
-    sums[9].n_clipped = 1000;
-    sums[9].n_least = 1000;
-    sums[9].sum[0] = -6320000;
-    sums[10] = noise(6.4);
-    sums[11] = (struct fx8_sample_sums){0};
-    must(fx8_sample_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
-    static const unsigned want[12] = {
-        0,
-        FX8_REMARK_ABSENT,
-        FX8_REMARK_DEAD,
-        FX8_REMARK_CLIPPED,
-        FX8_REMARK_WEAK,
-        FX8_REMARK_STRONG,
-        FX8_REMARK_OFFSET,
-        FX8_REMARK_MARKERS | FX8_REMARK_CLIPPED,
-        FX8_REMARK_CLIPPED,
-        0,
-        0,
-        0,
-    };
-    for (size_t i = 0; i < 12; i++)
-        assert_int_equal(remarks[i], want[i]);
 }
 
 TEST(levels_are_compared_within_a_band_as_recorded)

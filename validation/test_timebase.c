@@ -98,31 +98,6 @@ TEST(years_of_samples_do_not_drift)
                 INT64_MAX / 2000000000, (INT64_MAX % 2000000000) * 500);
 }
 
-TEST(rates_are_reduced)
-{
-    const struct fx8_rate rate =
-        fx8_rate_reduced((struct fx8_rate){50000000, 54});
-    assert_int_equal(rate.numerator_hz, 25000000);
-    assert_int_equal(rate.denominator, 27);
-    assert_true(fx8_rate_hz(aavs_hz) == 25000000.0 / 27.0);
-}
-
-TEST(julian_dates)
-{
-    assert_true(fx8_time_julian_date((struct fx8_time){0, 0}) == 2440587.5);
-    /* J2000 noon */
-    assert_true(fx8_time_julian_date((struct fx8_time){946728000, 0}) ==
-                2451545.0);
-    /* 2019-08-29T19:00:00 */
-    const double date = fx8_time_julian_date((struct fx8_time){1567105200, 0});
-    assert_true(date == (double)(2458725.0L + 7.0L / 24.0L));
-    /* half a second is 5.787e-6 day; doubles there are 4.66e-10 apart */
-    const double later =
-        fx8_time_julian_date((struct fx8_time){1567105200, 500000000000});
-    const double step = later - date - 0.5 / 86400;
-    assert_true(step < 5e-10 && step > -5e-10);
-}
-
 /* ERFA knows the leap seconds: every day from 1972, when UTC began to have
  * whole ones, to some years ahead, half a second before its last Unix second
  * ends. */
