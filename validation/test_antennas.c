@@ -263,15 +263,6 @@ TEST(positions_that_are_geocentric)
     }
 }
 
-TEST(json_nesting_is_bounded)
-{
-    char text[100010];
-    memcpy(text, "{\"a\": ", 6);
-    memset(text + 6, '[', 100000);
-    text[100006] = '\0';
-    refuse(text, ":1: maximum parsing depth reached near '[': expected JSON");
-}
-
 TEST(files_that_are_no_tables)
 {
     struct fx8_antenna *antennas = NULL;
@@ -308,20 +299,4 @@ TEST(files_that_are_no_tables)
     snprintf(expected, sizeof expected, "%s:2: byte 0x00: expected a text file",
              path);
     assert_string_equal(error.message, expected);
-}
-
-TEST(ready_tables_load)
-{
-    struct fx8_antenna *antennas = NULL;
-    size_t n = 0;
-    struct fx8_error error;
-    assert_int_equal(fx8_antennas_load("config/ready/demo_antennas.csv",
-                                       &antennas, &n, &error),
-                     FX8_OK);
-    assert_int_equal(n, 8);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(antennas[i].number, i + 1);
-        assert_int_equal(antennas[i].position, i);
-    }
-    free(antennas);
 }

@@ -9,21 +9,6 @@
 #include "kernels/operations.h"
 #include "validation/testing.h"
 
-TEST(baselines_in_order)
-{
-    for (size_t n = 1; n <= 40; n++) {
-        size_t baseline = 0;
-        for (size_t a = 0; a < n; a++)
-            for (size_t b = a; b < n; b++, baseline++) {
-                size_t antenna_1 = 99, antenna_2 = 99;
-                fx8_baseline_antennas(n, baseline, &antenna_1, &antenna_2);
-                assert_int_equal(antenna_1, a);
-                assert_int_equal(antenna_2, b);
-            }
-        assert_int_equal(fx8_baseline_count(n), baseline);
-    }
-}
-
 /* Three antennas of two feeds, written out; input = 2 antenna + feed. */
 TEST(table_of_two_feeds)
 {

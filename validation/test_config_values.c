@@ -46,59 +46,6 @@ static void refuse_value(const char *key, const char *value,
 
 /* --- numbers -------------------------------------------------------------- */
 
-TEST(reals)
-{
-    static const struct {
-        const char *text;
-        double value;
-    } good[] = {{"0", 0},         {"-0.5", -0.5}, {"+1.5e3", 1500},
-                {".5", 0.5},      {"5.", 5},      {"1E-3", 0.001},
-                {"1e308", 1e308}, {"1e-999", 0},  {"0.1", 0.1}};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        double value = NAN;
-        assert_true(fx8_number_real(good[i].text, &value));
-        assert_true(value == good[i].value);
-        char text[FX8_NUMBER_TEXT_SIZE];
-        double again = NAN;
-        fx8_number_format_real(value, text);
-        assert_true(fx8_number_real(text, &again) && again == value);
-    }
-    static const char *const bad[] = {
-        "",      "-",   ".",     "e5",   "1e",    "1e+", "0x10", "0x1p3",
-        "inf",   "nan", "1e309", "1 ",   " 1",    "1,5", "1_0",  "--1",
-        "1.2.3", "1f",  "NaN",   "+inf", "1e5.0", "\t1", "1d0"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        double value = 42;
-        assert_false(fx8_number_real(bad[i], &value));
-        assert_true(value == 42);
-    }
-}
-
-TEST(integers)
-{
-    int64_t value = 0;
-    assert_true(fx8_number_integer("-9223372036854775808", &value));
-    assert_true(value == INT64_MIN);
-    assert_true(fx8_number_integer("+9223372036854775807", &value));
-    assert_true(value == INT64_MAX);
-    assert_true(fx8_number_integer("007", &value));
-    assert_int_equal(value, 7);
-    static const char *const bad[] = {"",
-                                      "-",
-                                      "1.0",
-                                      "1e3",
-                                      "0x10",
-                                      "9223372036854775808",
-                                      "-9223372036854775809",
-                                      "1 ",
-                                      " 1",
-                                      "+-1",
-                                      "12a"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(fx8_number_integer(bad[i], &value));
-    assert_int_equal(value, 7);
-}
-
 TEST(fractions)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator against formulas written again here: a plain DFT, the rules of
- * sidebands, and V_ij = conj(E_i) E_j = P exp(2 pi i f (r_j - r_i) . s / c).
+ * The simulator's random numbers, power, clipping, gaps and blocks;
+ * test_simulator_sky.c tests phases.
  *
  * Shows: as python/test_simulate.py
  */
@@ -180,139 +180,6 @@ TEST(clamped_numbers_are_counted)
     assert_int_equal(fx8_simulator_clipped(simulator), clipped);
     fx8_simulator_close(&simulator);
     free(samples);
-}
-
-/* --- coherence and phase
- * ----------------------------------------------------------------- */
-
-enum { LENGTH = 128, BINS = 3 };
-
-/* Bin `bin` of an upper-sideband DFT of one window of an input. */
-static void transform(const struct fx8_simulation *plan, const int8_t *samples,
-                      size_t first, int bin, double value[2])
-{
-    static double turn[LENGTH][2]; /* in steps of 1 / LENGTH */
-    for (size_t n = 0; n < LENGTH && turn[0][0] != 1; n++) {
-        const size_t k = LENGTH - 1 - n;
-        turn[k][0] = cos(two_pi * (double)k / LENGTH);
-        turn[k][1] = sin(two_pi * (double)k / LENGTH);
-    }
-    value[0] = value[1] = 0;
-    for (size_t n = 0; n < LENGTH; n++) {
-        double re, im = 0;
-        if (plan->is_complex) {
-            re = samples[2 * (first + n)];
-            im = samples[2 * (first + n) + 1] * (plan->lower_sideband ? -1 : 1);
-        } else {
-            const bool negate = plan->lower_sideband && (first + n) % 2 == 1;
-            re = samples[first + n] * (negate ? -1 : 1);
-        }
-        const double *to = turn[(size_t)(LENGTH - bin) * n % LENGTH];
-        value[0] += (re * to[0] - im * to[1]) / sqrt(LENGTH);
-        value[1] += (re * to[1] + im * to[0]) / sqrt(LENGTH);
-    }
-}
-
-/* Sky frequency of a bin, as DESIGN defines it. */
-static double sky_hz(const struct fx8_simulation *plan, int bin)
-{
-    const double rate = 1e6;
-    const double zero = !plan->is_complex && plan->lower_sideband
-                            ? plan->dc_frequency_hz - rate / 2
-                            : plan->dc_frequency_hz;
-    return zero + bin * rate / LENGTH;
-}
-
-/* V_ij of the sources, in LSB^2. */
-static void expect(const struct fx8_simulation *plan, const double turns[],
-                   size_t i, size_t j, double frequency_hz, double value[2])
-{
-    const double unit = (plan->is_complex ? 2 : 1) * 144.0;
-    value[0] = i == j ? unit * (1 + 1 / 1728.0) : 0;
-    value[1] = 0;
-    for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct fx8_source *source = &plan->sources[s];
-        double delay = cables[i] - cables[j];
-        for (size_t axis = 0; axis < 3; axis++)
-            delay += (positions[j / 2][axis] - positions[i / 2][axis]) *
-                     source->direction_enu[axis] / 299792458.0;
-        const double *stokes = source->stokes;
-        const double sign = i % 2 == 0 ? 1 : -1;
-        double re, im = 0;
-        if (i % 2 == j % 2) {
-            re = stokes[0] + sign * stokes[1];
-        } else { /* conj(X) Y = U + iV, conj(Y) X = U - iV */
-            re = stokes[2];
-            im = sign * stokes[3];
-        }
-        const double phase =
-            two_pi * (frequency_hz * delay + turns[j] - turns[i]);
-        value[0] += unit * (re * cos(phase) - im * sin(phase));
-        value[1] += unit * (re * sin(phase) + im * cos(phase));
-    }
-}
-
-/* Every pair in some channels: within 5 sigma of the radiometer equation, plus
- * the loss d / LENGTH of the DFT at a delay d (here d < 0.1 sample). */
-static void check_coherence(const struct fx8_simulation *plan)
-{
-    int8_t *samples = simulate(plan);
-    double turns[INPUTS];
-    struct fx8_simulator *simulator = open_simulator(plan);
-    for (size_t i = 0; i < INPUTS; i++)
-        turns[i] = fx8_simulator_gain_turns(simulator, i);
-    fx8_simulator_close(&simulator);
-    const size_t n = (size_t)plan->n_samples, n_spectra = n / LENGTH;
-    const size_t row = n * (plan->is_complex ? 2 : 1);
-    static const int bins[BINS] = {3, 17, 50};
-    for (size_t k = 0; k < BINS; k++) {
-        const int bin = plan->is_complex && k == 1 ? -bins[k] : bins[k];
-        double mean[INPUTS][INPUTS][2] = {0};
-        for (size_t t = 0; t < n_spectra; t++) {
-            double x[INPUTS][2];
-            for (size_t i = 0; i < INPUTS; i++)
-                transform(plan, samples + i * row, t * LENGTH, bin, x[i]);
-            for (size_t i = 0; i < INPUTS; i++)
-                for (size_t j = 0; j < INPUTS; j++) {
-                    mean[i][j][0] += x[i][0] * x[j][0] + x[i][1] * x[j][1];
-                    mean[i][j][1] += x[i][0] * x[j][1] - x[i][1] * x[j][0];
-                }
-        }
-        for (size_t i = 0; i < INPUTS; i++)
-            for (size_t j = 0; j < INPUTS; j++) {
-                double expected[2], p_i[2], p_j[2];
-                const double frequency_hz = sky_hz(plan, bin);
-                expect(plan, turns, i, j, frequency_hz, expected);
-                expect(plan, turns, i, i, frequency_hz, p_i);
-                expect(plan, turns, j, j, frequency_hz, p_j);
-                const double sigma = sqrt(p_i[0] * p_j[0] / (double)n_spectra);
-                const double loss = 0.1 / LENGTH * sqrt(p_i[0] * p_j[0]);
-                for (size_t part = 0; part < 2; part++)
-                    assert_true(fabs(mean[i][j][part] / (double)n_spectra -
-                                     expected[part]) < 5 * sigma + loss);
-            }
-    }
-    free(samples);
-}
-
-TEST(sources_have_the_right_coherence_and_phase)
-{
-    const struct fx8_source sources[] = {
-        make_source(50, 40, 0.8, 0.1, 0.3, -0.5),
-        make_source(200, 25, 0.4, 0, 0, 0),
-    };
-    struct fx8_simulation plan = make_plan();
-    plan.sources = sources;
-    plan.n_sources = 2;
-    plan.n_samples = 400000; /* 5 sigma are a sixth of the sources' power */
-    check_coherence(&plan);
-    plan.gain_phase_deg = 60;
-    plan.lower_sideband = true;
-    check_coherence(&plan);
-    plan.is_complex = false;
-    check_coherence(&plan);
-    plan.lower_sideband = false;
-    check_coherence(&plan);
 }
 
 /* --- dropouts

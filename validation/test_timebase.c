@@ -26,21 +26,7 @@ static void assert_time(struct fx8_time time, int64_t unix_s,
 }
 
 static const struct fx8_rate one_hz = {1, 1};
-static const struct fx8_rate tart_hz = {16368000, 1};
 static const struct fx8_rate aavs_hz = {25000000, 27};
-
-TEST(half_samples_of_simple_rates)
-{
-    const struct fx8_time start = {100, 250000000000};
-    assert_time(fx8_time_add_half_samples(start, 0, one_hz), 100, 250000000000);
-    assert_time(fx8_time_add_half_samples(start, 1, one_hz), 100, 750000000000);
-    assert_time(fx8_time_add_half_samples(start, 2, one_hz), 101, 250000000000);
-    assert_time(fx8_time_add_half_samples(start, 3, one_hz), 101, 750000000000);
-    /* 2048 samples at 16.368 MHz: 125.12218963... us */
-    assert_time(
-        fx8_time_add_half_samples((struct fx8_time){0, 0}, 4096, tart_hz), 0,
-        125122190);
-}
 
 TEST(negative_half_samples_go_back)
 {
