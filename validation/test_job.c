@@ -17,39 +17,6 @@
 
 /* --- what the recording says, and what overrides it -------------------- */
 
-TEST(a_recording_that_says_everything)
-{
-    const struct fx8_observation o = recording();
-    struct fx8_settings settings;
-    struct fx8_job job = good(&o, NULL, &settings);
-    assert_int_equal(job.n_warnings, 0);
-    assert_int_equal(job.plan.n_antennas, 4);
-    assert_int_equal(job.plan.n_polarizations, 2);
-    assert_int_equal(job.n_inputs, 8);
-    for (size_t input = 0; input < 8; input++) {
-        assert_int_equal(job.inputs[input].antenna, input / 2);
-        assert_int_equal(job.inputs[input].polarization, input % 2);
-    }
-    assert_int_equal(job.plan.first_sample, 0);
-    assert_int_equal(job.n_samples, 100000);
-    /* 0.01 s of 16 samples: 625 spectra, and a window of 7 more at the end */
-    assert_int_equal(job.plan.spectra_per_dump, 625);
-    assert_int_equal(job.n_dumps, 9);
-    assert_int_equal(job.dropped_samples, 100000 - 9 * 10000 - 7 * 16);
-    assert_int_equal(flagged_edges(&job), 2);
-    assert_false(job.plan.lower_sideband);
-    assert_false(job.plan.marker.is_used);
-    assert_true(job.plan.dc_frequency_hz == 150e6);
-    assert_false(job.positions_are_faked);
-    for (size_t a = 0; a < 4; a++) {
-        assert_int_equal(job.observation.antennas[a].number, 11 + a);
-        assert_int_equal(job.flag_antenna[a], 0);
-    }
-    assert_ptr_equal(job.plan.flag_antenna, job.flag_antenna);
-    assert_ptr_not_equal(job.observation.antennas, recorded_antennas);
-    clear(&job, &settings);
-}
-
 TEST(what_is_lacking_is_supplied)
 {
     struct fx8_observation o = recording();
