@@ -34,74 +34,6 @@ static void expect_held(const struct piece *pieces, size_t n, int n_antennas,
 
 /* --- what is read --------------------------------------------------------- */
 
-/* Three tiles of 2, 3 and 1 antennas; parts, a gap within a file, one between
- * parts, different starts and ends, unused rows. */
-TEST(test_tiles_and_parts)
-{
-    const struct piece pieces[] = {
-        {.name = "channel_cont_4_20200217_0_0.hdf5",
-         .tile = 4,
-         .n_antennas = 2,
-         .first_antenna = 0,
-         .first_channel = 204,
-         .n_channels = 1,
-         .first = 0,
-         .n = 1024,
-         .block = 256,
-         .order = "cap"},
-        {.name = "channel_cont_4_20200217_0_1.hdf5",
-         .tile = 4,
-         .n_antennas = 2,
-         .first_antenna = 0,
-         .first_channel = 204,
-         .n_channels = 1,
-         .first = 1024,
-         .n = 512,
-         .block = 256,
-         .is_packed = true,
-         .spare = 300,
-         .order = "cap"},
-        {.name = "channel_cont_5_20200217_0_0.hdf5",
-         .tile = 5,
-         .n_antennas = 3,
-         .first_antenna = 2,
-         .first_channel = 204,
-         .n_channels = 1,
-         .first = 100,
-         .n = 900,
-         .block = 300,
-         .gap_at = 300,
-         .gap = 111,
-         .order = "cap",
-         .tsamp = -1},
-        {.name = "channel_cont_5_20200217_0_1.hdf5",
-         .tile = 5,
-         .n_antennas = 3,
-         .first_antenna = 2,
-         .first_channel = 204,
-         .n_channels = 1,
-         .first = 1500,
-         .n = 300,
-         .block = 300,
-         .order = "cap"},
-        {.name = "channel_cont_6_20200217_0_0.hdf5",
-         .tile = 6,
-         .n_antennas = 1,
-         .first_antenna = 5,
-         .first_channel = 204,
-         .n_channels = 1,
-         .first = 31,
-         .n = 1100,
-         .block = 1,
-         .gap_at = 77,
-         .gap = 1,
-         .order = "cap"},
-    };
-    const struct fx8_settings settings = plain("channel,antenna,pol");
-    expect_held(pieces, 5, 6, 1, &settings);
-    expect_held(pieces, 2, 2, 1, &settings);
-}
-
 /* Long blocks, of which only some stamps are read; gaps at their edges and at
  * unusual places. */
 TEST(test_long_blocks)
@@ -199,45 +131,6 @@ TEST(test_merged_station)
     const struct fx8_settings settings = plain("");
     must(fx8_reader_open(&path, 1, &settings, &reader, &error), error);
     check_aavs(reader, note_pieces(&whole, 1, 6, 1));
-    fx8_reader_close(&reader);
-}
-
-TEST(test_missing_tile)
-{
-    const struct piece pieces[] = {
-        {.name = "t1.hdf5",
-         .tile = 1,
-         .n_antennas = 2,
-         .first_antenna = 0,
-         .first_channel = 70,
-         .n_channels = 1,
-         .n = 300,
-         .block = 100,
-         .order = "cap"},
-        {.name = "t3.hdf5",
-         .tile = 3,
-         .n_antennas = 2,
-         .first_antenna = 4,
-         .first_channel = 70,
-         .n_channels = 1,
-         .n = 300,
-         .block = 100,
-         .order = "cap"},
-    };
-    struct fx8_settings settings = plain("");
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must_fail_with(open_pieces(pieces, 2, &settings, 0, &reader, &error), error,
-                   FX8_ERR_INPUT, "tile 2 of 1 to 3 is missing");
-    settings.input.allow_missing_tiles = true;
-    expect_held(pieces, 2, 6, 1, &settings);
-    /* tiles of different sizes: a missing one has 16 */
-    struct piece other = pieces[1];
-    other.n_antennas = 1;
-    must(open_pieces((struct piece[]){pieces[0], other}, 2, &settings, 0,
-                     &reader, &error),
-         error);
-    assert_int_equal(reader->observation.n_antennas, 2 + 16 + 1);
     fx8_reader_close(&reader);
 }
 
