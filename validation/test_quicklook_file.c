@@ -3,8 +3,8 @@
  * test_quicklook_file.c -- quick-look files, read back with HDF5 itself after
  * complete, cut and killed runs.
  *
- * Shows (results, quick-look files): files are read back by HDF5: the half
- *     type, cut and killed runs, refusals
+ * Shows (results, quick-look files): files are read back by HDF5: cut and
+ *     killed runs, refusals
  * Within: equal
  */
 #include <math.h>
@@ -171,38 +171,6 @@ TEST(whole_files)
         check_quicklook("whole.h5", &f, f.header.n_times, f.header.n_times);
         unlink(scratch_path("whole.h5"));
     }
-}
-
-/* IEEE 754 binary16, as h5py writes and recognises it. */
-TEST(halves_are_ieee)
-{
-    struct fixture f;
-    fill(&f, 1, 2, 1);
-    struct fx8_quicklook_file *file = make("half.h5", &f);
-    struct fx8_error error;
-    put_dump(file, &f, 0);
-    must(fx8_quicklook_file_close(&file, true, &error), error);
-    const hid_t h5 =
-        H5Fopen(scratch_path("half.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    const hid_t dataset = H5Dopen2(h5, "phase", H5P_DEFAULT);
-    const hid_t type = H5Dget_type(dataset);
-    size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
-    assert_true(H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa,
-                              &mantissa_bits) >= 0);
-    assert_int_equal(H5Tget_class(type), H5T_FLOAT);
-    assert_int_equal(H5Tget_size(type), 2);
-    assert_int_equal(H5Tget_precision(type), 16);
-    assert_int_equal(H5Tget_ebias(type), 15);
-    assert_int_equal(H5Tget_order(type), H5T_ORDER_LE);
-    assert_int_equal(H5Tget_norm(type), H5T_NORM_IMPLIED);
-    assert_int_equal(sign, 15);
-    assert_int_equal(exponent, 10);
-    assert_int_equal(exponent_bits, 5);
-    assert_int_equal(mantissa, 0);
-    assert_int_equal(mantissa_bits, 10);
-    H5Tclose(type);
-    H5Dclose(dataset);
-    H5Fclose(h5);
 }
 
 TEST(a_cut_file_is_small)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_uvh5_header.c -- headers of UVH5 files: every item as the format defines
- * it and as fx8 reads it back, fx8's own values and keywords, wrong use.
+ * test_uvh5_header.c -- headers of UVH5 files as fx8 reads them back, feeds,
+ * fx8's own values and keywords, wrong use.  python/test_pyuvdata.py reads
+ * every item of the format.
  *
  * Shows (results, UVH5 item by item): header and dumps are correct, also of
  *     killed and cut runs and in files of other writers
@@ -60,116 +61,6 @@ TEST(test_header)
     fx8_uvh5_header_clear(&h);
     fx8_uvh5_file_close(&file);
     fx8_uvh5_file_close(&file);
-}
-
-/* Class, size and extent of a dataset, as UVH5 readers require them. */
-static void check_item(hid_t file, const char *name, H5T_class_t class,
-                       size_t size, int rank, hsize_t rows, hsize_t columns)
-{
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset < 0)
-        fail_msg("%s is missing", name);
-    hid_t type = H5Dget_type(dataset);
-    hid_t space = H5Dget_space(dataset);
-    hsize_t extent[3] = {1, 1, 1};
-    H5Sget_simple_extent_dims(space, extent, NULL);
-    if (H5Tget_class(type) != class ||
-        (size > 0 && H5Tget_size(type) != size) ||
-        H5Sget_simple_extent_ndims(space) != rank || extent[0] != rows ||
-        extent[1] != columns)
-        fail_msg("%s: class %d size %zu rank %d: %llu x %llu", name,
-                 (int)H5Tget_class(type), H5Tget_size(type),
-                 H5Sget_simple_extent_ndims(space),
-                 (unsigned long long)extent[0], (unsigned long long)extent[1]);
-    if (class == H5T_STRING)
-        assert_false(H5Tis_variable_str(type));
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Dclose(dataset);
-}
-
-TEST(test_items_of_the_format)
-{
-    struct fixture f;
-    enum { T = 3, C = 6, ROWS = T * N_BL };
-    fill(&f, T, C, 4);
-    struct fx8_uvh5_writer *writer =
-        create("items.uvh5", &f.header, FX8_COMPRESSION_NONE);
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_close(&writer, T, &error), FX8_OK);
-    hid_t file =
-        H5Fopen(scratch_path("items.uvh5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    static const struct {
-        const char *name;
-        H5T_class_t class;
-        size_t size; /* 0: any */
-        int rank;
-        hsize_t rows, columns;
-    } items[] = {
-        {"Header/version", H5T_STRING, 3, 0, 1, 1},
-        {"Header/telescope_name", H5T_STRING, 0, 0, 1, 1},
-        {"Header/instrument", H5T_STRING, 0, 0, 1, 1},
-        {"Header/history", H5T_STRING, 0, 0, 1, 1},
-        {"Header/vis_units", H5T_STRING, 7, 0, 1, 1},
-        {"Header/telescope_frame", H5T_STRING, 4, 0, 1, 1},
-        {"Header/blt_order", H5T_STRING, 0, 0, 1, 1},
-        {"Header/x_orientation", H5T_STRING, 4, 0, 1, 1},
-        {"Header/object_name", H5T_STRING, 0, 0, 1, 1},
-        {"Header/phase_type", H5T_STRING, 5, 0, 1, 1},
-        {"Header/latitude", H5T_FLOAT, 8, 0, 1, 1},
-        {"Header/longitude", H5T_FLOAT, 8, 0, 1, 1},
-        {"Header/altitude", H5T_FLOAT, 8, 0, 1, 1},
-        {"Header/Nants_data", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nants_telescope", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nbls", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nblts", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Ntimes", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nfreqs", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Npols", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nspws", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nphase", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/Nfeeds", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/flex_spw", H5T_ENUM, 1, 0, 1, 1},
-        {"Header/blts_are_rectangular", H5T_ENUM, 1, 0, 1, 1},
-        {"Header/time_axis_faster_than_bls", H5T_ENUM, 1, 0, 1, 1},
-        {"Header/antenna_numbers", H5T_INTEGER, 8, 1, N_ANT, 1},
-        {"Header/antenna_names", H5T_STRING, 64, 1, N_ANT, 1},
-        {"Header/antenna_positions", H5T_FLOAT, 8, 2, N_ANT, 3},
-        {"Header/feed_array", H5T_STRING, 1, 2, N_ANT, 2},
-        {"Header/feed_angle", H5T_FLOAT, 8, 2, N_ANT, 2},
-        {"Header/mount_type", H5T_STRING, 5, 1, N_ANT, 1},
-        {"Header/ant_1_array", H5T_INTEGER, 8, 1, ROWS, 1},
-        {"Header/ant_2_array", H5T_INTEGER, 8, 1, ROWS, 1},
-        {"Header/uvw_array", H5T_FLOAT, 8, 2, ROWS, 3},
-        {"Header/time_array", H5T_FLOAT, 8, 1, ROWS, 1},
-        {"Header/integration_time", H5T_FLOAT, 8, 1, ROWS, 1},
-        {"Header/freq_array", H5T_FLOAT, 8, 1, C, 1},
-        {"Header/channel_width", H5T_FLOAT, 8, 1, C, 1},
-        {"Header/spw_array", H5T_INTEGER, 8, 1, 1, 1},
-        {"Header/polarization_array", H5T_INTEGER, 8, 1, 4, 1},
-        {"Header/phase_center_id_array", H5T_INTEGER, 8, 1, ROWS, 1},
-        {"Header/phase_center_app_ra", H5T_FLOAT, 8, 1, ROWS, 1},
-        {"Header/phase_center_app_dec", H5T_FLOAT, 8, 1, ROWS, 1},
-        {"Header/phase_center_frame_pa", H5T_FLOAT, 8, 1, ROWS, 1},
-        {"Header/phase_center_catalog/0/cat_name", H5T_STRING, 0, 0, 1, 1},
-        {"Header/phase_center_catalog/0/cat_type", H5T_STRING, 11, 0, 1, 1},
-        {"Header/phase_center_catalog/0/cat_frame", H5T_STRING, 5, 0, 1, 1},
-        {"Header/phase_center_catalog/0/cat_lon", H5T_FLOAT, 8, 0, 1, 1},
-        {"Header/phase_center_catalog/0/cat_lat", H5T_FLOAT, 8, 0, 1, 1},
-        {"Header/extra_keywords/FX8VERS", H5T_STRING, 3, 0, 1, 1},
-        {"Header/extra_keywords/NTAPS", H5T_INTEGER, 8, 0, 1, 1},
-        {"Header/extra_keywords/CLIPMAX", H5T_FLOAT, 8, 0, 1, 1},
-        {"Data/visdata", H5T_COMPOUND, 8, 3, ROWS, C},
-        {"Data/flags", H5T_ENUM, 1, 3, ROWS, C},
-        {"Data/nsamples", H5T_FLOAT, 4, 3, ROWS, C},
-    };
-    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
-        check_item(file, items[i].name, items[i].class, items[i].size,
-                   items[i].rank, items[i].rows, items[i].columns);
-    /* dut1 is not known, so there are no sidereal times */
-    assert_true(H5Lexists(file, "Header/lst_array", H5P_DEFAULT) == 0);
-    assert_true(H5Lexists(file, "Header/dut1", H5P_DEFAULT) == 0);
-    H5Fclose(file);
 }
 
 /* A whole dataset of the header, as `type`. */
