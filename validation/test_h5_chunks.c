@@ -276,15 +276,6 @@ TEST(test_every_storage)
             }
 }
 
-TEST(test_contiguous)
-{
-    for (size_t s = 0; s < N_SHAPES; s++) {
-        struct shape shape = shapes[s];
-        shape.chunk[0] = 0;
-        check_storage(&shape, &filter_lists[0], true, 4);
-    }
-}
-
 /* What HDF5 must read itself, and reads. */
 TEST(test_other_chunks)
 {

@@ -68,15 +68,6 @@ static const struct mapping halves[2] = {
     {"a.h5", "v", 0, 3, 0, COLUMNS, true},
     {"b.h5", "v", 3, 3, 0, COLUMNS, false}};
 
-TEST(test_joined_antennas)
-{
-    put_sources(false);
-    put_virtual("main.h5", "v", halves, 2);
-    expect_whole("main.h5");
-    put_sources(true);
-    expect_whole("main.h5");
-}
-
 /* Pieces in any order, some twice, and a stride of one column. */
 TEST(test_many_mappings)
 {
@@ -184,16 +175,6 @@ TEST(test_names_of_sources)
     assert_int_equal(fchdir(folder), 0);
     close(folder);
     expect_refused("away/main.h5", FX8_ERR_INPUT, "v: source a.h5: missing");
-}
-
-TEST(test_percent_in_a_name)
-{
-    put_sources(false);
-    rename(scratch_path("b.h5"), scratch_path("50%.h5"));
-    struct mapping mappings[2] = {halves[0], halves[1]};
-    mappings[1].file = "50%%.h5";
-    put_virtual("main.h5", "v", mappings, 2);
-    expect_whole("main.h5");
 }
 
 /* A virtual dataset made from a virtual one, and from its own file. */
