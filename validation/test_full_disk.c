@@ -202,39 +202,6 @@ TEST(test_disk_fills_up_during_the_run)
     assert_int_equal(count[CREATE], 0);
 }
 
-TEST(test_full_disk_under_puts)
-{
-    struct fixture f;
-    fill_noisy(&f);
-    static double values[40000];
-    const size_t shape[1] = {40000};
-    const struct fx8_keyword keyword = {
-        .name = "WHAT", .type = FX8_KEYWORD_TEXT, .text = "why"};
-    for (int which = 0; which < 2; which++) {
-        struct fx8_uvh5_writer *writer = NULL;
-        struct fx8_error error = {FX8_OK, ""};
-        assert_int_equal(fx8_uvh5_create(scratch_path("full.uvh5"), false,
-                                         &f.header, FX8_COMPRESSION_NONE,
-                                         &writer, &error),
-                         FX8_OK);
-        limit_files(1000);
-        /* a keyword stays in memory until the next flush, values do not */
-        enum fx8_status status =
-            which == 0
-                ? fx8_uvh5_put(writer, "values", 1, shape, values, "x", &error)
-                : fx8_uvh5_put_keyword(writer, &keyword, &error);
-        if (which == 0)
-            assert_int_equal(status, FX8_ERR_SYSTEM);
-        /* whether or not it was flushed first, no dump is finished */
-        if (status == FX8_OK)
-            status = fx8_uvh5_write_dump(writer, 0, &result, &error);
-        assert_int_equal(fx8_uvh5_close(&writer, 0, NULL), status);
-        limit_files(RLIM_INFINITY);
-        assert_int_equal(status, FX8_ERR_SYSTEM);
-        check_failed(0, &error);
-    }
-}
-
 /* The same for recordings. */
 TEST(test_full_disk_native)
 {

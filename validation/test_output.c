@@ -64,25 +64,6 @@ static void write_through(struct fx8_driver_file *file)
     assert_true(H5Fclose(id) >= 0);
 }
 
-TEST(test_driver_writes_hdf5)
-{
-    struct fx8_driver_file file = {
-        .descriptor = open(scratch_path("driver.h5"), O_RDWR | O_CREAT, 0600)};
-    assert_true(file.descriptor >= 0);
-    write_through(&file);
-    assert_int_equal(file.failure, 0);
-    assert_int_equal(close(file.descriptor), 0); /* the caller still owns it */
-    hid_t id = H5Fopen(scratch_path("driver.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    hid_t dataset = H5Dopen2(id, "values", H5P_DEFAULT);
-    static int32_t values[10000];
-    assert_true(H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL,
-                        H5P_DEFAULT, values) >= 0);
-    for (int i = 0; i < 10000; i++)
-        assert_int_equal(values[i], i * 7);
-    H5Dclose(dataset);
-    H5Fclose(id);
-}
-
 TEST(test_driver_remembers_first_failure)
 {
     static const rlim_t limits[] = {0, 1, 100, 2048, 5000, 30000, 41999};
@@ -99,16 +80,6 @@ TEST(test_driver_remembers_first_failure)
         assert_true((rlim_t)status.st_size <= limits[i]);
         close(file.descriptor);
     }
-}
-
-TEST(test_driver_on_closed_descriptor)
-{
-    /* open for reading only: the very first write fails */
-    const char *path = scratch_text("readonly.h5", "");
-    struct fx8_driver_file file = {.descriptor = open(path, O_RDONLY)};
-    write_through(&file);
-    assert_true(file.failure == EBADF || file.failure == EINVAL);
-    close(file.descriptor);
 }
 
 /* --- names and locks ------------------------------------------------------ */
@@ -167,25 +138,6 @@ TEST(test_lock)
     /* with force the name is free again */
     expect_open("locked", true, FX8_OK, "");
     assert_true(scratch_exists("locked"));
-}
-
-/* What an earlier run left is replaced if it holds nothing of value, otherwise
- * only by force, and is never emptied: it may also have another name. */
-TEST(test_left_over_part)
-{
-    static const char zeros[4096];
-    scratch_write("left.part", zeros, sizeof zeros);
-    expect_open("left", false, FX8_OK, "");
-    assert_false(scratch_exists("left.part"));
-    scratch_text("left.part", "precious");
-    assert_int_equal(
-        link(scratch_path("left.part"), scratch_path("other name")), 0);
-    expect_open("left", false, FX8_ERR_USAGE,
-                "left.part: exists and holds data");
-    check_text("left.part", "precious");
-    expect_open("left", true, FX8_OK, "");
-    assert_false(scratch_exists("left.part"));
-    check_text("other name", "precious");
 }
 
 /* --- files that the run reads ------------------------------------------ */
@@ -382,16 +334,4 @@ TEST(test_name_cannot_be_replaced)
         strstr(error.message, "stuck.part, as it cannot be renamed"));
     assert_null(output);
     assert_true(scratch_exists("stuck.part"));
-}
-
-TEST(test_too_little_space)
-{
-    struct fx8_output *output = NULL;
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_output_open(scratch_path("vast"), false,
-                                     (uint64_t)1 << 62, NULL, &output, &error),
-                     FX8_ERR_SYSTEM);
-    assert_non_null(strstr(error.message, "4611686018.427388 GB needed, "));
-    assert_null(output);
-    assert_false(scratch_exists("vast.part"));
 }
