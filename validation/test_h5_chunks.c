@@ -311,24 +311,6 @@ TEST(test_other_chunks)
     free(written);
 }
 
-/* With one byte per number, the byte order does not matter. */
-TEST(test_byte_order)
-{
-    const struct shape *shape = &shapes[0];
-    const size_t bytes = n_elements(shape);
-    uint8_t *written = exact(bytes);
-    fill(written, bytes, 6);
-    struct file f =
-        create(shape, H5Tcopy(H5T_STD_I8BE), create_list(shape, "sd"));
-    assert_true(H5Dwrite(f.dataset, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL,
-                         H5P_DEFAULT, written) >= 0);
-    reopen(&f, shape->time, H5T_NATIVE_INT8);
-    check_reason(&f, NULL);
-    check_parts(&f, shape, written, 4);
-    destroy(&f);
-    free(written);
-}
-
 /* Chunks that were never written read as the fill value. */
 TEST(test_chunks_not_there)
 {

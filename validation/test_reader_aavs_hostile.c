@@ -20,45 +20,19 @@ static void refuse(const struct piece *pieces, size_t n, const char *part)
     assert_null(reader);
 }
 
+/* What scenario/bad_tiles.py does not try. */
 TEST(test_contradictions)
 {
     struct piece other = good;
     other.name = "other.hdf5";
-    refuse((struct piece[]){good, other}, 2,
-           "row 0: 600 samples before the end of ");
-    other.first = 599;
-    refuse((struct piece[]){good, other}, 2,
-           "also tile 0: expected each tile "
-           "number once");
     other.first = 600;
     other.n_antennas = 3;
     refuse((struct piece[]){good, other}, 2, "n_antennas: ");
     other = good;
-    other.name = "channel_cont_3_20200217_0_0.hdf5";
-    refuse(&other, 1, "tile_id: 0: expected 3, the tile in the file's name");
     other.name = "other.hdf5";
-    other.tile = 1;
-    other.first_channel = 205;
-    refuse((struct piece[]){good, other}, 2,
-           "tile 1 has other channels than tile 0 in ");
-    /* only the first of two channels; both and a third one */
-    struct piece two = good;
-    two.n_channels = 2;
-    other.first_channel = good.first_channel;
-    refuse((struct piece[]){two, other}, 2,
-           "tile 1 has other channels than tile 0 in ");
-    other.n_channels = 3;
-    refuse((struct piece[]){two, other}, 2,
-           "tile 1 has other channels than tile 0 in ");
-    other.tile = 0;
     other.n_channels = 2;
     other.first_channel = 203;
     refuse((struct piece[]){good, other}, 2, "or none of them");
-    other = good;
-    other.name = "other.hdf5";
-    other.tile = 1;
-    other.tsamp = 1e-6;
-    refuse((struct piece[]){good, other}, 2, " Hz, as in ");
 }
 
 /* Wrong stamps: in one row, in a whole file, at another rate. */
