@@ -14,92 +14,20 @@
 
 #include "validation/recording_file.h"
 
-/* Remove an attribute, or replace it. */
-static void spoil_attribute(const char *name, const char *expected,
-                            void (*put)(hid_t, const char *))
+/* Remove an attribute of a good recording, or replace it by a text or by a
+ * number of some type. */
+static void bad_attribute(const char *name, hid_t type, double value,
+                          const char *text, const char *expected)
 {
     make_good("bad.h5");
     hid_t file = reopen("bad.h5");
     assert_true(H5Adelete(file, name) >= 0);
-    if (put != NULL)
-        put(file, name);
+    if (text != NULL)
+        put_text(file, name, text, true);
+    else if (type != H5I_INVALID_HID)
+        put_attribute(file, name, type, H5T_NATIVE_DOUBLE, &value);
     H5Fclose(file);
     expect_refused("bad.h5", expected);
-}
-
-static void put_zero(hid_t file, const char *name)
-{
-    put_integer(file, name, H5T_STD_I64LE, 0);
-}
-
-static void put_negative(hid_t file, const char *name)
-{
-    put_integer(file, name, H5T_STD_I64LE, -1);
-}
-
-static void put_billion(hid_t file, const char *name)
-{
-    put_integer(file, name, H5T_STD_I64LE, 1000000000);
-}
-
-static void put_huge(hid_t file, const char *name)
-{
-    const uint64_t value = (uint64_t)INT64_MAX + 1;
-    put_attribute(file, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
-}
-
-static void put_word(hid_t file, const char *name)
-{
-    put_text(file, name, "sideways", false);
-}
-
-static void put_half(hid_t file, const char *name)
-{
-    put_real(file, name, 0.5);
-}
-
-static void put_below(hid_t file, const char *name)
-{
-    put_real(file, name, -0.5);
-}
-
-static void put_above(hid_t file, const char *name)
-{
-    put_real(file, name, 1.1e15);
-}
-
-static void put_nan(hid_t file, const char *name)
-{
-    put_real(file, name, NAN);
-}
-
-/* An attribute of the shape `space`, which is closed. */
-static void put_shape(hid_t file, const char *name, hid_t space)
-{
-    hid_t id =
-        H5Acreate2(file, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(id >= 0);
-    H5Aclose(id);
-    H5Sclose(space);
-}
-
-static void put_pair(hid_t file, const char *name)
-{
-    const hsize_t n = 2;
-    put_shape(file, name, H5Screate_simple(1, &n, NULL));
-}
-
-static void put_nothing(hid_t file, const char *name)
-{
-    put_shape(file, name, H5Screate(H5S_NULL));
-}
-
-static void put_long_text(hid_t file, const char *name)
-{
-    char text[300];
-    memset(text, 'x', sizeof text);
-    text[299] = '\0';
-    put_text(file, name, text, true);
 }
 
 TEST(test_bad_attributes)
@@ -115,38 +43,46 @@ TEST(test_bad_attributes)
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
         char expected[128];
         snprintf(expected, sizeof expected, "%s: missing", required[i]);
-        spoil_attribute(required[i], expected, NULL);
+        bad_attribute(required[i], H5I_INVALID_HID, 0, NULL, expected);
     }
-    static const struct {
+    const hid_t whole = H5T_STD_I64LE, real = H5T_IEEE_F64LE;
+    const struct {
         const char *name;
-        void (*put)(hid_t, const char *);
+        hid_t type;
+        double value;
         const char *expected;
-    } cases[] = {
-        {"format", put_word, "format: sideways: expected fx8-voltages"},
-        {"format", put_zero, "format: int64: expected text"},
-        {"version", put_zero, "version: 0: expected 1 to 1"},
-        {"version", put_half, "version: float64: expected a whole number"},
-        {"sample_rate_numerator_hz", put_zero, ": 0: expected 1 to"},
-        {"sample_rate_numerator_hz", put_huge,
+    } numbers[] = {
+        {"format", whole, 0, "format: int64: expected text"},
+        {"version", whole, 0, "version: 0: expected 1 to 1"},
+        {"version", real, 0.5, "version: float64: expected a whole number"},
+        {"sample_rate_numerator_hz", whole, 0, ": 0: expected 1 to"},
+        {"sample_rate_numerator_hz", H5T_STD_U64LE, 0x1p63,
          "9223372036854775808: expected at most 9223372036854775807"},
-        {"sample_rate_numerator_hz", put_word,
-         "string: expected a whole number"},
-        {"sample_rate_numerator_hz", put_pair, "shape 2 x 1: expected 1 x 1"},
-        {"sample_rate_numerator_hz", put_nothing, "expected a value"},
-        {"sample_rate_denominator", put_negative, ": -1: expected 1 to"},
-        {"dc_frequency_hz", put_below, ": -0.5: expected 0 to 1e15 Hz"},
-        {"dc_frequency_hz", put_above, ": 1.1e+15: expected 0 to 1e15 Hz"},
-        {"dc_frequency_hz", put_nan, "expected a finite number"},
-        {"dc_frequency_hz", put_word, "string: expected a number"},
-        {"sideband", put_word, "sideways: expected upper or lower"},
-        {"sideband", put_zero, "int64: expected text"},
-        {"start_time_ns", put_negative, ": -1: expected 0 to 999999999"},
-        {"start_time_ns", put_billion, "expected 0 to 999999999"},
-        {"start_time_unix_s", put_half, "float64: expected a whole number"},
-        {"telescope", put_long_text, "299 characters: expected fewer than"},
+        {"sample_rate_denominator", whole, -1, ": -1: expected 1 to"},
+        {"dc_frequency_hz", real, -0.5, ": -0.5: expected 0 to 1e15 Hz"},
+        {"dc_frequency_hz", real, 1.1e15, ": 1.1e+15: expected 0 to 1e15 Hz"},
+        {"dc_frequency_hz", real, NAN, "expected a finite number"},
+        {"sideband", whole, 0, "int64: expected text"},
+        {"start_time_ns", whole, -1, ": -1: expected 0 to 999999999"},
+        {"start_time_ns", whole, 1e9, "expected 0 to 999999999"},
+        {"start_time_unix_s", real, 0.5, "float64: expected a whole number"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        spoil_attribute(cases[i].name, cases[i].expected, cases[i].put);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        bad_attribute(numbers[i].name, numbers[i].type, numbers[i].value, NULL,
+                      numbers[i].expected);
+    char text[300];
+    memset(text, 'x', sizeof text);
+    text[299] = '\0';
+    const char *const texts[][3] = {
+        {"format", "sideways", "format: sideways: expected fx8-voltages"},
+        {"sample_rate_numerator_hz", "many", "string: expected a whole number"},
+        {"dc_frequency_hz", "high", "string: expected a number"},
+        {"sideband", "sideways", "sideways: expected upper or lower"},
+        {"telescope", text, "299 characters: expected fewer than"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        bad_attribute(texts[i][0], H5I_INVALID_HID, 0, texts[i][1],
+                      texts[i][2]);
 }
 
 /* A dataset without stored data, of any claimed shape. */

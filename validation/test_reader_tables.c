@@ -107,42 +107,6 @@ TEST(test_antenna_table)
     fx8_reader_close(&reader);
 }
 
-static void bad_antennas(const char *expected, size_t n,
-                         void (*spoil)(struct antenna_row *))
-{
-    struct antenna_row rows[N_ANT];
-    fill_antennas(rows);
-    if (spoil != NULL)
-        spoil(rows);
-    H5Fclose(make_antennas("badant.h5", rows, n));
-    expect_refused("badant.h5", expected);
-}
-
-static void spoil_number(struct antenna_row *rows)
-{
-    rows[3].number = rows[1].number;
-}
-
-static void spoil_with_negative(struct antenna_row *rows)
-{
-    rows[0].number = -1;
-}
-
-static void spoil_with_large(struct antenna_row *rows)
-{
-    rows[1].number = INT64_C(2147483648);
-}
-
-static void spoil_position(struct antenna_row *rows)
-{
-    rows[2].east_m = INFINITY;
-}
-
-static void spoil_delay(struct antenna_row *rows)
-{
-    rows[4].cable_delay_s = NAN;
-}
-
 /* A table whose site lacks `missing`, or lies at `latitude`. */
 static void bad_site(const char *missing, double latitude, const char *expected)
 {
@@ -162,22 +126,47 @@ static void bad_site(const char *missing, double latitude, const char *expected)
 
 TEST(test_bad_antenna_tables)
 {
-    bad_antennas("antennas: 4 rows: expected 5", 4, NULL);
-    bad_antennas("antennas: 0 rows: expected 5", 0, NULL);
-    bad_antennas("number 9: twice", N_ANT, spoil_number);
-    bad_antennas("antennas: row 2: east_m: inf: expected a finite number of "
-                 "metres, or NaN",
-                 N_ANT, spoil_position);
-    bad_antennas(
-        "antennas: row 4: cable_delay_s: nan: expected a finite number "
-        "of seconds",
-        N_ANT, spoil_delay);
-    bad_antennas("antennas: row 0: number: -1: expected an integer from 0 to "
-                 "2147483647",
-                 N_ANT, spoil_with_negative);
-    bad_antennas("antennas: row 1: number: 2147483648: expected an integer "
-                 "from 0 to 2147483647",
-                 N_ANT, spoil_with_large);
+    struct antenna_row rows[N_ANT];
+    fill_antennas(rows);
+    static const size_t counts[] = {4, 0};
+    for (size_t i = 0; i < 2; i++) {
+        H5Fclose(make_antennas("badant.h5", rows, counts[i]));
+        expect_refused("badant.h5", i == 0 ? "antennas: 4 rows: expected 5"
+                                           : "antennas: 0 rows: expected 5");
+    }
+    static const struct {
+        int row;
+        const char *member;
+        double value;
+        const char *expected;
+    } cases[] = {
+        {3, "number", 9, "number 9: twice"},
+        {0, "number", -1,
+         "row 0: number: -1: expected an integer from 0 to 2147483647"},
+        {1, "number", 2147483648.0,
+         "row 1: number: 2147483648: expected an integer from 0 to 2147483647"},
+        {2, "east_m", INFINITY,
+         "row 2: east_m: inf: expected a finite number of metres, or NaN"},
+        {4, "cable_delay_s", NAN,
+         "row 4: cable_delay_s: nan: expected a finite number of seconds"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const hsize_t row = (hsize_t)cases[i].row, one = 1;
+        hid_t file = make_antennas("badant.h5", rows, N_ANT);
+        hid_t table = H5Dopen2(file, "antennas", H5P_DEFAULT);
+        hid_t space = H5Dget_space(table), element = H5Screate(H5S_SCALAR);
+        hid_t member = H5Tcreate(H5T_COMPOUND, sizeof(double));
+        H5Tinsert(member, cases[i].member, 0, H5T_NATIVE_DOUBLE);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, &row, NULL, &one, NULL);
+        assert_true(H5Dwrite(table, member, element, space, H5P_DEFAULT,
+                             &cases[i].value) >= 0);
+        H5Tclose(member);
+        H5Sclose(element);
+        H5Sclose(space);
+        H5Dclose(table);
+        H5Fclose(file);
+        expect_refused("badant.h5", cases[i].expected);
+    }
     bad_site("latitude_deg", 0,
              "antennas: attribute latitude_deg: missing: expected all of "
              "latitude_deg, longitude_deg, altitude_m, or none");
