@@ -97,16 +97,9 @@ static void expect_open(const char *name, bool force, enum fx8_status expected,
     fx8_output_abandon(&output);
 }
 
+/* Other names: scenario/output.py. */
 TEST(test_names)
 {
-    scratch_text("taken", "precious");
-    expect_open("taken", false, FX8_ERR_USAGE, "taken: exists: expected");
-    check_text("taken", "precious");
-    assert_false(scratch_exists("taken.part"));
-    expect_open("taken", true, FX8_OK, "");
-    check_text("taken", "precious");
-    expect_open(".", true, FX8_ERR_USAGE, "a directory: expected");
-    expect_open("no/such", false, FX8_ERR_SYSTEM, "No such file or directory");
     /* the .part must not redirect writes elsewhere */
     scratch_text("elsewhere", "untouched");
     assert_int_equal(
@@ -156,22 +149,10 @@ static void make_link(int (*make)(const char *, const char *), const char *from,
     assert_int_equal(make(scratch_path(from), scratch_path(to)), 0);
 }
 
+/* Read after the result was begun: the result stays under its first name.
+ * Before: scenario/spared_inputs.py. */
 TEST(test_no_file_that_is_read)
 {
-    scratch_text("read", "precious");
-    expect_open("read", false, FX8_ERR_USAGE, "exists: expected");
-    read_file("read");
-    make_link(link, "read", "hard");
-    make_link(symlink, "read", "soft");
-    make_link(link, "read", "new.part");
-    static const char *const names[] = {"read", "hard", "soft", "new"};
-    for (size_t i = 0; i < 4; i++)
-        for (int force = 0; force < 2; force++)
-            expect_open(names[i], force, FX8_ERR_USAGE,
-                        "is a file that this run reads: expected another name");
-    check_text("read", "precious");
-    unlink(scratch_path("new.part"));
-    /* read after the result was begun: the result stays under its first name */
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     scratch_text("late", "precious");
@@ -182,21 +163,6 @@ TEST(test_no_file_that_is_read)
                    "late: is a file that this run has read: the result stays");
     check_text("late", "precious");
     assert_true(scratch_exists("late.part"));
-    fx8_read_files_forget();
-    expect_open("read", true, FX8_OK, "");
-}
-
-TEST(test_no_file_of_a_folder)
-{
-    assert_int_equal(mkdir(scratch_path("day"), 0700), 0);
-    scratch_text("day/rf@1.h5", "precious");
-    make_link(link, "day/rf@1.h5", "elsewhere.h5");
-    expect_open("elsewhere.h5", true, FX8_OK, "");
-    assert_true(fx8_read_files_add_folder(scratch_path("day")));
-    assert_true(fx8_read_files_add_folder(scratch_path("day")));
-    expect_open("elsewhere.h5", true, FX8_ERR_USAGE, "that this run reads");
-    expect_open("day/rf@1.h5", true, FX8_ERR_USAGE, "that this run reads");
-    expect_open("day/rf@2.h5", true, FX8_OK, "");
     fx8_read_files_forget();
 }
 
