@@ -124,6 +124,45 @@ static inline const char *drf_put_file(const char *channel,
     return path;
 }
 
+/** A frequency noted by the recorder, from sample `index` on. */
+struct drf_entry {
+    uint64_t index;
+    double hz;
+};
+
+/** Write the metadata of a channel. */
+static inline void drf_note(const char *channel,
+                            const struct drf_entry *entries, size_t n)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s/metadata", channel);
+    drf_make_folder(name);
+    snprintf(name, sizeof name, "%s/metadata/2020-09-13T12-00-00", channel);
+    drf_make_folder(name);
+    snprintf(name, sizeof name, "%s/metadata/dmd_properties.h5", channel);
+    hid_t file =
+        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
+    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
+    put_text(file, "file_name", "notes", true);
+    H5Fclose(file);
+    snprintf(name, sizeof name,
+             "%s/metadata/2020-09-13T12-00-00/notes@1599999000.h5", channel);
+    file =
+        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t one = 1;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%llu",
+                 (unsigned long long)entries[i].index);
+        hid_t group =
+            H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
+                    H5T_NATIVE_DOUBLE, &entries[i].hz);
+        H5Gclose(group);
+    }
+    H5Fclose(file);
+}
+
 /** Open a recording that must be accepted. */
 static inline struct fx8_reader *drf_open_tree(
     const char *name, const struct fx8_settings *settings)

@@ -60,35 +60,10 @@ static void note(double first, double second, uint64_t second_entry)
     drf_put_properties("noted", &drf_usual);
     drf_put_file("noted", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
                  index);
-    drf_make_folder("noted/metadata");
-    drf_make_folder("noted/metadata/2020-09-13T12-00-00");
-    hid_t file = H5Fcreate(scratch_path("noted/metadata/dmd_properties.h5"),
-                           H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
-    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
-    put_text(file, "file_name", "notes", true);
-    H5Fclose(file);
-    file = H5Fcreate(
-        scratch_path("noted/metadata/2020-09-13T12-00-00/notes@1599999000.h5"),
-        H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    const struct {
-        uint64_t index;
-        double hz;
-    } entries[] = {{1599999000000, 1.0}, /* long over */
-                   {1599999500000, first},
-                   {second_entry, second}};
-    const hsize_t one = 1;
-    for (size_t i = 0; i < 3; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%llu",
-                 (unsigned long long)entries[i].index);
-        hid_t group =
-            H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
-                    H5T_NATIVE_DOUBLE, &entries[i].hz);
-        H5Gclose(group);
-    }
-    H5Fclose(file);
+    const struct drf_entry entries[] = {{1599999000000, 1.0}, /* long over */
+                                        {1599999500000, first},
+                                        {second_entry, second}};
+    drf_note("noted", entries, 3);
 }
 
 /* The frequency that the reader gives for a part of that recording. */

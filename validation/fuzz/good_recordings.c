@@ -2,10 +2,9 @@
 #include <stdio.h>
 
 #include "io/native/native.h"
+#include "validation/digital_rf_file.h"
 #include "validation/fuzz/claims.h"
 #include "validation/fuzz/good_recordings.h"
-#include "validation/hdf5_items.h"
-#include "validation/scratch.h"
 
 /* Long enough for a dump: at least a millisecond. */
 enum { ANTENNAS = 3, SAMPLES = 200, TART_BYTES = 2100 };
@@ -86,89 +85,23 @@ void make_good_tart(const char *folder)
     H5Fclose(file);
 }
 
-/* --- Digital RF
- * ---------------------------------------------------------------- */
-
-enum { DRF_RATE = 1000, DRF_ROWS = 1000 };
-static const int64_t drf_start_s = 1500000000;
-
-/* Attributes of a channel, some of which its files repeat. */
-static void put_drf_properties(const char *path)
-{
-    hid_t file = create(path);
-    put_integer(file, "is_complex", H5T_STD_I32LE, 1);
-    put_integer(file, "is_continuous", H5T_STD_I32LE, 1);
-    put_integer(file, "num_subchannels", H5T_STD_I32LE, 1);
-    put_integer(file, "subdir_cadence_secs", H5T_STD_U64LE, 3600);
-    put_integer(file, "file_cadence_millisecs", H5T_STD_U64LE, 1000);
-    put_integer(file, "sample_rate_numerator", H5T_STD_U64LE, DRF_RATE);
-    put_integer(file, "sample_rate_denominator", H5T_STD_U64LE, 1);
-    put_integer(file, "samples_per_second", H5T_STD_U64LE, DRF_RATE);
-    put_text(file, "epoch", "1970-01-01T00:00:00Z", false);
-    put_text(file, "digital_rf_version", "2.6.0", false);
-    H5Fclose(file);
-}
-
-/* The file of one second, all of it written. */
-static void put_drf_second(const char *path, int64_t second, hid_t part)
-{
-    static const uint8_t rows[DRF_ROWS * 4] = {1, 0, 255, 255, 7};
-    const size_t bytes = H5Tget_size(part);
-    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
-    H5Tinsert(type, "r", 0, part);
-    H5Tinsert(type, "i", bytes, part);
-    hid_t file = create(path);
-    const hsize_t extent[2] = {DRF_ROWS, 1};
-    const hsize_t index_extent[2] = {1, 2};
-    const uint64_t index[2] = {(uint64_t)(second * DRF_RATE), 0};
-    put_dataset(file, "rf_data", type, 2, extent, type, rows);
-    put_dataset(file, "rf_data_index", H5T_STD_U64LE, 2, index_extent,
-                H5T_NATIVE_UINT64, index);
-    H5Fclose(file);
-    H5Tclose(type);
-}
-
-/* Frequencies that a recorder noted. */
-static void put_drf_metadata(const char *folder)
-{
-    mkdir(in(folder, "metadata"), 0777);
-    hid_t file = create(in(folder, "metadata/dmd_properties.h5"));
-    put_text(file, "file_name", "metadata", false);
-    put_integer(file, "sample_rate_numerator", H5T_STD_U64LE, DRF_RATE);
-    put_integer(file, "sample_rate_denominator", H5T_STD_U64LE, 1);
-    put_integer(file, "file_cadence_secs", H5T_STD_U64LE, 3600);
-    put_integer(file, "subdir_cadence_secs", H5T_STD_U64LE, 3600);
-    H5Fclose(file);
-    mkdir(in(folder, "metadata/2017-07-14T02-00-00"), 0777);
-    file = create(
-        in(folder, "metadata/2017-07-14T02-00-00/metadata@1499997600.h5"));
-    char name[32];
-    snprintf(name, sizeof name, "%lld", (long long)(drf_start_s * DRF_RATE));
-    hid_t entry = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    const hsize_t one = 1;
-    const double frequency_hz = 150e6;
-    put_dataset(entry, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
-                H5T_NATIVE_DOUBLE, &frequency_hz);
-    H5Gclose(entry);
-    H5Fclose(file);
-}
-
 void make_good_digital_rf(const char *folder)
 {
-    static const char *const channels[] = {"ch0", "ch1"};
-    for (size_t i = 0; i < 2; i++) {
-        char channel[SCRATCH_PATH_SIZE];
-        snprintf(channel, sizeof channel, "%s", in(folder, channels[i]));
-        mkdir(channel, 0777);
-        put_drf_properties(in(channel, "drf_properties.h5"));
-        mkdir(in(channel, "2017-07-14T02-00-00"), 0777);
-        for (int64_t second = 0; second < 2; second++) {
-            char name[64];
-            snprintf(name, sizeof name, "2017-07-14T02-00-00/rf@%lld.000.h5",
-                     (long long)(drf_start_s + second));
-            put_drf_second(in(channel, name), drf_start_s + second,
-                           i == 0 ? H5T_STD_I8LE : H5T_STD_I16LE);
+    static const int16_t rows[500][2] = {{1}, {-1, 7}};
+    static const char *const channels[] = {"tree/ch0", "tree/ch1"};
+    const struct drf_entry entry = {(uint64_t)DRF_FIRST_MS, 150e6};
+    /* the header's scratch folder is separate in each source file */
+    drf_make_folder("tree");
+    for (int i = 0; i < 2; i++) {
+        const struct drf_storage storage = {
+            i == 0 ? H5T_NATIVE_INT8 : H5T_NATIVE_INT16, 0, false};
+        drf_put_properties(channels[i], &drf_usual);
+        for (int64_t ms = DRF_FIRST_MS; ms < DRF_FIRST_MS + 1000; ms += 500) {
+            const uint64_t index[2] = {(uint64_t)ms, 0};
+            drf_put_file(channels[i], &drf_usual, storage, ms, 500, rows, 1,
+                         index);
         }
-        put_drf_metadata(channel);
+        drf_note(channels[i], &entry, 1);
     }
+    claim(rename(scratch_path("tree"), folder) == 0, "%s", folder);
 }
