@@ -158,7 +158,8 @@ TEST(test_many_parts)
 }
 
 /* Later parts with the acquisition's stamps, ahead by the time that has passed;
- * one part with a gap, one that is ahead by less and stays. */
+ * one part with a gap, packed and without a rate, one that is ahead by less and
+ * stays. */
 TEST(test_parts_ahead)
 {
     struct piece parts[4];
@@ -172,6 +173,9 @@ TEST(test_parts_ahead)
     }
     parts[1].gap_at = 200;
     parts[1].gap = 400;
+    parts[1].tsamp = -1;
+    parts[1].is_packed = true;
+    parts[1].spare = 300;
     const struct fx8_settings settings = plain("");
     expect_held(parts, 4, 2, 1, &settings);
     /* parts with correct stamps stay, behind one without */
