@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/read_files.h"
 #include "io/driver.h"
+
+/* Largest address in a file: off_t is signed. */
+#define MAX_ADDRESS ((haddr_t)INT64_MAX)
 
 /* Limits of held-back metadata: bytes, pieces, and the span in bytes that is
  * written in one go. */
@@ -28,7 +34,9 @@ struct piece {
 struct open_file {
     H5FD_t public_part;
     struct fx8_driver_file *file;
-    haddr_t allocated_end; /* end of the space allocated by HDF5 */
+    struct fx8_driver_file own; /* `file`, if it is only read */
+    struct stat status;         /* when it was opened */
+    haddr_t allocated_end;      /* end of the space allocated by HDF5 */
     haddr_t file_end;   /* end of the data written, including failed writes */
     haddr_t disk_end;   /* end of the data on disk */
     struct piece *held; /* [MOST_PIECES], n_held of them, oldest first */
@@ -37,7 +45,8 @@ struct open_file {
     bool has_superblock; /* it is on disk, so the file opens */
 };
 
-/* The access list carries a pointer to the caller's record. */
+/* The access list carries a pointer to the caller's record; NULL: files are
+ * only read. */
 struct driver_info {
     struct fx8_driver_file *file;
 };
@@ -54,12 +63,13 @@ static void remember_failure(struct fx8_driver_file *file, int failure,
 
 /* --- the descriptor ------------------------------------------------------- */
 
-herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
-                       void *buffer)
+/* Read all of [address, address + size), with zeros beyond the end of the file,
+ * as HDF5's own drivers do. */
+static herr_t read_file(int descriptor, haddr_t address, size_t size,
+                        void *buffer)
 {
     char *to = buffer;
-    if (address > FX8_DRIVER_MAX_ADDRESS ||
-        size > FX8_DRIVER_MAX_ADDRESS - address)
+    if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
         return -1;
     while (size > 0) {
         const ssize_t n = pread(descriptor, to, size, (off_t)address);
@@ -173,7 +183,7 @@ static void forget_held(struct open_file *opened)
  * leaves the file in either its old or its new state. */
 static void write_held(struct open_file *opened)
 {
-    haddr_t first = FX8_DRIVER_MAX_ADDRESS, end = 0;
+    haddr_t first = MAX_ADDRESS, end = 0;
     for (size_t i = 0; i < opened->n_held; i++) {
         const struct piece *piece = &opened->held[i];
         first = piece->address < first ? piece->address : first;
@@ -183,7 +193,7 @@ static void write_held(struct open_file *opened)
     const size_t span = end > first ? (size_t)(end - first) : 0;
     char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
     if (bytes != NULL &&
-        fx8_driver_read(opened->file->descriptor, first, span, bytes) == 0) {
+        read_file(opened->file->descriptor, first, span, bytes) == 0) {
         overlay(opened, first, span, bytes);
         /* a kill may interrupt a long write: write the start of a new file
          * last, since the file does not open without it */
@@ -208,26 +218,52 @@ static void write_held(struct open_file *opened)
 
 /* --- HDF5 callbacks ---------------------------------------------------- */
 
+/* Open a file for reading.  A link may lead to a pipe, on which open() would
+ * block. */
+static bool open_to_read(struct open_file *opened, const char *name)
+{
+    const int descriptor =
+        open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    opened->own.descriptor = descriptor;
+    opened->file = &opened->own;
+    if (descriptor < 0)
+        return false;
+    if (fstat(descriptor, &opened->status) == 0 &&
+        S_ISREG(opened->status.st_mode) && fx8_read_files_add(&opened->status))
+        return true;
+    close(descriptor);
+    return false;
+}
+
+/* Take over the caller's descriptor. */
+static bool open_to_write(struct open_file *opened, unsigned flags)
+{
+    struct fx8_driver_file *file = opened->file;
+    if ((flags & H5F_ACC_TRUNC) != 0 && ftruncate(file->descriptor, 0) != 0)
+        remember_failure(file, errno, 0, 0);
+    file->opened = opened;
+    return fstat(file->descriptor, &opened->status) == 0;
+}
+
 static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
                              haddr_t max_address)
 {
-    (void)name;
     const struct driver_info *info = H5Pget_driver_info(access);
-    if (info == NULL || info->file == NULL || max_address == 0)
-        return NULL;
-    if ((flags & H5F_ACC_TRUNC) != 0 &&
-        ftruncate(info->file->descriptor, 0) != 0)
-        remember_failure(info->file, errno, 0, 0);
-    struct stat status;
-    if (fstat(info->file->descriptor, &status) != 0)
+    if (info == NULL || max_address == 0 ||
+        (info->file == NULL && (flags & H5F_ACC_RDWR) != 0))
         return NULL;
     struct open_file *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         return NULL;
     opened->file = info->file;
-    info->file->opened = opened;
-    opened->file_end = opened->disk_end = (haddr_t)status.st_size;
-    opened->has_superblock = status.st_size > 0;
+    if (info->file == NULL ? !open_to_read(opened, name)
+                           : !open_to_write(opened, flags)) {
+        opened->file->opened = NULL;
+        free(opened);
+        return NULL;
+    }
+    opened->file_end = opened->disk_end = (haddr_t)opened->status.st_size;
+    opened->has_superblock = opened->status.st_size > 0;
     return &opened->public_part;
 }
 
@@ -237,23 +273,38 @@ static herr_t close_callback(H5FD_t *handle)
     write_held(opened);
     check_uncut(opened);
     opened->file->opened = NULL;
+    if (opened->file == &opened->own)
+        close(opened->own.descriptor);
     free(opened->held);
     free(opened);
     return 0;
 }
 
+/* Lets HDF5 share its state of a file that is opened twice. */
 static int compare_callback(const H5FD_t *a, const H5FD_t *b)
 {
-    const struct fx8_driver_file *file_a = ((const struct open_file *)a)->file;
-    const struct fx8_driver_file *file_b = ((const struct open_file *)b)->file;
-    return (file_a > file_b) - (file_a < file_b);
+    const struct stat *x = &((const struct open_file *)a)->status;
+    const struct stat *y = &((const struct open_file *)b)->status;
+    if (x->st_dev != y->st_dev)
+        return x->st_dev < y->st_dev ? -1 : 1;
+    return (x->st_ino > y->st_ino) - (x->st_ino < y->st_ino);
+}
+
+/* What files behind this one inherit; HDF5 frees it. */
+static void *inherit_callback(H5FD_t *handle)
+{
+    (void)handle;
+    return calloc(1, sizeof(struct driver_info));
 }
 
 static herr_t query_callback(const H5FD_t *handle, unsigned long *flags)
 {
-    (void)handle;
+    const struct open_file *opened = (const struct open_file *)handle;
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
              H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA;
+    /* HDF5 searches sources beside a symbolic link's target, too */
+    if (opened != NULL && opened->file == &opened->own)
+        *flags |= H5FD_FEAT_POSIX_COMPAT_HANDLE;
     return 0;
 }
 
@@ -276,13 +327,20 @@ static haddr_t get_eof(const H5FD_t *handle, H5FD_mem_t type)
     return ((const struct open_file *)handle)->file_end;
 }
 
+static herr_t get_handle(H5FD_t *handle, hid_t access, void **descriptor)
+{
+    (void)access;
+    *descriptor = &((struct open_file *)handle)->file->descriptor;
+    return 0;
+}
+
 static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                             haddr_t address, size_t size, void *buffer)
 {
     (void)type;
     (void)transfer;
     const struct open_file *opened = (const struct open_file *)handle;
-    if (fx8_driver_read(opened->file->descriptor, address, size, buffer) != 0)
+    if (read_file(opened->file->descriptor, address, size, buffer) != 0)
         return -1;
     overlay(opened, address, size, buffer);
     return 0;
@@ -296,8 +354,7 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
 {
     (void)transfer;
     struct open_file *opened = (struct open_file *)handle;
-    if (address > FX8_DRIVER_MAX_ADDRESS ||
-        size > FX8_DRIVER_MAX_ADDRESS - address)
+    if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
         return -1;
     if (address + size > opened->file_end)
         opened->file_end = address + size;
@@ -330,25 +387,14 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     return 0;
 }
 
-/* The owner has already locked the .part. */
-static herr_t lock_callback(H5FD_t *handle, hbool_t exclusive)
-{
-    (void)handle;
-    (void)exclusive;
-    return 0;
-}
-
-static herr_t unlock_callback(H5FD_t *handle)
-{
-    (void)handle;
-    return 0;
-}
-
+/* No locks: the owner of a .part has locked it already, and a recording may be
+ * on a read-only disk, or still being written. */
 static const H5FD_class_t driver_class = {
     .name = "fx8",
-    .maxaddr = FX8_DRIVER_MAX_ADDRESS,
+    .maxaddr = MAX_ADDRESS,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(struct driver_info),
+    .fapl_get = inherit_callback,
     .open = open_callback,
     .close = close_callback,
     .cmp = compare_callback,
@@ -356,24 +402,28 @@ static const H5FD_class_t driver_class = {
     .get_eoa = get_eoa,
     .set_eoa = set_eoa,
     .get_eof = get_eof,
+    .get_handle = get_handle,
     .read = read_callback,
     .write = write_callback,
     .truncate = truncate_callback,
-    .lock = lock_callback,
-    .unlock = unlock_callback,
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+/* Registered once: only with the same registration does HDF5 recognise two
+ * files as the same and open a source that is already open. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static hid_t driver = H5I_INVALID_HID;
+
+static void register_driver(void)
+{
+    driver = H5FDregister(&driver_class);
+}
+
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file)
 {
-    const hid_t driver = H5FDregister(&driver_class);
-    if (driver < 0)
-        return -1;
     const struct driver_info info = {file};
-    const herr_t result = H5Pset_driver(access_list, driver, &info);
-    /* the access list and files opened with it keep references */
-    H5FDunregister(driver);
-    return result;
+    pthread_once(&once, register_driver);
+    return H5Pset_driver(access_list, driver, &info);
 }
 
 void fx8_driver_commit(struct fx8_driver_file *file)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * driver.h -- HDF5 virtual file driver on an open descriptor that survives
- * failed writes and kills: see output.h for why.
+ * driver.h -- HDF5 virtual file driver for all files of fx8: outputs, on an
+ * open descriptor, survive failed writes and kills (see output.h for why);
+ * files that are read are added to config/base/read_files.h, because only HDF5
+ * knows the files behind external links and virtual datasets.
  */
 #ifndef FX8_IO_DRIVER_H
 #define FX8_IO_DRIVER_H
@@ -27,10 +29,11 @@ struct fx8_driver_file {
 };
 
 /**
- * fx8_driver_set -- let a file access list use this driver on `file`.
+ * fx8_driver_set -- let a file access list use this driver on `file`; NULL: on
+ * files that are only read.
  *
  * Returned: negative when HDF5 refuses
- * Notes: 1) the name given to H5Fcreate() is only for messages
+ * Notes: 1) with `file`, the name given to H5Fcreate() is only for messages
  *        2) after the first failure, writes do nothing and report success;
  *           reads see the file, and zeros beyond its end
  *        3) raw data are written at once, all else by fx8_driver_commit() and
@@ -38,16 +41,10 @@ struct fx8_driver_file {
  *           file as of the first
  *        4) a process over its file-size limit gets SIGXFSZ: callers must
  *           ignore it, then EFBIG appears here
+ *        5) without `file`: files behind a link or a virtual dataset inherit
+ * it; H5Fget_vfd_handle() gives a pointer to the file descriptor
  */
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
-
-/** Largest address in a file: off_t is signed. */
-#define FX8_DRIVER_MAX_ADDRESS ((haddr_t)INT64_MAX)
-
-/** Read all of [address, address + size), with zeros beyond the end of the
- *  file, as HDF5's own drivers do; negative on failure, with errno set. */
-herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
-                       void *buffer);
 
 /** Write all data held back; call after H5Fflush().  A failure is recorded in
  *  `file`. */

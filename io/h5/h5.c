@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/driver.h"
 #include "io/h5/h5.h"
-#include "io/h5/read_driver.h"
 
 /* HDF5 reads pieces of a row shorter than this together with the data between
  * them.  Its default of 64 KiB makes recordings with one row per input several
@@ -111,7 +111,7 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
 {
     *file = FX8_H5_NONE;
     hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
-    if (access_list < 0 || fx8_h5_read_driver_set(access_list) < 0) {
+    if (access_list < 0 || fx8_driver_set(access_list, NULL) < 0) {
         fx8_h5_close(&access_list);
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
     }

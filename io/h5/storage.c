@@ -114,7 +114,7 @@ static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
         return fx8_h5_fail(walk->error, FX8_ERR_SYSTEM, walk->path,
                            "file descriptor");
     }
-    const int descriptor = *(const int *)handle; /* of read_driver.c */
+    const int descriptor = *(const int *)handle; /* of driver.c */
     char path[4096] = "";
     H5Fget_name(file, path, sizeof path);
     struct stat status;
