@@ -78,19 +78,16 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
 {
     char date[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_time((struct fx8_time){time(NULL), 0}, date);
-    static const char format[] = "fx8 %s, written %s\n"
-                                 "command: %s\n"
-                                 "input: %s\n"
-                                 "resolved configuration:\n%s";
-    const int length =
-        snprintf(NULL, 0, format, fx8_version(), date, provenance->command,
-                 provenance->input, configuration);
-    if (length < 0)
-        return fx8_fail(error, FX8_ERR_SYSTEM, "history: cannot be formed");
-    FX8_TRY(fx8_allocate((size_t)length + 1, 1, "history", &header->history,
-                         error));
-    snprintf(header->history, (size_t)length + 1, format, fx8_version(), date,
-             provenance->command, provenance->input, configuration);
+    if (asprintf(&header->history,
+                 "fx8 %s, written %s\n"
+                 "command: %s\n"
+                 "input: %s\n"
+                 "resolved configuration:\n%s",
+                 fx8_version(), date, provenance->command, provenance->input,
+                 configuration) < 0) {
+        header->history = NULL; /* undefined after a failure */
+        return fx8_no_memory("history", error);
+    }
     for (char *c = header->history; *c != '\0'; c++)
         if (*c != '\n' && (*c < 0x20 || *c >= 0x7f))
             *c = '?';
