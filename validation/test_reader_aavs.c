@@ -137,7 +137,7 @@ TEST(test_merged_station)
 /* More files than are kept open at a time. */
 TEST(test_many_parts)
 {
-    static char names[MOST_PIECES][40];
+    static char names[MOST_PIECES][48];
     struct piece pieces[MOST_PIECES];
     for (int i = 0; i < MOST_PIECES; i++) {
         snprintf(names[i], sizeof names[i],
