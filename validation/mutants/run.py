@@ -155,7 +155,8 @@ class Tree:
         command = [self.path("build", program_of(test)), test[len("test_"):],
                    *cases]
         if is_python(test):
-            command = [sys.executable, os.path.join("validation", test), *cases]
+            command = [sys.executable, "validation/python/tap.py",
+                       os.path.join("validation", test), *cases]
         environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
                        "FX8": self.path("build", "fx8"),
                        "FX8_BUILD": self.path("build"),

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the Python tests: recordings written with h5py, fx8 run on them,
-its UVH5 files read back item by item."""
+"""Shared by the Python tests and the scenarios: recordings written with h5py,
+fx8 run on them, its UVH5 files read back item by item, refusals, faults."""
 import dataclasses
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from fractions import Fraction
 
@@ -16,9 +18,17 @@ import numpy as np
 import oracle
 
 FX8 = os.environ.get("FX8", os.path.abspath("build/fx8"))
+BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))
+PLUGIN = os.path.join(BUILD, "harness", "fx8-cuda.so")
+RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
+NO_RECORDINGS = "recording: FX8_RECORDINGS is not set"
+TART = os.path.join(RECORDINGS, "tart", "mg-tana-raw.hdf")
 LONG = os.environ.get("FX8_LONG") == "1"
 COMPLEX_INT8 = np.dtype([("r", np.int8), ("i", np.int8)])
 SITE = {"latitude_deg": -26.7, "longitude_deg": 116.67, "altitude_m": 377.8}
+SITE_KEYS = {f"array.{name}": value for name, value in SITE.items()}
+# for recordings without positions
+PLACE = {"array.positions": "none", **SITE_KEYS}
 
 
 @dataclasses.dataclass
@@ -49,6 +59,20 @@ def to_int8(values):
     if np.iscomplexobj(values):
         return to_int8(values.real) + 1j * to_int8(values.imag)
     return np.clip(np.rint(values), -128, 127)
+
+
+def noise(seed, *shape, level=20, is_complex=True):
+    """Gaussian integers, rms `level` per component."""
+    generator = np.random.default_rng(seed)
+    values = level * generator.normal(size=shape)
+    return to_int8(values + 1j * level * generator.normal(size=shape)
+                   if is_complex else values)
+
+
+def runs(mask):
+    """[first, end) of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.r_[0, np.asarray(mask, int), 0]))
+    return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
 
 def packed(samples):
@@ -190,7 +214,11 @@ def ini_of(setup, extra=None):
         keys["quantizer.level"] = setup.level
         keys["postprocess.quantization_bias"] = (
             "yes" if setup.quantization_bias else "no")
-    keys.update(extra or {})
+    return ini_text({**keys, **(extra or {})})
+
+
+def ini_text(keys):
+    """The INI text of "section.key": value."""
     sections = {}
     for name, value in keys.items():
         section, key = name.split(".")
@@ -199,9 +227,13 @@ def ini_of(setup, extra=None):
                    for section, lines in sections.items())
 
 
-def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
-    """Run fx8 (or `program`, a command that runs it); nothing is checked."""
-    return subprocess.run([*program, *map(str, arguments)],
+def run(*arguments, keys=None, environment=None, timeout=120, program=(FX8,),
+        **options):
+    """Run fx8 (or `program`, a command that runs it) with some keys set;
+    nothing is checked."""
+    sets = [word for key, value in (keys or {}).items()
+            for word in ("--set", f"{key}={value}")]
+    return subprocess.run([*program, *map(str, arguments), *sets],
                           capture_output=True,
                           text=True, stdin=subprocess.DEVNULL,
                           timeout=timeout,
@@ -211,6 +243,29 @@ def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
 def hang_up():
     """Reset SIGHUP to its default, even if nohup made us ignore it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def devices(count=1, **settings):
+    """Environment in which fx8 finds `count` pretend devices; 0: none, -1: no
+    driver.  memory_mib=8 sets FX8_HARNESS_MEMORY_MIB, and so on;
+    validation/cuda/README.md lists them."""
+    return {"FX8_CUDA_PLUGIN": PLUGIN, "FX8_HARNESS_DEVICES": str(count),
+            **{f"FX8_HARNESS_{name.upper()}": str(value)
+               for name, value in settings.items()}}
+
+
+def faulty(fault, file, at=10**9, count="/dev/null"):
+    """Environment in which a fault befalls `file`; see scenario/faulty_io.c."""
+    return {"LD_PRELOAD": os.path.join(BUILD, "faulty_io.so"),
+            "FX8_FAULT": fault, "FX8_FAULT_FILE": os.path.basename(file),
+            "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count}
+
+
+def kept_dumps(text):
+    """The finished dumps that an error reports: name of each .part to their
+    number."""
+    return {part: int(n or 1) for part, n in re.findall(
+        r"; (\S+\.part) keeps its first (?:(\d+) dumps|dump\b)", text)}
 
 
 class Case(unittest.TestCase):
@@ -226,6 +281,44 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def save(self, name, content):
+        """Write a file of text or bytes; returns its path."""
+        path = self.path(name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes)
+                       else content.encode())
+        return path
+
+    def changed(self, path, change, name="changed.h5"):
+        """A copy of an HDF5 file with change(file) applied."""
+        copy = shutil.copy(path, self.path(name))
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        return copy
+
+    def well(self, *arguments, code=0, **options):
+        """run(), which must end with `code` (one of several)."""
+        done = run(*arguments, **options)
+        self.assertIn(done.returncode, np.ravel(code), done.stderr)
+        return done
+
+    def start(self, *arguments, **options):
+        """Start fx8; it ends with the test at the latest."""
+        process = subprocess.Popen(
+            [FX8, *map(str, arguments)], text=True, **{
+                "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                "preexec_fn": hang_up, **options})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, process, path):
+        """Wait until a process has made a file."""
+        while not os.path.exists(path):
+            if process.poll() is not None:
+                self.fail(f"no {path} appeared: {process.communicate()[1]}")
+            time.sleep(0.001)
+
     def write(self, scene, name="in.h5", **options):
         """Write a scene; returns the path."""
         path = self.path(name)
@@ -234,10 +327,7 @@ class Case(unittest.TestCase):
 
     def ini(self, setup, extra=None, name="config.ini"):
         """Write the INI file of an oracle.Setup; returns its path."""
-        path = self.path(name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(ini_of(setup, extra))
-        return path
+        return self.save(name, ini_of(setup, extra))
 
     def fx8(self, recording, setup, extra=None, environment=None,
             arguments=()):
@@ -245,9 +335,8 @@ class Case(unittest.TestCase):
         self.count += 1
         config = self.ini(setup, extra, f"run{self.count}.ini")
         output = self.path(f"run{self.count}.uvh5")
-        done = run("correlate", config, recording, "-o", output, "--quiet",
-                   *arguments, environment=environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("correlate", config, recording, "-o", output, "--quiet",
+                  *arguments, environment=environment)
         return read(output)
 
     def correlate(self, scene, setup, **options):
@@ -255,6 +344,24 @@ class Case(unittest.TestCase):
         self.count += 1
         return self.fx8(self.write(scene, f"in{self.count}.h5"), setup,
                         **options)
+
+    def assert_one_line(self, done, code, *mentions):
+        """Require one line of error with every mention, and the exit code."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        lines = [line for line in done.stderr.splitlines()
+                 if not line.startswith("fx8: warning: ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("fx8: error: "), done.stderr)
+        for mention in mentions:
+            self.assertIn(mention, lines[0])
+        self.assertTrue(lines[0].isprintable(), repr(lines[0]))
+
+    def assert_equal(self, got, want, names=("visibilities", "flags",
+                                             "nsamples"), n_dumps=None):
+        """Two results equal to the bit; of the first, some dumps only."""
+        for name in names:
+            np.testing.assert_array_equal(getattr(got, name)[:n_dumps],
+                                          getattr(want, name)[:n_dumps], name)
 
     def compare_axes(self, got, want):
         """Everything but the visibilities: exactly equal."""
@@ -297,3 +404,84 @@ class Case(unittest.TestCase):
         exact = int(np.count_nonzero(want.slack == 0))
         Case.exact_cells += exact
         Case.doubtful_cells += want.slack.size - exact
+
+
+class Job(Case):
+    """A small job in its own folder: `fx8 correlate` of a recording into
+    out.uvh5 with config.ini."""
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.path("out.uvh5")
+        self.config = self.path("config.ini")
+        self.configure()
+
+    def configure(self, setup=None, extra=None):
+        """Write config.ini."""
+        self.ini(setup or oracle.Setup(16, 0.002, precision="int8"), extra,
+                 os.path.basename(self.config))
+
+    def recording(self, name="good.h5", n_samples=9000, **options):
+        """A good recording of two antennas; returns its path."""
+        return self.write(Scene(noise(161, 2, 1, n_samples)), name, **options)
+
+    def slow(self):
+        """A recording of 400 ms, 200 small dumps, that takes seconds."""
+        noise = np.random.default_rng(181).integers(-60, 60, (24, 2, 20_000, 2))
+        self.configure(oracle.Setup(64, 0.002, taps=8, precision="int8"),
+                       {"correlator.threads": 1,
+                        "correlator.kernel": "reference"})
+        return self.write(
+            Scene(np.tile(noise[..., 0] + 1j * noise[..., 1], (1, 1, 20))),
+            "slow.h5", axes=("time", "antenna", "pol"))
+
+    def words(self, recording, *extra):
+        return ["correlate", self.config, recording, "-o", self.output, *extra]
+
+    def correlate(self, recording, *extra, as_nobody=False, **options):
+        """Run fx8 correlate; nothing is checked.  `as_nobody`: tests of
+        permissions run as nobody if we are root, whom no permission stops."""
+        arguments = self.words(recording, *extra)
+        if not as_nobody or os.geteuid() != 0:
+            return run(*arguments, **options)
+        os.chmod(self.folder, 0o777)
+        copy = shutil.copy(FX8, self.path("fx8"))
+        return run(*arguments, program=[
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+            copy], **options)
+
+    def result(self, recording, *extra, **options):
+        """What a good run writes; the file is removed."""
+        self.well(*self.words(recording, *extra), **options)
+        got = read(self.output)
+        os.remove(self.output)
+        return got
+
+    def left_over(self):
+        """Every .part in the folder of the result."""
+        return [name for name in os.listdir(os.path.dirname(self.output))
+                if name.endswith(".part")]
+
+    def assert_refused(self, done, code, *mentions):
+        """One line of error, and nothing is left behind."""
+        self.assert_one_line(done, code, *mentions)
+        self.assertFalse(os.path.lexists(self.output))
+        if os.path.isdir(os.path.dirname(self.output)):
+            self.assertEqual(self.left_over(), [])
+
+    def assert_failed(self, done, want, *mentions):
+        """Require one line, exit code 1, and either no output or a .part with
+        as many dumps of `want` as the line says; returns their number."""
+        self.assert_one_line(done, 1, *mentions)
+        self.assertFalse(os.path.lexists(self.output))
+        part = self.output + ".part"
+        kept = kept_dumps(done.stderr)
+        if not kept:
+            self.assertEqual(self.left_over(), [])
+            return 0
+        self.assertEqual(list(kept), [part])
+        self.assertEqual(self.left_over(), [os.path.basename(part)])
+        self.assertGreater(kept[part], 0)
+        self.assert_equal(read(part), want, n_dumps=kept[part])
+        os.remove(part)
+        return kept[part]

@@ -1,75 +1,87 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""unittest with TAP on stdout, as validation/run reads it."""
+"""tap.py FILE [CASE...] -- run the unittest cases of a file, or those with such a
+part in their names, with TAP on stdout, as validation/run reads it.  The exit
+status is 1 on failure."""
+import os
 import sys
 import time
 import traceback
 import unittest
 
 
-def _flatten(suite):
+class _Result(unittest.TestResult):
+    """Prints a line of TAP for each test, and why it failed."""
+
+    n_failed = 0
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.seen.append(test)
+        self.is_good, self.skip, self.begin = True, "", time.monotonic()
+
+    def addFailure(self, test, error):
+        self.is_good = False
+        self.n_failed += 1
+        for line in "".join(traceback.format_exception(*error)).splitlines():
+            print(f"# {line}")
+
+    addError = addFailure
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            print(f"# in {subtest}")
+            self.addFailure(test, error)
+
+    def addSkip(self, test, reason):
+        self.skipped, self.skip = reason, f" # SKIP {reason}"
+
+    def addUnexpectedSuccess(self, test):
+        self.is_good = False
+        self.n_failed += 1
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        name = test.id().removeprefix(f"{type(test).__module__}.")
+        print(f"{'ok' if self.is_good else 'not ok'} {len(self.seen)} - {name}"
+              f"{self.skip}")
+        if time.monotonic() - self.begin > 5:
+            print(f"# {time.monotonic() - self.begin:.0f} s")
+        sys.stdout.flush()
+
+
+def _cases(suite):
     for item in suite:
         if isinstance(item, unittest.TestSuite):
-            yield from _flatten(item)
+            yield from _cases(item)
         else:
             yield item
 
 
-class _Result(unittest.TestResult):
-    """Remembers what happened to the one test it is used for."""
-
-    def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            sys.stdout.write(f"# in {subtest}\n")
-
-    def faults(self):
-        return ([text for _, text in self.failures + self.errors]
-                + ["succeeded unexpectedly" for _ in self.unexpectedSuccesses])
-
-
-def main():
-    """Run every test of the calling script, or the cases named on its command
-    line (by a part of their names); the exit status is 1 on failure."""
-    module = sys.modules["__main__"]
-    cases = list(_flatten(unittest.defaultTestLoader.loadTestsFromModule(
-        module)))
-    if len(sys.argv) > 1:
-        cases = [case for case in cases
-                 if any(part in case.id() for part in sys.argv[1:])]
+def main(module=None, names=()):
+    """Run the cases of a module; by default, of the calling script and as its
+    command line says."""
+    if module is None:
+        module, names = sys.modules["__main__"], sys.argv[1:]
+    cases = [case for case in _cases(
+        unittest.defaultTestLoader.loadTestsFromModule(module))
+        if not names or any(part in case.id() for part in names)]
     print(f"1..{len(cases)}", flush=True)
-    failed = 0
-    previous = None
-    for number, case in enumerate(cases, 1):
-        result = _Result()
-        if type(case) is not previous:
-            if previous is not None:
-                previous.tearDownClass()
-            previous = type(case)
-            try:
-                previous.setUpClass()
-            except unittest.SkipTest as skip:
-                previous.__unittest_skip__ = True
-                previous.__unittest_skip_why__ = str(skip)
-            except Exception:
-                print("# " + traceback.format_exc().replace("\n", "\n# "))
-                sys.exit(1)
-        begin = time.monotonic()
-        case.run(result)
-        name = case.id().removeprefix("__main__.")
-        seconds = time.monotonic() - begin
-        if result.skipped:
-            print(f"ok {number} - {name} # SKIP {result.skipped[0][1]}")
-        elif result.faults():
-            failed += 1
-            print(f"not ok {number} - {name}")
-            for text in result.faults():
-                for line in text.rstrip().splitlines():
-                    print(f"# {line}")
-        else:
-            print(f"ok {number} - {name}")
-        if seconds > 5:
-            print(f"# {seconds:.0f} s")
-        sys.stdout.flush()
-    if previous is not None:
-        previous.tearDownClass()
-    sys.exit(1 if failed else 0)
+    result = _Result()
+    unittest.TestSuite(cases).run(result)
+    if result.n_failed == 0:    # the cases of a class that is skipped
+        for case in cases:
+            if case not in result.seen:
+                result.startTest(case)
+                result.addSkip(case, result.skipped)
+                result.stopTest(case)
+    sys.exit(1 if result.n_failed else 0)
+
+
+if __name__ == "__main__":
+    folder, file = os.path.split(sys.argv[1])
+    sys.path.insert(0, folder)
+    main(__import__(file.removesuffix(".py")), sys.argv[2:])

@@ -20,7 +20,6 @@ import numpy as np
 import aavs_files
 import oracle
 import program
-import tap
 
 START = Fraction(1_581_897_600) + Fraction(1, 2)
 N_SAMPLES = 12_000
@@ -168,8 +167,7 @@ class Station(program.Case):
     def test_info_tells_the_recording(self):
         paths, held = self.write_tiles(station(4))
         first = next(p for p in paths if "_8_" in p and p.endswith("_0.hdf5"))
-        done = program.run("info", first)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("info", first)
         for words in ("aavs", "AAVS test", "25000000/27", "159.375",
                       "2020-02-17T00:00:00.5"):
             self.assertIn(words, done.stdout)
@@ -277,10 +275,9 @@ class Ready(program.Case):
                 paths.append(path)
         random.Random(6).shuffle(paths)
         output = self.path("station.uvh5")
-        done = program.run(
+        self.well(
             "correlate", "config/ready/station.ini", *paths, "-o", output, "--quiet",
             "--set", f"correlator.integration_time_s={m * 1.08e-6}")
-        self.assertEqual(done.returncode, 0, done.stderr)
         got = program.read(output)
         self.assertEqual(got.visibilities.shape, (n // m, 256 * 257 // 2, 1, 4))
         np.testing.assert_array_equal(got.header["freq_array"],
@@ -305,7 +302,3 @@ class Ready(program.Case):
                     values.imag, (total.imag / count).astype("f4"))
                 np.testing.assert_array_equal(
                     got.nsamples[dump, :, 0, k], (count / m).astype("f4"))
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -19,7 +19,6 @@ from pyuvdata import UVData
 import aavs_files
 import oracle
 import program
-import tap
 
 START = Fraction(1_581_897_600)
 FIRST = 140                 # coarse channel
@@ -190,8 +189,7 @@ class Bands(program.Case):
                 if key != "channelizer.keep_fraction"}
         with open(config, "w", encoding="ascii") as file:
             file.write(program.ini_of(setup, keys))
-        done = program.run("correlate", config, *paths, "-o", output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, *paths, "-o", output)
         got = program.read(output)
         np.testing.assert_array_equal(
             got.header["freq_array"],
@@ -218,14 +216,9 @@ class Bands(program.Case):
             config = self.ini(
                 oracle.Setup(CHANNELS, "all"),
                 {**KEEP, "channelizer.keep_fraction": keep}, name="keep.ini")
-            done = program.run("correlate", config, *paths, "-o", output)
-            self.assertEqual(done.returncode, 2)
+            done = self.well("correlate", config, *paths, "-o", output, code=2)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(f"channelizer.keep_fraction: {keep}: bands of ",
                           done.stderr)
             self.assertIn(f"expected at most {expected}", done.stderr)
             self.assertFalse(os.path.exists(output))
-
-
-if __name__ == "__main__":
-    tap.main()

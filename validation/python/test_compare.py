@@ -15,7 +15,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 
 class Compare(program.Case):
@@ -37,14 +36,12 @@ class Compare(program.Case):
                          precision="int8"),
             {"correlator.precision": "both"}, name="both.ini")
         output = self.path("out.uvh5")
-        done = program.run("correlate", config, recording, "-o", output,
-                           "--quiet", "--force")
-        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.well("correlate", config, recording, "-o", output,
+                  "--quiet", "--force", code=(0, 3))
         return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
 
     def compare(self, one, two):
-        done = program.run("compare", one, two)
-        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+        done = self.well("compare", one, two, code=(0, 3))
         return done.returncode
 
     def altered(self, path, change):
@@ -97,11 +94,6 @@ class Compare(program.Case):
         other = self.correlate(
             program.Scene(np.ones((2, 1, 5000)) * (1 + 1j)),
             oracle.Setup(16, "all"))
-        done = program.run("compare", rough, other.path)
-        self.assertIn(done.returncode, (1, 2), done.stdout)
+        done = self.well("compare", rough, other.path, code=(1, 2))
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertTrue(done.stderr.startswith("fx8: error: "))
-
-
-if __name__ == "__main__":
-    tap.main()

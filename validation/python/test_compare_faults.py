@@ -20,7 +20,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 
 def channels(first, last, change):
@@ -138,9 +137,7 @@ class Faults(program.Case):
         return copy
 
     def told(self, rough, exact, code):
-        done = program.run("compare", "--json", rough, exact)
-        self.assertEqual(done.returncode, code,
-                         done.stdout[:400] + done.stderr)
+        done = self.well("compare", "--json", rough, exact, code=code)
         told = json.loads(done.stdout)
         self.assertEqual(told["verdict"], "outside" if code else "good")
         return told
@@ -178,8 +175,7 @@ class Faults(program.Case):
                 shutil.copy(self.rough, copy)
                 with h5py.File(copy, "r+") as file:
                     file[f"fx8/{name}"][1, 7] = value
-                done = program.run("compare", copy, self.exact)
-                self.assertEqual(done.returncode, 1, done.stdout)
+                done = self.well("compare", copy, self.exact, code=1)
                 self.assertIn(f"/fx8/{name}: {value:g}: expected 0 to ",
                               done.stderr)
 
@@ -252,7 +248,3 @@ class Faults(program.Case):
             told = self.told(rough, exact, 0)
             self.assertIn(f"verdict: good: {told['reason']}\n",
                           self.both.stdout)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -28,7 +28,6 @@ from pyuvdata import UVData
 import aavs_files
 import oracle
 import program
-import tap
 import test_bands
 
 VOID = {"meta"}
@@ -150,19 +149,16 @@ class Report(program.Case):
         config = self.ini(
             setup, {"correlator.precision": "both", **dict(extra)},
             name="both.ini")
-        done = program.run("correlate", config, *recordings, "-o",
-                           self.path("out.uvh5"), "--quiet", "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("correlate", config, *recordings, "-o",
+                  self.path("out.uvh5"), "--quiet", "--force")
         return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
 
     def told(self, *arguments, code=0):
         """The JSON of a comparison; text and page must agree with it."""
-        words = program.run("compare", *arguments)
-        self.assertEqual(words.returncode, code, words.stdout + words.stderr)
+        words = self.well("compare", *arguments, code=code)
         page = self.path("page.html")
-        done = program.run("compare", *arguments, "--json", "--html", page,
-                           "--force")
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        done = self.well("compare", *arguments, "--json", "--html", page,
+                         "--force", code=code)
         self.assertEqual(done.stderr, words.stderr)
         told = json.loads(done.stdout)
         self.assertEqual(words.stdout.splitlines()[0],
@@ -469,9 +465,8 @@ class Report(program.Case):
         def empty(file):
             file["Data/visdata"][...] = 0
         page = self.path("empty.html")
-        done = program.run("compare", rough, self.changed(exact, empty),
-                           "--html", page)
-        self.assertEqual(done.returncode, 3)
+        done = self.well("compare", rough, self.changed(exact, empty),
+                         "--html", page, code=3)
         self.assertIn("levels not known", done.stdout)
         self.assertIn("every channel is left out as a whole", done.stdout)
         with open(page, encoding="utf-8") as file:
@@ -523,7 +518,3 @@ class Report(program.Case):
         for name in ("none.html", "none.html.part"):
             with self.assertRaises(FileNotFoundError):
                 open(self.path(name), "rb").close()
-
-
-if __name__ == "__main__":
-    tap.main()

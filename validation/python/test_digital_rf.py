@@ -19,7 +19,6 @@ import numpy as np
 import oracle
 import program
 import recorder
-import tap
 
 START = 1_600_000_000 * 200_000 + 1234  # index of the first sample
 POSITIONS = {"array.positions": "none", "observation.dc_frequency_hz": 150e6}
@@ -256,9 +255,8 @@ class SixteenBits(DigitalRf):
         """The summary reports gains and clamped numbers."""
         n_clamped = sum(recorder.scaled(row[valid], gain)[1] for row, valid,
                         gain in zip(want.samples, want.valid, gains))
-        done = program.run("correlate", self.path("run1.ini"),
-                           self.path("tree"), "-o", self.path("told.uvh5"))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", self.path("run1.ini"),
+                         self.path("tree"), "-o", self.path("told.uvh5"))
         line = [text for text in done.stdout.splitlines()
                 if text.startswith("scaling")]
         least, most = (round(1 / gain) for gain in (min(gains), max(gains)))
@@ -266,7 +264,3 @@ class SixteenBits(DigitalRf):
         self.assertEqual(line, [f"scaling    to 8 bits: gains {span}, "
                                 f"{n_clamped} real numbers clamped"])
         os.remove(self.path("told.uvh5"))
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -36,7 +36,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 
 def integers(generator, *shape):
@@ -272,7 +271,3 @@ class DeadInput(program.Case):
             self.assertTrue((got.visibilities[want] == 0).all())
             self.assertTrue((got.visibilities[~want] != 0).all())
             self.assertTrue((got.nsamples == 1).all())
-
-
-if __name__ == "__main__":
-    tap.main()

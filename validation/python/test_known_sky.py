@@ -38,7 +38,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 from known_sky import LIGHT_M_S, Sky, Source, valid_spectra
 from scatter import Scatter
 
@@ -491,7 +490,3 @@ class Polarised(program.Case):
     @unittest.skipUnless(HAS_CASACORE, NO_CASACORE)
     def test_measurement_set_by_casacore(self):
         self.check(self.read_casacore(self.save()))
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -19,7 +19,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 AXES = list(itertools.permutations(("antenna", "pol", "time")))
 CHOICES = {
@@ -242,7 +241,3 @@ class AxisOrder(program.Case):
         bare = self.fx8(self.write(scene, labels=False), setup)
         np.testing.assert_array_equal(labelled.visibilities,
                                       bare.visibilities)
-
-
-if __name__ == "__main__":
-    tap.main()

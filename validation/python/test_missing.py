@@ -27,7 +27,6 @@ import aavs_files
 import oracle
 import program
 import recorder
-import tap
 
 N_SAMPLES = 9000
 SPECTRA = 89                # of a dump
@@ -381,7 +380,3 @@ def _add(make):
 
 for _make in LOSSES:
     _add(_make)
-
-
-if __name__ == "__main__":
-    tap.main()

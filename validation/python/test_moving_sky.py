@@ -30,7 +30,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 
 iers.conf.auto_download = False
 iers.conf.auto_max_age = None
@@ -91,9 +90,8 @@ class Sky(program.Case):
         output = self.path(f"sky{self.count}.uvh5")
         self.said = program.run("simulate", config, "-o", recording)
         self.assertEqual(self.said.returncode, 0, self.said.stderr)
-        done = program.run("correlate", config, recording, "-o", output,
-                           "--quiet")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("correlate", config, recording, "-o", output,
+                  "--quiet")
         return recording, self.path(f"sky{self.count}.true.uvh5"), output
 
     def test_truth_is_where_astropy_sees_the_source(self):
@@ -243,7 +241,3 @@ class Sky(program.Case):
             first = first or got
             for one, other in zip(first, got):
                 np.testing.assert_array_equal(one, other)
-
-
-if __name__ == "__main__":
-    tap.main()

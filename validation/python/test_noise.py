@@ -37,7 +37,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 
 def noise(generator, *shape):
@@ -252,7 +251,3 @@ class MissingData(program.Case):
             # the mean over a part differs from the full mean by lost / M
             spread = np.sqrt(lost / (1 - lost) / 4096 / 0.9)[:, None]
             self.assertTrue((change < 5 * spread).all())
-
-
-if __name__ == "__main__":
-    tap.main()

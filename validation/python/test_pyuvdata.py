@@ -40,7 +40,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 
 iers.conf.auto_download = False
 iers.conf.auto_max_age = None
@@ -169,8 +168,7 @@ class Reading(program.Case):
         for ending in ".uvfits", ".fits", ".ms":
             with self.subTest(ending=ending):
                 wrong = self.path("c" + ending)
-                done = program.run("correlate", config, recording, "-o", wrong)
-                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.well("correlate", config, recording, "-o", wrong)
                 told = re.search("expected (.*); in Python, (.*) converts it",
                                  done.stderr)
                 os.rename(wrong, told[1])
@@ -314,7 +312,3 @@ class Tones(program.Case):
         self.assertLess(np.abs(flat).max(), 1e-3)
         # and it was not flat before
         self.assertGreater(np.abs(np.angle(raw.data_array[cross])).max(), 1)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -21,7 +21,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 PLUGINS = {"HDF5_PLUGIN_PATH": hdf5plugin.PLUGIN_PATH}
 N_TIMES = 50_021
@@ -72,10 +71,9 @@ class Storage(program.Case):
     def fail_on(self, path):
         """Correlating it must fail with one line, which is returned."""
         config = self.ini(SETUP, name="fail.ini")
-        done = program.run("correlate", config, path, "-o",
-                           self.path("fail.uvh5"), "--quiet",
-                           environment=PLUGINS)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = self.well("correlate", config, path, "-o",
+                         self.path("fail.uvh5"), "--quiet",
+                         environment=PLUGINS, code=1)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse(os.path.exists(self.path("fail.uvh5")))
         return done.stderr
@@ -108,9 +106,8 @@ class Storage(program.Case):
 
     def test_without_the_plugin_it_is_named(self):
         path = self.record("packed.h5", (1, 2, 4096), **hdf5plugin.Bitshuffle())
-        done = program.run("info", path, environment={
-            "HDF5_PLUGIN_PATH": self.folder})
-        self.assertEqual(done.returncode, 1)
+        done = self.well("info", path, environment={
+            "HDF5_PLUGIN_PATH": self.folder}, code=1)
         self.assertRegex(done.stderr, r"voltages: filter 32008 .*: expected its "
                          r"HDF5 plugin to be installed \(HDF5_PLUGIN_PATH\)")
 
@@ -129,7 +126,3 @@ class Bench(program.Case):
             self.assertEqual(run.wait(60), 130)
         self.assertEqual(len(seen), 1, seen)
         self.assertEqual(os.listdir(self.folder), [])
-
-
-if __name__ == "__main__":
-    tap.main()

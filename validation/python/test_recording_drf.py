@@ -19,7 +19,6 @@ import numpy as np
 import oracle
 import program
 import recorder
-import tap
 
 FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "digital_rf")
 
@@ -74,12 +73,7 @@ class RecordingDigitalRf(program.Case):
                 self.compare_axes(got, want)
 
     def test_recording_in_words(self):
-        done = program.run("info", FOLDER)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("info", FOLDER)
         for words in ("digital_rf", "2019-08-29T19:08:20Z", "10000 Hz",
                       "440.000000 MHz", "10000 samples"):
             self.assertIn(words, done.stdout)
-
-
-if __name__ == "__main__":
-    tap.main()

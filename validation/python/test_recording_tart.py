@@ -19,7 +19,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 
 iers.conf.auto_download = False
 iers.conf.auto_max_age = None
@@ -47,11 +46,10 @@ class RecordingTart(program.Case):
 
     def correlate_tart(self, precision):
         output = self.path(f"tart.{precision}.uvh5")
-        done = program.run("correlate", CONFIG, RECORDING, "-o", output,
-                           "--precision", precision, "--quiet",
-                           "--set", "correlator.integration_time_s=all",
-                           "--set", "postprocess.quantization_bias=no")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("correlate", CONFIG, RECORDING, "-o", output,
+                  "--precision", precision, "--quiet",
+                  "--set", "correlator.integration_time_s=all",
+                  "--set", "postprocess.quantization_bias=no")
         return program.read(output)
 
     def assert_clean(self, path):
@@ -120,15 +118,9 @@ class RecordingTart(program.Case):
     def test_recording_compares_within_the_limits(self):
         for target in (8, 16, 20, 28) if program.LONG else (8, 28):
             output = self.path("both.uvh5")
-            done = program.run(
+            self.well(
                 "correlate", CONFIG, RECORDING, "-o", output, "--precision",
                 "both", "--quiet", "--force", "--set",
                 f"quantizer.target_rms={target}")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            done = program.run("compare", self.path("both.int8.uvh5"),
-                               self.path("both.fp32.uvh5"))
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-
-if __name__ == "__main__":
-    tap.main()
+            self.well("compare", self.path("both.int8.uvh5"),
+                      self.path("both.fp32.uvh5"))

@@ -32,7 +32,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 LIGHT_M_S = 299_792_458.0
 # Integer complex amplitudes: times i^n they stay integers, so a tone at a
@@ -288,7 +287,3 @@ class PlaneWave(program.Case):
                     np.abs(found.mean() - want), 5 * spread / 8 + 3e-4)
                 np.testing.assert_array_less(
                     np.abs(found - want), 5.5 * spread * np.sqrt(2) + 3e-4)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -27,7 +27,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 
 iers.conf.auto_download = False
 iers.conf.auto_max_age = None
@@ -40,19 +39,17 @@ class Simulate(program.Case):
         """Paths of a simulated recording and of its true visibilities."""
         self.count += 1
         path = self.path(f"sky{self.count}.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", path,
-                           *[word for setting in settings
-                             for word in ("--set", setting)])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", path,
+                  *[word for setting in settings
+                    for word in ("--set", setting)])
         return path, self.path(f"sky{self.count}.true.uvh5")
 
     def correlate_demo(self, path, *settings):
         output = self.path("got.uvh5")
-        done = program.run("correlate", "config/ready/demo.ini", path, "-o", output,
-                           "--force", "--quiet",
-                           *[word for setting in settings
-                             for word in ("--set", setting)])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("correlate", "config/ready/demo.ini", path, "-o", output,
+                  "--force", "--quiet",
+                  *[word for setting in settings
+                    for word in ("--set", setting)])
         return program.read(output)
 
     def assert_scatter(self, got, true, efficiency):
@@ -199,17 +196,15 @@ class BasebandZero(program.Case):
             "input.sideband": sideband, "channelizer.flag_edges": "0"}
         sets = [word for key, value in keys.items()
                 for word in ("--set", f"{key}={value}")]
-        done = program.run("simulate", "config/ready/demo.ini", "-o",
-                           self.path("sky.h5"), "--force", *sets)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o",
+                  self.path("sky.h5"), "--force", *sets)
         results = {"truth": program.read(self.path("sky.true.uvh5"))}
         for precision in ("fp32", "int8"):
             output = self.path(f"{precision}.uvh5")
-            done = program.run("correlate", "config/ready/demo.ini",
-                               self.path("sky.h5"), "-o", output, "--force",
-                               "--quiet", *sets, "--set",
-                               f"correlator.precision={precision}")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well("correlate", "config/ready/demo.ini",
+                      self.path("sky.h5"), "-o", output, "--force",
+                      "--quiet", *sets, "--set",
+                      f"correlator.precision={precision}")
             results[precision] = program.read(output)
         return results
 
@@ -293,7 +288,3 @@ class Documents(program.Case):
         want = oracle.correlate(recording, setup)
         self.compare_axes(got, want)
         self.compare_fp32(got, want)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -17,7 +17,6 @@ import numpy as np
 
 import oracle
 import program
-import tap
 
 
 class Stretch(program.Case):
@@ -109,7 +108,3 @@ class Stretch(program.Case):
                               [(36_384, 2), (36_383, 1), (54_575, 2),
                                (54_576, 3)],
                               {"array.positions": "none"})
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -8,8 +8,6 @@ import os
 
 import oracle
 import program
-import refusal
-import tap
 
 GOOD_CSV = """number,name,east_m,north_m,up_m,cable_delay_ns
 0,A,0,0,0,0
@@ -17,7 +15,7 @@ GOOD_CSV = """number,name,east_m,north_m,up_m,cable_delay_ns
 """
 
 
-class BadConfiguration(refusal.Refusal):
+class BadConfiguration(program.Job):
     """Each test changes one thing of a good configuration."""
 
     def refuse_key(self, setting, *mentions):
@@ -29,8 +27,7 @@ class BadConfiguration(refusal.Refusal):
         self.assert_refused(done, 2, section, *mentions)
         good = self.config
         self.config = self.path("bad.ini")
-        self.write_config(program.ini_of(
-            oracle.Setup(16, 0.002), {f"{section}.{key}": value}))
+        self.configure(oracle.Setup(16, 0.002), {f"{section}.{key}": value})
         done = self.correlate(recording)
         self.assert_refused(done, 2, "bad.ini:", section, *mentions)
         self.config = good
@@ -80,22 +77,21 @@ class BadConfiguration(refusal.Refusal):
                         "channelizer.channels=2147483648",
                         "correlator.integration_time_s=1e18"):
             with self.subTest(setting=setting):
-                done = self.correlate(self.recording(), "--set", setting)
-                self.assertIn(done.returncode, (1, 2), done.stderr)
+                done = self.well(*self.words(self.recording(), "--set", setting), code=(1, 2))
                 self.assert_refused(done, done.returncode)
 
     def test_duplicate_key(self):
-        self.write_config("[channelizer]\nchannels = 16\nchannels = 32\n"
+        self.save("config.ini", "[channelizer]\nchannels = 16\nchannels = 32\n"
                           "[correlator]\nintegration_time_s = 0.002\n")
         self.assert_refused(self.correlate(self.recording()), 2,
                             "config.ini:3", "channels")
 
     def test_missing_required_key(self):
-        self.write_config("[correlator]\nintegration_time_s = 0.002\n")
+        self.save("config.ini", "[correlator]\nintegration_time_s = 0.002\n")
         self.assert_refused(self.correlate(self.recording()), 2, "channels")
 
     def test_line_that_is_no_ini(self):
-        self.write_config("[channelizer]\nchannels\n")
+        self.save("config.ini", "[channelizer]\nchannels\n")
         self.assert_refused(self.correlate(self.recording()), 2,
                             "config.ini:2")
 
@@ -109,7 +105,7 @@ class BadConfiguration(refusal.Refusal):
         self.assert_refused(self.correlate(self.recording()), 2, "config.ini")
 
     def test_very_long_line(self):
-        self.write_config("[array]\nantennas = " + "0," * 5000 + "1\n")
+        self.save("config.ini", "[array]\nantennas = " + "0," * 5000 + "1\n")
         self.assert_refused(self.correlate(self.recording()), 2, "config.ini")
 
     def refuse_csv(self, text, *mentions):
@@ -124,9 +120,8 @@ class BadConfiguration(refusal.Refusal):
         path = self.path("antennas.csv")
         with open(path, "w", encoding="ascii") as file:
             file.write(GOOD_CSV)
-        done = self.correlate(self.recording(), "--set",
-                              f"array.positions={path}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording(), "--set",
+                              f"array.positions={path}"))
 
     def test_antenna_table_faults(self):
         lines = GOOD_CSV.splitlines()
@@ -181,7 +176,7 @@ class BadConfiguration(refusal.Refusal):
                         f"{pipe}: expected a regular file")
 
 
-class BadCommandLines(refusal.Refusal):
+class BadCommandLines(program.Job):
     """Wrong use: exit 2; help and version: exit 0 on stdout."""
 
     def test_wrong_use(self):
@@ -198,8 +193,7 @@ class BadCommandLines(refusal.Refusal):
                           ("bench", "--section", "foo"),
                           ("config", "--nonsense"), ("simulate",)):
             with self.subTest(arguments=arguments):
-                done = program.run(*arguments, cwd=self.folder)
-                self.assertEqual(done.returncode, 2, done.stderr)
+                done = self.well(*arguments, cwd=self.folder, code=2)
                 self.assertTrue(done.stderr.startswith("fx8: error: "),
                                 done.stderr)
                 self.assertEqual(done.stdout, "")
@@ -286,9 +280,8 @@ class BadCommandLines(refusal.Refusal):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_later_settings_win(self):
-        done = self.correlate(self.recording(), "--set",
-                              "channelizer.channels=32", "--quiet")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording(), "--set",
+                              "channelizer.channels=32", "--quiet"))
         self.assertEqual(program.read(self.output).header["Nfreqs"], 32)
 
     def test_kernel_is_named_by_its_key(self):
@@ -305,12 +298,7 @@ class BadCommandLines(refusal.Refusal):
                              "config.ini")
 
     def test_dump_loads_to_itself(self):
-        one = program.run("config", self.config, "--dump")
-        self.assertEqual(one.returncode, 0, one.stderr)
-        self.write_config(one.stdout)
+        one = self.well("config", self.config, "--dump")
+        self.save("config.ini", one.stdout)
         two = program.run("config", self.config, "--dump")
         self.assertEqual(one.stdout, two.stdout)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -15,10 +15,7 @@ import h5py
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 # Calls that free something: they return the error of earlier work, which is
 # already reported.
@@ -34,17 +31,16 @@ ELAPSED_MS = 5
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
 
 
-class BadDevice(refusal.Refusal):
+class BadDevice(program.Job):
     """A tiny job, repeated."""
 
     environment = NO_TRIAL
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(4, 0.002, precision="int8", taps=2),
+        self.configure(oracle.Setup(4, 0.002, precision="int8", taps=2),
             {"correlator.backend": "cuda", "correlator.threads": 1,
-             "correlator.precision": "both"}))
+             "correlator.precision": "both"})
         self.tiny = self.recording(n_samples=5000)
 
     def run_failing(self, number, n_devices, *arguments):
@@ -57,7 +53,7 @@ class BadDevice(refusal.Refusal):
             os.path.join(folder, "out.uvh5"), "--quiet", "--set",
             f"postprocess.quicklook={folder}/quick.h5", "--set",
             "postprocess.math=fast", *arguments,
-            environment={**self.environment, **pretend.devices(
+            environment={**self.environment, **program.devices(
                 n_devices, fail=number, report=report,
                 elapsed_ms=ELAPSED_MS)})
         with open(report, encoding="ascii") as file:
@@ -95,7 +91,7 @@ class BadDevice(refusal.Refusal):
             self.assertEqual(int(words["live"]), 0, what)
             if done.returncode == 1:
                 self.assert_one_line(done, 1, "cuda: ")
-                kept = refusal.kept_dumps(done.stderr)
+                kept = program.kept_dumps(done.stderr)
                 self.assertEqual(sorted(map(os.path.basename, kept)),
                                  sorted(names), what)
                 continue
@@ -144,11 +140,7 @@ class BadDevice(refusal.Refusal):
         done = self.correlate(
             self.tiny, "--set", "channelizer.channels=4096", "--set",
             "channelizer.taps=1", "--set", "correlator.integration_time_s=all",
-            environment=pretend.devices(memory_mib=1))
+            environment=program.devices(memory_mib=1))
         self.assert_refused(done, 1, "cuda: device 0 (pretend device 0): ",
                             " of memory free: expected ",
                             "blocks of 1 spectrum")
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -16,15 +16,13 @@ import numpy as np
 
 import program
 import recorder
-import refusal
-import tap
 
 SITE = [f"--set=array.{key}={value}" for key, value in program.SITE.items()]
 SITE.append("--set=array.positions=none")
 KEYS = SITE + ["--set=observation.dc_frequency_hz=150e6"]
 
 
-class BadDigitalRf(refusal.Refusal):
+class BadDigitalRf(program.Job):
     """Each test spoils a good recording of two channels in one way."""
 
     def tree(self, **changes):
@@ -52,8 +50,7 @@ class BadDigitalRf(refusal.Refusal):
                             *mentions)
 
     def test_good_recording_is_not_refused(self):
-        done = self.correlate(self.tree(), *KEYS)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.tree(), *KEYS))
         self.assertTrue(os.path.exists(self.output))
 
     def test_empty_folder(self):
@@ -170,8 +167,7 @@ class BadDigitalRf(refusal.Refusal):
             "expected 441000000 Hz as from 0.025 s on", "input.start_s")
         for keys, hz in ((("--set=input.duration_s=0.025",), 440e6),
                          (("--set=input.start_s=0.025",), 441e6)):
-            done = self.correlate(top, *SITE, *keys, "--force")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well(*self.words(top, *SITE, *keys, "--force"))
             found = program.read(self.output).header["freq_array"]
             self.assertEqual(found[8], hz)
             os.remove(self.output)
@@ -192,13 +188,11 @@ class BadDigitalRf(refusal.Refusal):
         # stated in one place; configured where they contradict each other
         shutil.rmtree(os.path.join(top, "ch1", "metadata"))
         for keys, hz in ((SITE, 440e6), (KEYS, 150e6)):
-            done = self.correlate(top, *keys, "--force")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well(*self.words(top, *keys, "--force"))
             found = program.read(self.output).header["freq_array"]
             self.assertEqual(found[8], hz)
         self.note(os.path.join(top, "ch1"), 441e6)
-        done = self.correlate(top, *KEYS, "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(top, *KEYS, "--force"))
 
     def test_polarisations_that_do_not_divide(self):
         done = self.correlate(os.path.join(self.tree(), "ch1"), *KEYS, "--set",
@@ -211,7 +205,3 @@ class BadDigitalRf(refusal.Refusal):
                               "input.scale_to_8bit=1/4")
         self.assert_refused(done, 2, "input.scale_to_8bit: 1/4",
                             "8 bits")
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -13,11 +13,9 @@ import numpy as np
 
 import oracle
 import program
-import refusal
-import tap
 
 
-class BadRecordings(refusal.Refusal):
+class BadRecordings(program.Job):
     """Each test spoils a good recording in one way."""
 
     def spoil(self, change):
@@ -31,8 +29,7 @@ class BadRecordings(refusal.Refusal):
         self.assert_refused(self.correlate(path, *extra), code, *mentions)
 
     def test_good_recording_is_not_refused(self):
-        done = self.correlate(self.recording())
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording()))
         self.assertTrue(os.path.exists(self.output))
 
     def test_absent_file(self):
@@ -145,8 +142,7 @@ class BadRecordings(refusal.Refusal):
         """Both correlate to the same visibilities."""
         results = []
         for recording in (good, path):
-            done = self.correlate(recording, "--force", **options)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well(*self.words(recording, "--force"), **options)
             results.append(program.read(self.output))
         np.testing.assert_array_equal(*[r.visibilities for r in results])
         os.remove(self.output)
@@ -350,8 +346,7 @@ class BadRecordings(refusal.Refusal):
             data[:] = 0
         keys = {"array.positions": "none",
                 "observation.sample_rate_hz": 1000}
-        self.write_config(program.ini_of(
-            oracle.Setup(1, 0.002, method="fft"), keys))
+        self.configure(oracle.Setup(1, 0.002, method="fft"), keys)
         self.assert_refused(
             self.correlate(path), 2, "array.antennas: all: expected at most "
             f"32768 of the 32769 antennas of {path}")
@@ -365,13 +360,12 @@ class BadRecordings(refusal.Refusal):
         for antennas in ({"array.antennas": 32_769},
                          {"array.positions": table}):
             with self.subTest(antennas=antennas):
-                self.write_config(program.ini_of(
-                    oracle.Setup(1, 0.002, method="fft"),
+                self.configure(oracle.Setup(1, 0.002, method="fft"),
                     {**keys, "array.polarizations": 1, "array.latitude_deg": 0,
                      "array.longitude_deg": 0, "array.altitude_m": 0,
                      "observation.dc_frequency_hz": 150e6,
                      "observation.start_time_utc": "2020-09-13T12:26:40",
-                     "simulate.duration_s": 0.004, **antennas}))
+                     "simulate.duration_s": 0.004, **antennas})
                 done = program.run("simulate", self.config, "-o",
                                    self.path("made.h5"))
                 self.assert_one_line(done, 2, "array.antennas: ",
@@ -397,9 +391,8 @@ class BadRecordings(refusal.Refusal):
             for dim, label in zip(dataset.dims, ("antenna", "pol", "time")):
                 dim.label = label
         path = self.spoil(change)
-        done = self.correlate(path, "--set", "array.positions=none", "--set",
-                              "correlator.integration_time_s=all")
-        self.assertIn(done.returncode, (1, 2))
+        done = self.well(*self.words(path, "--set", "array.positions=none", "--set",
+                                     "correlator.integration_time_s=all"), code=(1, 2))
         self.assert_refused(done, done.returncode)
 
     def test_unreadable_file(self):
@@ -407,7 +400,3 @@ class BadRecordings(refusal.Refusal):
         os.chmod(path, 0)
         done = self.correlate(path, as_nobody=True)
         self.assert_refused(done, 1, "secret.h5", "denied")
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -14,22 +14,19 @@ import numpy as np
 import aavs_files
 import oracle
 import program
-import refusal
-import tap
 
 START = Fraction(1_581_897_600)
 
 
-class BadTiles(refusal.Refusal):
+class BadTiles(program.Job):
     """Each case spoils one file of a good recording of three tiles."""
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(1, 0.001, method="none", precision="int8"),
+        self.configure(oracle.Setup(1, 0.001, method="none", precision="int8"),
             {"array.positions": "none",
              **{f"array.{name}": value
-                for name, value in program.SITE.items()}}))
+                for name, value in program.SITE.items()}})
         self.samples = np.random.default_rng(3).integers(
             -50, 50, (1, 2, 2, 2000)).astype(complex)
 
@@ -49,8 +46,7 @@ class BadTiles(refusal.Refusal):
 
     def test_good_tiles_are_not_refused(self):
         paths = self.tiles()
-        done = self.correlate(paths[2], *paths[:2])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(paths[2], *paths[:2]))
         self.assertTrue(os.path.exists(self.output))
 
     def test_tile_that_is_no_hdf5(self):
@@ -95,9 +91,8 @@ class BadTiles(refusal.Refusal):
         paths = [self.tile(0), self.tile(2)]
         self.refuse(paths, "tile 1 of 0 to 2 is missing",
                     "input.allow_missing_tiles")
-        done = self.correlate(*paths, "--set",
-                              "input.allow_missing_tiles=yes")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(*paths, "--set",
+                              "input.allow_missing_tiles=yes"))
         got = program.read(self.output)
         self.assertEqual(int(got.header["Nants_data"]), 6)
         weights = {}
@@ -125,8 +120,7 @@ class BadTiles(refusal.Refusal):
         self.refuse(paths, paths[1], "station_name: another", paths[0])
         with h5py.File(paths[1], "r+") as file:     # old files have none
             del file["root"].attrs["station_name"]
-        done = self.correlate(*paths)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(*paths))
 
     def test_parts_that_overlap(self):
         paths = [self.tile(0, n=1000), self.tile(0, part=1, first=500, n=1500)]
@@ -175,8 +169,7 @@ class BadTiles(refusal.Refusal):
         self.samples = rng.integers(-50, 50, (3, 2, 2, 2000)).astype(complex)
         three = self.samples
         first, together = (self.tile(k, channel_id=200) for k in range(2))
-        whole = self.correlate(first, together)
-        self.assertEqual(whole.returncode, 0, whole.stderr)
+        self.well(*self.words(first, together))
         expected = program.read(self.output)
         os.remove(first)
         apart = []
@@ -185,8 +178,7 @@ class BadTiles(refusal.Refusal):
             path = self.tile(0, channel_id=200 + k)
             apart.append(self.path(f"apart{k}.hdf5"))
             shutil.move(path, apart[-1])
-        done = self.correlate(*apart, together, "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(*apart, together, "--force"))
         got = program.read(self.output)
         np.testing.assert_array_equal(got.visibilities, expected.visibilities)
         np.testing.assert_array_equal(got.nsamples, expected.nsamples)
@@ -260,7 +252,3 @@ class BadTiles(refusal.Refusal):
     def test_column_order(self):
         self.refuse(self.tiles(), "input.column_order", code=2,
                     extra=("--set", "input.column_order=antenna,pol"))
-
-
-if __name__ == "__main__":
-    tap.main()

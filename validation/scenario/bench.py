@@ -24,8 +24,6 @@ import subprocess
 import time
 
 import program
-import refusal
-import tap
 
 SECTIONS = ["ceilings", "variants", "transforms", "arrays", "functions",
             "jobs", "reading"]
@@ -37,7 +35,7 @@ PARTS = [*STAGES, "postprocess", "quick-look", "level", "read", "write"]
 CPUS = len(os.sched_getaffinity(0))
 
 
-class Bench(refusal.Refusal):
+class Bench(program.Job):
     def bench(self, *arguments):
         """Standard output of a run; standard error must be empty."""
         done = program.run("bench", *arguments,
@@ -478,7 +476,3 @@ class Use(Bench):
                                    environment={"TMPDIR": self.path(folder)})
                 self.assert_one_line(done, code, mention)
                 self.assertEqual(done.stdout, "")
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -33,10 +33,8 @@ import numpy as np
 
 import aavs_files
 import oracle
-import pretend
 import program
 import recorder
-import tap
 
 # scenario/spare.py tests the trial against the CPU engine.
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
@@ -74,9 +72,8 @@ class Device(program.Case):
                 "auto",
                 "correlator.precision": precision, **dict(extra)},
                 name=f"both{self.count}.ini")
-            done = program.run("correlate", config, path, "-o", output,
-                               environment={**NO_TRIAL, **environment})
-            self.assertIn(done.returncode, (0, 3), done.stderr)
+            done = self.well("correlate", config, path, "-o", output,
+                             environment={**NO_TRIAL, **environment}, code=(0, 3))
             self.assertNotIn("harness:", done.stderr)
             names = ([output] if precision != "both" else
                      [output.replace(".uvh5", f".{kind}.uvh5")
@@ -117,7 +114,7 @@ class Device(program.Case):
                     channels, 0.003, method=method, precision=(
                         "int8" if precision == "both" else precision))
                 for cpu, cuda in self.run_both(
-                        path, setup, precision, pretend.devices(n_devices),
+                        path, setup, precision, program.devices(n_devices),
                         device):
                     self.compare(cpu, cuda, method == "none")
 
@@ -145,7 +142,7 @@ class Device(program.Case):
             path = self.path(f"{axes[0]}.h5")
             program.write(path, scene, axes)
             for cpu, cuda in self.run_both(
-                    path, setup, "int8", pretend.devices(),
+                    path, setup, "int8", program.devices(),
                     kernel="dp4a-64"):
                 self.compare(cpu, cuda, True)
 
@@ -168,7 +165,7 @@ class Device(program.Case):
             setup = oracle.Setup(32, 0.003, precision="int8",
                                  missing_value=-128, channel_average=average)
             for cpu, cuda in self.run_both(
-                    path, setup, "both", pretend.devices(n_devices),
+                    path, setup, "both", program.devices(n_devices),
                     ",".join(map(str, range(n_devices))), keys):
                 self.assertEqual(cuda.visibilities.shape[2], 81 // average)
                 self.compare(cpu, cuda, False)
@@ -184,9 +181,8 @@ class Device(program.Case):
                 "correlator.device": ",".join(map(str, range(n_devices))),
                 "postprocess.quicklook": quick,
                 "correlator.precision": "int8"}))
-        done = program.run("correlate", config, path, "-o", output, "--force",
-                           environment=pretend.devices(n_devices))
-        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.well("correlate", config, path, "-o", output, "--force",
+                  environment=program.devices(n_devices), code=(0, 3))
         v = program.read(output).visibilities.astype(np.complex128)
         coherence = self.read_items(quick)["coherence"].astype(np.float64)
         # baseline 0-1 of XX: autos are baselines 0 and, of three antennas, 3
@@ -217,10 +213,9 @@ class Device(program.Case):
                 "correlator.backend": backend,
                 "correlator.device": ",".join(map(str, range(n_devices))),
                 "postprocess.quicklook": quick, **keys}, name="look.ini")
-            done = program.run("correlate", config, path, "-o",
-                               self.path("look.uvh5"), "--force",
-                               environment=pretend.devices(n_devices))
-            self.assertIn(done.returncode, (0, 3), done.stderr)
+            done = self.well("correlate", config, path, "-o",
+                             self.path("look.uvh5"), "--force",
+                             environment=program.devices(n_devices), code=(0, 3))
             self.assertNotIn("harness:", done.stderr)
             self.assertNotIn("BEYOND", done.stdout)
             files.append(self.read_items(quick))
@@ -264,7 +259,7 @@ class Device(program.Case):
             setup = oracle.Setup(channels, 0.01, method=method,
                                  precision="int8", polarizations=2)
             for cpu, cuda in self.run_both(top, setup, "both",
-                                           pretend.devices(2), "0,1", keys):
+                                           program.devices(2), "0,1", keys):
                 self.compare(cpu, cuda, method == "none")
                 power = cpu.visibilities[:, 0, :, :2].real.mean((0, 1))
                 # in the recorder's units: 2 parts, and the common signal
@@ -279,7 +274,7 @@ class Device(program.Case):
         files = []
         for device in ("0,1,2", "2,0"):
             for cpu, cuda in self.run_both(path, setup, "both",
-                                           pretend.devices(3), device):
+                                           program.devices(3), device):
                 self.compare(cpu, cuda, True)
                 files.append(cuda.visibilities)
         np.testing.assert_array_equal(files[0], files[2])
@@ -294,17 +289,15 @@ class Device(program.Case):
             config = self.ini(setup, {
                 "correlator.backend": "cuda",
                 "correlator.device": device}, name=f"bounds{self.count}.ini")
-            done = program.run("correlate", config, path, "-o", output,
-                               "--precision", precision,
-                               environment={**NO_TRIAL,
-                                            **pretend.devices(n_devices)})
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = self.well("correlate", config, path, "-o", output,
+                             "--precision", precision,
+                             environment={**NO_TRIAL,
+                                          **program.devices(n_devices)})
             self.assertNotIn("harness:", done.stderr)
             written += ([output] if precision == "fp32" else
                         [output.replace(".uvh5", f".{kind}.uvh5")
                          for kind in ("down", "up")])
-        done = program.run("compare", "--rigorous", *written)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.well("compare", "--rigorous", *written)
         value, down, up = (program.read(name) for name in written)
         self.assertEqual(down.keywords["BACKEND"].split()[0], b"cuda")
         self.assertEqual(down.keywords["KERNEL"],
@@ -339,8 +332,8 @@ class Device(program.Case):
         path = self.write(self.scene(True, 60_000), "in.h5")
         setup = oracle.Setup(32, 0.05, precision="int8")
         files = []
-        for environment in (pretend.devices(), pretend.devices(
-                memory_mib=9), pretend.devices(streams="eager")):
+        for environment in (program.devices(), program.devices(
+                memory_mib=9), program.devices(streams="eager")):
             for _, cuda in self.run_both(path, setup, "both", environment):
                 files.append(cuda.visibilities)
         for k in (2, 4):
@@ -353,7 +346,7 @@ class Device(program.Case):
         path = self.write(self.scene(True, 60_000), "in.h5")
         setup = oracle.Setup(32, 0.05, precision="int8")
         for cpu, cuda in self.run_both(path, setup, "int8",
-                                       pretend.devices(pitch=50_000)):
+                                       program.devices(pitch=50_000)):
             self.compare(cpu, cuda, False)
 
     # --- which engine, and why ------------------------------------------------
@@ -371,7 +364,7 @@ class Device(program.Case):
         return done, output
 
     def test_auto_takes_a_usable_device(self):
-        done, output = self.run_auto(pretend.devices(2))
+        done, output = self.run_auto(program.devices(2))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("backend auto: device 0 pretend device 0 is usable",
                       done.stdout)
@@ -386,10 +379,10 @@ class Device(program.Case):
         nowhere = {"FX8_CUDA_PLUGIN": self.path("none.so")}
         for environment, reason in (
                 (nowhere, "plug-in missing: there is no "),
-                (pretend.devices(-1), "driver missing: "),
-                (pretend.devices(0), "no usable device: the driver finds none"),
-                (pretend.devices(1, sm=52), "compute capability 5.2: expected"),
-                (pretend.devices(1, memory_mib=1), "of memory free: expected")):
+                (program.devices(-1), "driver missing: "),
+                (program.devices(0), "no usable device: the driver finds none"),
+                (program.devices(1, sm=52), "compute capability 5.2: expected"),
+                (program.devices(1, memory_mib=1), "of memory free: expected")):
             with self.subTest(reason=reason):
                 done, output = self.run_auto(environment, channels=512)
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -419,11 +412,10 @@ class Device(program.Case):
                 (-1, 0, ("--backend=cpu",)),
                 (-1, 1, ("--set=correlator.device=0",))):
             with self.subTest(n_devices=n_devices, arguments=arguments):
-                done = program.run(
+                done = self.well(
                     "correlate", config, recording, "--force", "-o",
                     self.path("default.uvh5"), *arguments,
-                    environment=pretend.devices(n_devices))
-                self.assertEqual(done.returncode, 0, done.stderr)
+                    environment=program.devices(n_devices))
                 self.assertEqual(done.stdout.count("backend auto: "), words)
                 if not words:
                     self.assertNotRegex(done.stdout.lower(), "cuda|device")
@@ -431,15 +423,15 @@ class Device(program.Case):
     def test_auto_and_kernels(self):
         for kernel, backend in (("reference", b"cpu"), ("mma", b"cuda"),
                                 ("dp4a-16", b"cuda")):
-            done, output = self.run_auto(pretend.devices(), "--set",
+            done, output = self.run_auto(program.devices(), "--set",
                                          f"correlator.kernel={kernel}")
             self.assertEqual(done.returncode, 0, done.stderr)
             words = program.read(output).keywords
             self.assertEqual(words["BACKEND"].split()[0], backend)
             self.assertTrue(words["KERNEL"].decode().startswith(kernel))
-        for environment, kernel in ((pretend.devices(), "sse2"),
-                                    (pretend.devices(), "dp4a-17"),
-                                    (pretend.devices(), "fp32")):
+        for environment, kernel in ((program.devices(), "sse2"),
+                                    (program.devices(), "dp4a-17"),
+                                    (program.devices(), "fp32")):
             done, output = self.run_auto(environment, "--set",
                                          f"correlator.kernel={kernel}")
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -447,11 +439,11 @@ class Device(program.Case):
             self.assertFalse(os.path.exists(output))
 
     def test_devices_that_are_not_there(self):
-        done, _ = self.run_auto(pretend.devices(2), "--backend", "cuda",
+        done, _ = self.run_auto(program.devices(2), "--backend", "cuda",
                                 "--set", "correlator.device=0,2")
         self.assertEqual(done.returncode, 1)
         self.assertIn("device 2: expected 0 to 1", done.stderr)
-        done, _ = self.run_auto(pretend.devices(2), "--set",
+        done, _ = self.run_auto(program.devices(2), "--set",
                                 "correlator.device=first")
         self.assertEqual(done.returncode, 2)
 
@@ -501,14 +493,14 @@ class Bundle(program.Case):
                 self.assertEqual(text.count(self.LOADER), 1)
                 file.seek(text.index(self.LOADER))
                 file.write(self.LOADER.replace(b"ld", b"no"))
-        done = self.run_whole(bundle, pretend.devices())
+        done = self.run_whole(bundle, program.devices())
         lines = done.stdout.splitlines()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(lines[-1], "1..14")
         self.assertEqual(sum(line.startswith("ok ") for line in lines), 14)
 
     def test_without_a_card_it_is_skipped(self):
-        done = self.run_whole(self.bundle, pretend.devices(0))
+        done = self.run_whole(self.bundle, program.devices(0))
         self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
         self.assertTrue(done.stdout.startswith("1..0 # SKIP "))
 
@@ -522,7 +514,3 @@ class Bundle(program.Case):
                 if line.startswith("ok ")]
         self.assertEqual([line.split(" - ")[1] for line in good],
                          ["none.complex on cpu", "pfb.real on cpu"])
-
-
-if __name__ == "__main__":
-    tap.main()

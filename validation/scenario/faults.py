@@ -13,23 +13,19 @@ import resource
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 MIB = 1 << 20
 FAULTY = os.path.join(os.environ.get("FX8_BUILD", "build"), "faulty_io.so")
 
 
-class Faults(refusal.Refusal):
+class Faults(program.Job):
     """Every fault at several moments of a run."""
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(16, 0.002, precision="int8"),
-            {"correlator.threads": 1}))
+        self.configure(oracle.Setup(16, 0.002, precision="int8"),
+            {"correlator.threads": 1})
 
     def faulty(self, recording, fault, at, count="/dev/null",
                environment=None):
@@ -107,14 +103,13 @@ class Faults(refusal.Refusal):
         path = self.write(program.Scene(samples), "in.h5")
         count = self.path("count")
         # `make check` has no pretend devices; tier native runs this again
-        backends = ("cpu", "cuda") if os.path.exists(pretend.PLUGIN) else ("cpu",)
+        backends = ("cpu", "cuda") if os.path.exists(program.PLUGIN) else ("cpu",)
         for backend in backends:
             with self.subTest(backend=backend):
-                self.write_config(program.ini_of(
-                    oracle.Setup(16, 0.002, precision="int8"),
-                    {"correlator.threads": 1, "correlator.backend": backend}))
+                self.configure(oracle.Setup(16, 0.002, precision="int8"),
+                    {"correlator.threads": 1, "correlator.backend": backend})
                 done = self.faulty(path, "none", 10**9, count,
-                                   pretend.devices())
+                                   program.devices())
                 self.assertEqual(done.returncode, 0, done.stderr)
                 want = program.read(self.output)
                 os.remove(self.output)
@@ -122,7 +117,7 @@ class Faults(refusal.Refusal):
                     reads = int(file.read())
                 # the last 8 reads come after the gains
                 done = self.faulty(path, "eio", reads - 12, "/dev/null",
-                                   pretend.devices())
+                                   program.devices())
                 self.assertEqual(self.assert_failed(done, want, "in.h5"), 1)
 
     def test_file_loses_its_name(self):
@@ -147,8 +142,7 @@ class Faults(refusal.Refusal):
         samples = (generator.integers(-60, 60, (24, 2, 20_000))
                    + 1j * generator.integers(-60, 60, (24, 2, 20_000)))
         recording = self.write(program.Scene(samples), "in.h5")
-        done = self.correlate(recording, "--quiet")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording, "--quiet"))
         want = program.read(self.output)
         os.remove(self.output)
         refused = whole = 0
@@ -179,8 +173,7 @@ class Faults(refusal.Refusal):
         recording = self.recording()
         part = self.output + ".part"
         ours = part + ".ours"
-        done = self.correlate(recording)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording))
         want = program.read(self.output)
         os.remove(self.output)
         for force in ((), ("--force",)):
@@ -196,7 +189,3 @@ class Faults(refusal.Refusal):
                                               want.visibilities)
                 os.remove(part)
                 os.remove(ours)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -7,8 +7,6 @@ import numpy as np
 
 import oracle
 import program
-import refusal
-import tap
 
 # A coefficient is rounded to 1/32767 of the largest: an error of at most half
 # of that, 2^-16 / sqrt(3) of the largest rms.  The mean square of 8 taps of a
@@ -18,15 +16,14 @@ import tap
 DIFFERENCE = 2 * 2**-16 / np.sqrt(3 * 0.113)
 
 
-class Fir(refusal.Refusal):
+class Fir(program.Job):
     """The filter in integers and in floats."""
 
     def run_fir(self, recording, fir, kernel="auto", precision="fp32"):
         """The visibilities of one run."""
-        done = self.correlate(recording, "--force", "--precision", precision,
+        self.well(*self.words(recording, "--force", "--precision", precision,
                               "--set", f"channelizer.fir={fir}",
-                              "--set", f"correlator.kernel={kernel}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                              "--set", f"correlator.kernel={kernel}"))
         return program.read(self.output).visibilities
 
     def test_integers_are_near_the_floats(self):
@@ -46,12 +43,8 @@ class Fir(refusal.Refusal):
             self.run_fir(recording, "dp2a", precision="int8"), wanted)
 
     def test_method_none_has_no_filter(self):
-        self.write_config(program.ini_of(oracle.Setup(
-            1, 0.002, method="none", precision="int8")))
+        self.configure(oracle.Setup(
+            1, 0.002, method="none", precision="int8"))
         done = self.correlate(self.recording(), "--set",
                               "channelizer.fir=dp2a")
         self.assert_refused(done, 2, "channelizer.fir: dp2a: expected fp32")
-
-
-if __name__ == "__main__":
-    tap.main()

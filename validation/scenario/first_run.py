@@ -20,9 +20,7 @@ import tarfile
 import time
 import unittest
 
-import pretend
 import program
-import tap
 
 KINDS = ("fp32", "dp4a", "mma", "wgmma")
 # The only tools on the path: those that the script and whole.sh call.
@@ -125,7 +123,7 @@ class Pretend(Machine):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        subprocess.run(["make", f"BUILD={pretend.BUILD}", "CUDA=0",
+        subprocess.run(["make", f"BUILD={program.BUILD}", "CUDA=0",
                         "pretend-programs"], check=True,
                        stdout=subprocess.DEVNULL)
 
@@ -136,7 +134,7 @@ class Pretend(Machine):
             self.link("fx8-test-cuda", f"gpu_{name}")
         for name in ("bench-gpu", "bench-kernels", "fx8-cuda.so"):
             self.link(f"harness/{name}", name)
-        subprocess.run(["validation/gpu/bundle.sh", pretend.BUILD,
+        subprocess.run(["validation/gpu/bundle.sh", program.BUILD,
                         self.path("build/gpu-bundle")], check=True,
                        stdout=subprocess.DEVNULL)
 
@@ -144,7 +142,7 @@ class Pretend(Machine):
         path = self.path(f"build/{name}")
         if os.path.lexists(path):
             os.remove(path)
-        os.symlink(os.path.join(pretend.BUILD, program_name), path)
+        os.symlink(os.path.join(program.BUILD, program_name), path)
 
     def test_wrong_sums_and_a_crash(self):
         """The whole program works without these kernels."""
@@ -192,7 +190,7 @@ class Pretend(Machine):
             self.link(shutil.which("true"), name)
         os.rename(self.path("build"), self.path("elsewhere"))
         os.remove(self.path("path/make"))
-        subprocess.run(["validation/gpu/bundle.sh", pretend.BUILD,
+        subprocess.run(["validation/gpu/bundle.sh", program.BUILD,
                         self.path("build/gpu-bundle"), self.path("elsewhere")],
                        check=True, stdout=subprocess.DEVNULL)
         status, summary = self.run_all(FX8_SHORT="1")
@@ -326,7 +324,3 @@ class Scripts(Machine):
         self.check_lines(self.read("summary.txt").splitlines(),
                          "check, wgmma: well", "cut short: check, fir, and all")
         self.assertIn("summary.txt", self.packed())
-
-
-if __name__ == "__main__":
-    tap.main()

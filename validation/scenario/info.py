@@ -25,8 +25,6 @@ import numpy as np
 import aavs_files
 import oracle
 import program
-import refusal
-import tap
 
 RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
 TART = os.path.join(RECORDINGS, "tart", "mg-tana-raw.hdf")
@@ -59,7 +57,7 @@ def runs_of(marked, least):
     return out
 
 
-class Recordings(refusal.Refusal):
+class Recordings(program.Job):
     """A recording with one fault of each kind."""
 
     N = 20_000
@@ -92,8 +90,7 @@ class Recordings(refusal.Refusal):
                                    start_ns=250_000_000)
 
     def info(self, *arguments, code=0):
-        done = program.run("info", *arguments)
-        self.assertEqual(done.returncode, code, done.stderr)
+        done = self.well("info", *arguments, code=code)
         return done.stdout
 
     def json(self, *arguments):
@@ -234,9 +231,8 @@ class Recordings(refusal.Refusal):
         # spectra of 16 samples, windows of 16: 1,250 in all
         setup = oracle.Setup(16, "all", method="fft", precision="int8")
         config = self.ini(setup)
-        done = program.run("correlate", config, path, "-o",
-                           self.path("out.uvh5"))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, path, "-o",
+                         self.path("out.uvh5"))
         lost = missing.reshape(6, 2, -1, 16).any(axis=3).mean()
         self.assertIn(f"samples    {100 * lost:.4g} % of spectra missing",
                       done.stdout)
@@ -363,19 +359,16 @@ class Recordings(refusal.Refusal):
                                           dc_hz=150), "mhz.h5"), ()),
                 (good, ("--set", "observation.dc_frequency_hz=150"))):
             with self.subTest(given=given):
-                told = program.run("info", "--json", path, *given)
-                self.assertEqual(told.returncode, 0)
+                told = self.well("info", "--json", path, *given)
                 won = "fx8: warning: observation.dc_frequency_hz: 150 wins " \
                     "over 150000000 recorded\n"
                 self.assertEqual(told.stderr, won * bool(given) + line)
-                done = self.correlate(path, "--quiet", "--force", *given)
-                self.assertEqual(done.returncode, 0)
+                done = self.well(*self.words(path, "--quiet", "--force", *given))
                 self.assertTrue(done.stderr.endswith(line), done.stderr)
                 self.assertEqual(done.stderr.count("MHz"), 1)
         bench = ("--set", "observation.dc_frequency_hz=0")
         self.assertNotIn("MHz", program.run("info", good, *bench).stderr)
-        done = self.correlate(good, "--quiet", "--force", *bench)
-        self.assertEqual(done.returncode, 0)
+        done = self.well(*self.words(good, "--quiet", "--force", *bench))
         self.assertNotIn("MHz", done.stderr)
 
     def test_geocentric_positions(self):
@@ -391,8 +384,7 @@ class Recordings(refusal.Refusal):
         self.assertEqual((told.returncode, told.stderr),
                          (0, f"fx8: warning: {words}\n"))
         self.assert_refused(self.correlate(path), 2, words)
-        done = self.correlate(path, "--set=array.positions=none")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(path, "--set=array.positions=none"))
 
     def test_blocks_of_a_long_recording(self):
         """80 MiB: whole blocks are read, including the first and the last."""
@@ -537,7 +529,3 @@ class Recordings(refusal.Refusal):
         self.assertIn("1 of 12 inputs looks wrong: antenna 2 Y band 1 (dead)",
                       self.info(*paths))
 
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -12,23 +12,19 @@ import h5py
 import numpy as np
 
 import program
-import refusal
-import tap
 
 
-class Results(refusal.Refusal):
+class Results(program.Job):
     """UVH5 and quick-look files."""
 
     def setUp(self):
         super().setUp()
         self.look = self.path("look.h5")
-        done = self.correlate(self.recording(), "--quiet", "--set",
-                              f"postprocess.quicklook={self.look}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording(), "--quiet", "--set",
+                              f"postprocess.quicklook={self.look}"))
 
     def test_visibilities(self):
-        done = program.run("info", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("info", self.output)
         self.assertIn("visibilities (UVH5)", done.stdout)
         self.assertIn("  products       XX\n", done.stdout)
         told = json.loads(program.run("info", "--json", self.output).stdout)
@@ -57,16 +53,14 @@ class Results(refusal.Refusal):
                 file.flush()
                 copy = self.path("copy.uvh5.part")
                 shutil.copy(part, copy)
-                done = program.run("info", copy)
-                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.well("info", copy)
                 self.assertIn(f"\n  finished       {n} of {n_times} dumps: a "
                               "run has not come to its end\n", done.stdout)
                 told = json.loads(program.run("info", "--json", copy).stdout)
                 self.assertEqual(told["n_finished_times"], n)
 
     def test_quick_look(self):
-        done = program.run("info", self.look)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("info", self.look)
         self.assertIn("look.h5: quick-look\n", done.stdout)
         self.assertIn("INT8 results, functions ieee", done.stdout)
         told = json.loads(program.run("info", "--json", self.look).stdout)
@@ -88,8 +82,7 @@ class Results(refusal.Refusal):
             del file["counts"]
             file["time_julian_date"][1:] = np.nan
             n_dumps = len(file["time_julian_date"])
-        done = program.run("info", self.look)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("info", self.look)
         self.assertIn(f"1 of {n_dumps} dumps", done.stdout)
         self.assertIn("has not come to its end", done.stdout)
         told = json.loads(program.run("info", "--json", self.look).stdout)
@@ -144,7 +137,3 @@ class Results(refusal.Refusal):
                       program.run("info", odd("look.h5")).stdout)
         done = program.run("info", odd("look.h5"), "--json")
         self.assertEqual(json.loads(done.stdout)["file"], odd("look.h5"))
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -17,7 +17,6 @@ import re
 import subprocess
 
 import program
-import tap
 
 USER = r"""
 #include <fx8.h>
@@ -108,7 +107,3 @@ class Install(program.Case):
         self.assertLessEqual({"data/README.md", "correlator/CONVENTIONS.md",
                               "config/ready/station.ini", ".github/SECURITY.md"},
                              found)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -6,59 +6,22 @@ Shows: as test_output.c
 """
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
 import h5py
 import numpy as np
 
 import program
-import refusal
-import tap
 
 
-class Interrupted(refusal.Refusal):
+class Interrupted(program.Job):
     """SIGINT, SIGTERM and SIGHUP finish the current dump and leave a valid
     file."""
 
-    @classmethod
-    def setUpClass(cls):
-        """A recording that takes a while: many small dumps."""
-        super().setUpClass()
-        cls.shared = tempfile.mkdtemp(prefix="fx8-")
-        cls.recorded = os.path.join(cls.shared, "slow.h5")
-        refusal.write_slow(cls.recorded)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shared)
-        super().tearDownClass()
-
-    def slow(self):
-        """That recording and a configuration for it, with one thread."""
-        self.write_config(refusal.SLOW)
-        return self.recorded
-
     def start(self, recording, *extra, talk=("--quiet",)):
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, *talk, *extra], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, preexec_fn=program.hang_up)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def wait_for(self, process, path):
-        for _ in range(6000):
-            if os.path.exists(path):
-                return
-            if process.poll() is not None:
-                break
-            time.sleep(0.01)
-        self.fail(f"no {path} appeared: {process.communicate()[1]}")
+        return super().start(*self.words(recording, *talk, *extra))
 
     def wait_for_part(self, process, dumps=0.3, output=None):
         """Wait until the run writes to its .part file."""
@@ -221,8 +184,7 @@ class Interrupted(refusal.Refusal):
         # the next run replaces it with --force
         done = self.correlate(self.recording())
         self.assert_one_line(done, 2, "out.uvh5.part: exists")
-        done = self.correlate(self.recording(), "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording(), "--force"))
 
     def test_two_runs_on_one_output(self):
         recording = self.slow()
@@ -247,7 +209,3 @@ class Interrupted(refusal.Refusal):
             fcntl.lockf(file, fcntl.LOCK_EX)
             done = self.correlate(self.recording())
             self.assert_one_line(done, 2, "out.uvh5")
-
-
-if __name__ == "__main__":
-    tap.main()

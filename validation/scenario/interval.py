@@ -22,7 +22,6 @@ from pyuvdata import UVData
 
 import oracle
 import program
-import tap
 
 RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
 TART = os.path.join(RECORDINGS, "tart", "mg-tana-raw.hdf")
@@ -41,9 +40,8 @@ class Interval(program.Case):
     def correlate_into(self, name, precision, config, recording, *arguments):
         """Run correlate; returns the paths of its results."""
         output = self.path(f"{name}.uvh5")
-        done = program.run("correlate", config, recording, "-o", output,
-                           "--precision", precision, *arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, recording, "-o", output,
+                         "--precision", precision, *arguments)
         written = re.findall(r"^result +(\S+) ", done.stdout, re.MULTILINE)
         for path in written:
             self.assertTrue(os.path.exists(path), path)
@@ -60,8 +58,7 @@ class Interval(program.Case):
 
     def rigorous(self, paths, code):
         """`compare --rigorous` must exit with `code`; returns its output."""
-        done = program.run("compare", "--rigorous", *paths)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        done = self.well("compare", "--rigorous", *paths, code=code)
         if code != 0:
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertTrue(done.stderr.startswith("fx8: error: "))
@@ -70,10 +67,9 @@ class Interval(program.Case):
     def demo(self, *arguments):
         """X, DOWN and UP of a simulated sky with lost samples."""
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", recording,
-                           "--set", "simulate.dropout_fraction=0.2",
-                           "--set", "simulate.duration_s=0.2005")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", recording,
+                  "--set", "simulate.dropout_fraction=0.2",
+                  "--set", "simulate.duration_s=0.2005")
         return self.bounds_and_fp32("config/ready/demo.ini", recording, *arguments)
 
     def altered(self, path, change):
@@ -191,8 +187,7 @@ class Interval(program.Case):
             file["Data/nsamples"][3, 2, 1] = 0.125
         self.assertIn("Data/nsamples[3, 2, 1]: ", self.rigorous(
             [value, self.altered(down, lose), up], 1))
-        done = program.run("compare", "--rigorous", value, down)
-        self.assertEqual(done.returncode, 2)
+        done = self.well("compare", "--rigorous", value, down, code=2)
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_names_of_results(self):
@@ -205,15 +200,10 @@ class Interval(program.Case):
             shutil.copy(self.path("demo.h5"), taken)
             for recording, arguments in ((self.path("demo.h5"), ()),
                                          (taken, ("--force",))):
-                done = program.run("correlate", "config/ready/demo.ini", recording,
-                                   "-o", output, "--precision", "interval",
-                                   *arguments)
-                self.assertEqual(done.returncode, 2, done.stderr)
+                done = self.well("correlate", "config/ready/demo.ini", recording,
+                                 "-o", output, "--precision", "interval",
+                                 *arguments, code=2)
                 self.assertIn(taken, done.stderr)
             os.remove(taken)
             self.assertFalse([name for name in os.listdir(self.folder)
                               if name.startswith("new.")])
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -23,14 +23,12 @@ import numpy as np
 
 import oracle
 import program
-import refusal
-import tap
 
 # Dumps counted as finished that may still wait for the writer.
 IN_FLIGHT = 2
 
 
-class Kills(refusal.Refusal):
+class Kills(program.Job):
     """One job, killed again and again."""
 
     def setUp(self):
@@ -44,11 +42,9 @@ class Kills(refusal.Refusal):
 
     def job(self, compression):
         """Set up the job and run it once undisturbed."""
-        self.write_config(program.ini_of(
-            oracle.Setup(64, 0.002, taps=4, precision="int8"),
-            {"correlator.threads": 1, "output.compression": compression}))
-        done = self.correlate(self.input, "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.configure(oracle.Setup(64, 0.002, taps=4, precision="int8"),
+            {"correlator.threads": 1, "output.compression": compression})
+        self.well(*self.words(self.input, "--force"))
         self.want = program.read(self.output)
         os.remove(self.output)
         self.n_dumps = self.want.visibilities.shape[0]
@@ -192,7 +188,3 @@ class Kills(refusal.Refusal):
                 print(f"# {compression}: {writes} writes, dumps {held}")
                 self.assertEqual(held, sorted(held))
                 self.assertGreaterEqual(held[-1], self.n_dumps - 1)
-
-
-if __name__ == "__main__":
-    tap.main()

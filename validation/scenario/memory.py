@@ -15,10 +15,7 @@ import h5py
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 # Samples per input: 16 MiB of recording, and 64 or 256 MiB.
 SHORT, LONG = 1 << 20, 1 << (24 if program.LONG else 22)
@@ -59,9 +56,8 @@ class Memory(program.Case):
     def peak_mib(self, recording):
         """Peak resident memory of `fx8 correlate`, from its summary."""
         config = self.ini(oracle.Setup(64, "all", precision="int8"))
-        done = program.run("correlate", config, recording, "-o",
-                           self.path("out.uvh5"), "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, recording, "-o",
+                         self.path("out.uvh5"), "--force")
         return float(re.search(r"^memory +([0-9.]+) MiB", done.stdout,
                                re.MULTILINE).group(1))
 
@@ -101,8 +97,7 @@ class Simulated(program.Case):
                 "simulate.axis_order": ",".join(axes)}
         config = self.ini(setup, keys)
         recording = self.path("sky.h5")
-        done = program.run("simulate", config, "-o", recording, "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("simulate", config, "-o", recording, "--force")
         with h5py.File(recording) as file:
             self.assertEqual(file["voltages"].shape[axes.index("time")],
                              n_samples)
@@ -122,7 +117,7 @@ class Simulated(program.Case):
         self.compare(("time", "antenna", "pol"))
 
 
-class Limit(refusal.Refusal):
+class Limit(program.Job):
     """correlator.memory_limit_mib too low: one line with its key, exit 2, and
     the lowest figure that suffices."""
 
@@ -132,10 +127,9 @@ class Limit(refusal.Refusal):
 
     def limited(self, limit, keys, environment):
         """A run with this limit, from the INI file."""
-        self.write_config(program.ini_of(
-            oracle.Setup(keys.pop("channels"), "all"),
+        self.configure(oracle.Setup(keys.pop("channels"), "all"),
             {"correlator.memory_limit_mib": limit, "correlator.threads": 2,
-             **keys}))
+             **keys})
         return self.correlate(self.small, "--force", "--quiet",
                               environment=environment)
 
@@ -161,7 +155,7 @@ class Limit(refusal.Refusal):
         for n_devices, keys in ((0, int8), (0, fp32), (0, both),
                                 (1, int8), (1, fp32), (2, both)):
             # small sums, so that batches of samples matter
-            environment = {**pretend.devices(n_devices, memory_mib=500),
+            environment = {**program.devices(n_devices, memory_mib=500),
                            "FX8_CUDA_CHUNK_KIB": "16"}
             keys = {**keys, "correlator.backend":
                     "cuda" if n_devices > 0 else "cpu",
@@ -177,7 +171,3 @@ class Limit(refusal.Refusal):
                                  least)
                 done = self.limited(least, dict(keys), environment)
                 self.assertEqual(done.returncode, 0, done.stderr)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -16,18 +16,15 @@ import numpy as np
 
 import oracle
 import program
-import refusal
-import tap
 
 
-class Output(refusal.Refusal):
+class Output(program.Job):
     """The place of the result, and failures to write it."""
 
     def test_existing_output_is_refused_before_any_work(self):
         with open(self.output, "w", encoding="ascii") as file:
             file.write("precious")
-        done = self.correlate(self.path("absent.h5"))
-        self.assertIn(done.returncode, (1, 2))
+        self.well(*self.words(self.path("absent.h5")), code=(1, 2))
         done = self.correlate(self.recording())
         self.assert_one_line(done, 2, "out.uvh5", "--force")
         with open(self.output, encoding="ascii") as file:
@@ -36,28 +33,24 @@ class Output(refusal.Refusal):
     def test_force_replaces(self):
         with open(self.output, "w", encoding="ascii") as file:
             file.write("worthless")
-        done = self.correlate(self.recording(), "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.recording(), "--force"))
         self.assertEqual(program.read(self.output).header["Nfreqs"], 16)
 
     def test_failed_force_keeps_the_old_file(self):
         with open(self.output, "w", encoding="ascii") as file:
             file.write("precious")
-        done = self.correlate(self.path("absent.h5"), "--force")
-        self.assertEqual(done.returncode, 1)
+        self.well(*self.words(self.path("absent.h5"), "--force"), code=1)
         with open(self.output, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious")
 
     def test_missing_directory(self):
         self.output = self.path("no/such/folder/out.uvh5")
-        done = self.correlate(self.recording())
-        self.assertIn(done.returncode, (1, 2))
+        done = self.well(*self.words(self.recording()), code=(1, 2))
         self.assert_refused(done, done.returncode, "no/such/folder")
 
     def test_folder_as_output(self):
         os.mkdir(self.output)
-        done = self.correlate(self.recording(), "--force")
-        self.assertIn(done.returncode, (1, 2))
+        done = self.well(*self.words(self.recording(), "--force"), code=(1, 2))
         self.assert_one_line(done, done.returncode, "out.uvh5")
         self.assertTrue(os.path.isdir(self.output))
         self.assertFalse(os.path.exists(self.output + ".part"))
@@ -70,9 +63,8 @@ class Output(refusal.Refusal):
                              ("e.ms.uvh5", None), ("f.msx", None)):
             with self.subTest(name=name):
                 self.output = self.path(name)
-                done = self.correlate(recording, "--quiet", "--set",
-                                      f"postprocess.quicklook={self.output}.h5")
-                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.well(*self.words(recording, "--quiet", "--set",
+                                             f"postprocess.quicklook={self.output}.h5"))
                 self.assertEqual(program.read(self.output).header["Nfreqs"], 16)
                 said = [line for line in done.stderr.splitlines()
                         if "written" in line]
@@ -85,9 +77,8 @@ class Output(refusal.Refusal):
                     self.assertIn(f'.{method}("{self.output}",', said[0])
         self.output = self.path("g.ms")
         look = self.path("h.fits")
-        done = self.correlate(recording, "--quiet", "--precision=both", "--set",
-                              f"postprocess.quicklook={look}")
-        self.assertIn(done.returncode, (0, 3), done.stderr)
+        done = self.well(*self.words(recording, "--quiet", "--precision=both", "--set",
+                                     f"postprocess.quicklook={look}"), code=(0, 3))
         # the name g.ms.int8.uvh5 already states the format
         self.assertEqual([line for line in done.stderr.splitlines()
                           if "written" in line],
@@ -108,8 +99,7 @@ class Output(refusal.Refusal):
         recording = self.recording()
         self.output = recording
         before = os.stat(recording).st_size
-        done = self.correlate(recording, "--force")
-        self.assertEqual(done.returncode, 2, done.stderr)
+        self.well(*self.words(recording, "--force"), code=2)
         self.assertEqual(os.stat(recording).st_size, before)
 
     def assert_spared(self, done, inputs, what):
@@ -179,8 +169,7 @@ class Output(refusal.Refusal):
             with self.subTest(content=content[:8], force=force):
                 with open(part, "wb") as file:
                     file.write(content)
-                done = self.correlate(recording, *force)
-                self.assertEqual(done.returncode, code, done.stderr)
+                done = self.well(*self.words(recording, *force), code=code)
                 self.assertEqual(os.path.exists(part), code != 0)
                 if code == 0:
                     program.read(self.output)
@@ -197,8 +186,7 @@ class Output(refusal.Refusal):
         part, look = self.output + ".part", self.path("look.h5")
         recording = self.recording()
         quick = ("--set", f"postprocess.quicklook={look}")
-        done = self.correlate(recording, *quick)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording, *quick))
         for has_dump in (False, True):
             with self.subTest(has_dump=has_dump):
                 os.rename(self.output, part)
@@ -215,24 +203,22 @@ class Output(refusal.Refusal):
                 self.assertEqual(self.left_over(), [])
 
 
-class NoRoom(refusal.Refusal):
+class NoRoom(program.Job):
     """Failing writes: one line, exit 1, no crash; finished dumps are kept."""
 
     def big(self, compression="none"):
         """Enough antennas and channels for some megabytes of output."""
         generator = np.random.default_rng(171)
         samples = generator.integers(-60, 60, (12, 2, 40_000)) + 1j
-        self.write_config(program.ini_of(
-            oracle.Setup(64, 0.002, taps=4, precision="int8"),
-            {"output.compression": compression}))
+        self.configure(oracle.Setup(64, 0.002, taps=4, precision="int8"),
+            {"output.compression": compression})
         return self.write(program.Scene(samples), "big.h5")
 
     def test_limit_on_file_size(self):
         """Uncompressed results reserve their space before the first dump."""
         for compression, keeps in (("none", False), ("gzip", True)):
             recording = self.big(compression)
-            done = self.correlate(recording)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well(*self.words(recording))
             whole = os.path.getsize(self.output)
             want = program.read(self.output)
             os.remove(self.output)
@@ -284,7 +270,7 @@ class NoRoom(refusal.Refusal):
         self.assertGreater(kept, 0)
 
 
-class StandardOutput(refusal.Refusal):
+class StandardOutput(program.Job):
     """It is no failure if the reader closes the pipe; a full disk is one."""
 
     def run_into(self, stdout, *arguments):
@@ -308,7 +294,7 @@ class StandardOutput(refusal.Refusal):
         self.assert_one_line(done, 1, "standard output", "No space left")
 
 
-class Simulated(refusal.Refusal):
+class Simulated(program.Job):
     """fx8 simulate: two files, or none."""
 
     def setUp(self):
@@ -319,7 +305,7 @@ class Simulated(refusal.Refusal):
                 (self.sources, "az_deg,el_deg,I\n10,60,1\n20,-5,1\n")):
             with open(path, "w", encoding="ascii") as file:
                 file.write(text)
-        self.write_config(f"""
+        self.save("config.ini", f"""
 [observation]
 sample_rate_hz = 1000000
 dc_frequency_hz = 150e6
@@ -413,7 +399,3 @@ sources = {self.sources}
         self.assert_one_line(done, 1, "v.h5.part", "GB needed")
         self.assertLess(time.monotonic() - began, 10)
         self.assertFalse(os.path.exists(self.path("v.h5.part")))
-
-
-if __name__ == "__main__":
-    tap.main()

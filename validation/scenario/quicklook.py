@@ -20,10 +20,7 @@ import h5py
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 SCALE = 16384.0
 TART = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart",
@@ -214,12 +211,11 @@ class Looking(program.Case):
                 environment=None):
         """Run fx8; returns the quick-look and the INT8 (else FP32) results."""
         output, quick = self.path("out.uvh5"), self.path("quick.h5")
-        done = program.run("correlate", config, recording, "-o", output,
-                           "--set", f"postprocess.quicklook={quick}",
-                           "--set", f"postprocess.math={math}",
-                           "--precision", precision, "--force", *options,
-                           environment=environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, recording, "-o", output,
+                         "--set", f"postprocess.quicklook={quick}",
+                         "--set", f"postprocess.math={math}",
+                         "--precision", precision, "--force", *options,
+                         environment=environment)
         self.assertIn(f"result     {quick} (quick-look)", done.stdout)
         self.assertEqual("fast beside ieee" in done.stdout, math == "fast")
         self.assertNotIn("BEYOND", done.stdout)
@@ -230,8 +226,7 @@ class Looking(program.Case):
 
     def test_simulated_array(self):
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", recording)
         taps, length = 8, 64
         weights = oracle.prototype(oracle.Setup(length, 0.1, taps=taps),
                                    length)
@@ -256,9 +251,8 @@ class Looking(program.Case):
     def test_on_devices(self):
         """The same for cells that the CUDA engine evaluates."""
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", recording,
-                           "--set=simulate.duration_s=0.2005")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", recording,
+                  "--set=simulate.duration_s=0.2005")
         weights = oracle.prototype(oracle.Setup(64, 0.1, taps=8), 64)
         for math, average, n_devices in (("ieee", 4, 1), ("fast", 1, 3)):
             with self.subTest(math=math):
@@ -268,7 +262,7 @@ class Looking(program.Case):
                     + ",".join(map(str, range(n_devices))),
                     "--set", f"output.channel_average={average}",
                     "--set=correlator.kernel=dp4a-16", environment={
-                        "FX8_CUDA_TRIAL_MS": "0", **pretend.devices(n_devices)})
+                        "FX8_CUDA_TRIAL_MS": "0", **program.devices(n_devices)})
                 self.check_dumps(look)
                 self.check_averages(look, weights, 8, average)
                 self.check_modes(look, math)
@@ -297,9 +291,8 @@ class Looking(program.Case):
             samples, missing=[(2, -1, 0, 8000)]))
         config = self.ini(oracle.Setup(16, 0.002), name="dead.ini")
         output, quick = self.path("out.uvh5"), self.path("quick.h5")
-        done = program.run("correlate", config, recording, "-o", output,
-                           "--set", f"postprocess.quicklook={quick}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("correlate", config, recording, "-o", output,
+                         "--set", f"postprocess.quicklook={quick}")
         with h5py.File(quick, "r") as file:
             cells = file["coherence"].shape[0] * 16
             counts = {name: int(item[()])
@@ -345,9 +338,8 @@ class Spread(program.Case):
                 file.write(program.ini_of(oracle.Setup(
                     16, 0.0032, method="fft", window="hann",
                     precision="fp32"), {"postprocess.quicklook": quick}))
-            done = program.run("correlate", config, recording, "-o",
-                               self.path("out.uvh5"), "--force", "--quiet")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well("correlate", config, recording, "-o",
+                      self.path("out.uvh5"), "--force", "--quiet")
             with h5py.File(quick, "r") as file:
                 fisher = {name: item[:, 0] for name, item in
                           file["fisher"].items()}
@@ -365,7 +357,7 @@ class Spread(program.Case):
         self.assertAlmostEqual(np.mean(errors), 0, delta=5 / np.sqrt(512))
 
 
-class Refused(refusal.Refusal):
+class Refused(program.Job):
     """Settings and file names that must be refused."""
 
     def setUp(self):
@@ -381,8 +373,7 @@ class Refused(refusal.Refusal):
         self.assert_refused(done, 2, "quick.h5", "--force")
         with open(self.quick, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious")
-        done = self.correlate(recording, *self.option, "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording, *self.option, "--force"))
         with h5py.File(self.quick, "r") as file:
             self.assertEqual(file.attrs["format"], b"fx8-quicklook")
 
@@ -430,8 +421,7 @@ class Refused(refusal.Refusal):
         samples = np.zeros((8, 1, 80_000)) + 0j
         recording = self.write(program.Scene(samples), "zero.h5")
         options = ("--quiet", "--set", "output.compression=gzip")
-        done = self.correlate(recording, *self.option, *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording, *self.option, *options))
         whole = os.stat(self.quick).st_size
         least = os.stat(self.output).st_size
         self.assertGreater(whole, least + 100_000)
@@ -453,13 +443,11 @@ class Refused(refusal.Refusal):
         self.assertFalse(os.path.exists(self.quick))
 
 
-class Interrupted(refusal.Refusal):
+class Interrupted(program.Job):
     """A signal leaves a quick-look of the finished dumps."""
 
     def test_cut_like_the_result(self):
-        self.write_config(refusal.SLOW)
-        recording = self.path("slow.h5")
-        refusal.write_slow(recording)
+        recording = self.slow()
         process = subprocess.Popen(
             [program.FX8, "correlate", self.config, recording, "-o",
              self.output, "--quiet", "--set",
@@ -486,7 +474,3 @@ class Interrupted(refusal.Refusal):
             self.assertTrue(np.all(np.isfinite(file["time_julian_date"])))
             self.assertEqual(file["counts/cells"][()],
                              got.visibilities.size)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -21,7 +21,6 @@ import unittest
 import numpy as np
 
 import program
-import tap
 
 RECORDINGS = os.environ.get("FX8_RECORDINGS")
 COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
@@ -136,8 +135,7 @@ class Configuration(program.Case):
         path = self.path("shown.ini")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.shown())
-        done = program.run("config", path, "--dump")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("config", path, "--dump")
         dumped = self.pairs(done.stdout)
         shown = self.pairs(self.shown())
         self.assertGreater(len(shown), 15)
@@ -154,8 +152,7 @@ class Configuration(program.Case):
     def test_what_must_be_there(self):
         """Two keys; for a recording without site and positions those too."""
         there = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", there)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", there)
         without = self.write(program.Scene(np.ones((2, 1, 9000), complex),
                                            has_table=False))
         lines = {"channels": "[channelizer]\nchannels = 16\n",
@@ -175,11 +172,9 @@ class Configuration(program.Case):
                     if changed == "site":
                         file.write("[array]\nlatitude_deg = 1\n"
                                    "longitude_deg = 2\naltitude_m = 3\n")
-                done = program.run("correlate", path, recording, "-o",
-                                   self.path("least.uvh5"), "--force",
-                                   "--quiet")
-                self.assertEqual(done.returncode, 2 if words else 0,
-                                 done.stderr)
+                done = self.well("correlate", path, recording, "-o",
+                                 self.path("least.uvh5"), "--force",
+                                 "--quiet", code=2 if words else 0)
                 self.assertIn(words or "", done.stderr)
 
     def test_the_rest_are_defaults(self):
@@ -187,8 +182,7 @@ class Configuration(program.Case):
         with open(path, "w", encoding="utf-8") as file:
             file.write("[channelizer]\nchannels = 16\n\n[correlator]\n"
                        "integration_time_s = 1\n")
-        done = program.run("config", path, "--dump")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("config", path, "--dump")
         defaults = self.pairs(done.stdout)
         rest = {name: value for name, value in self.pairs(self.shown()).items()
                 if name[1] not in GIVEN}
@@ -229,8 +223,7 @@ class Figures(program.Case):
         shown = next(block for block in BLOCKS
                      if block.startswith("build/demo/demo.h5: recording"))
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well("simulate", "config/ready/demo.ini", "-o", recording)
         told = [line.split() for line in
                 program.run("info", recording).stdout.splitlines()]
         lines = [line.split() for line in shown.splitlines()[1:]]
@@ -245,18 +238,16 @@ class Figures(program.Case):
         shown = next(block for block in BLOCKS
                      if block.startswith("verdict: good:"))
         output = self.path("tart.uvh5")
-        done = program.run(
+        self.well(
             "correlate", "config/ready/tart.ini", os.path.join(
                 RECORDINGS, "tart/mg-tana-raw.hdf"), "-o", output,
-            "--precision", "both", "--quiet")
-        self.assertIn(done.returncode, (0, 3), done.stderr)
+            "--precision", "both", "--quiet", code=(0, 3))
         names = self.path("tart.int8.uvh5"), self.path("tart.fp32.uvh5")
         header = program.read(names[0]).header
         self.assertIn(f"gives {header['Ntimes']} dumps of {header['Nbls']} "
                       f"baselines and {header['Nfreqs']:,} channels",
                       RECORDINGS_PAGE)
-        done = program.run("compare", *names)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well("compare", *names)
         for pattern in (r"median over (\d+) channels of measured / predicted "
                         r"([0-9.]+)", r"(?m)^all pairs +(.*)$",
                         r"(?m)^baseline 8-13 +(.*)$",
@@ -395,7 +386,3 @@ class Make(unittest.TestCase):
                     capture_output=True, text=True)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(words, done.stderr)
-
-
-if __name__ == "__main__":
-    tap.main()

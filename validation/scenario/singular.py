@@ -6,11 +6,9 @@ Shows (commands, one of a thing): simulate, correlate, compare and info write
 Within: no plural noun after a 1
 """
 import program
-import refusal
-import tap
 
 
-class One(refusal.Refusal):
+class One(program.Job):
     """One antenna, channel, dump and so on, in the output of every command."""
 
     def assert_singular(self, text):
@@ -31,7 +29,7 @@ class One(refusal.Refusal):
         for key, value in keys.items():
             section, name = key.split(".")
             sections.setdefault(section, []).append(f"{name} = {value}\n")
-        self.write_config("".join(f"[{section}]\n{''.join(lines)}" for
+        self.save("config.ini", "".join(f"[{section}]\n{''.join(lines)}" for
                                   section, lines in sections.items()))
         recording = self.path("one.h5")
         said = []
@@ -43,8 +41,7 @@ class One(refusal.Refusal):
                  self.path("out.fp32.uvh5")),
                 ("info", recording), ("info", self.path("look.h5")),
                 ("info", self.path("out.int8.uvh5"))):
-            done = program.run(*words)
-            self.assertIn(done.returncode, (0, 3), done.stderr)
+            done = self.well(*words, code=(0, 3))
             said.append(done.stdout)
             self.assert_singular(done.stdout + done.stderr)
         for text, words in zip(said, (
@@ -57,7 +54,3 @@ class One(refusal.Refusal):
         self.assertIn("1 channel of 1000 kHz, 1 dump of 0.01 s (10000 "
                       "spectra)", said[1])
         self.assertIn("(1 dump, INT8)", said[1])
-
-
-if __name__ == "__main__":
-    tap.main()

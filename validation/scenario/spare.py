@@ -15,35 +15,29 @@ import os
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 # Deadline of the trial. On a pretend device the waiting thread does the work,
 # so work that ends is never late.
 TRIAL = {"FX8_CUDA_TRIAL_MS": "100"}
 
 
-class Spare(refusal.Refusal):
+class Spare(program.Job):
     """A small job of four dumps, on the CPU and on devices that fail."""
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(8, 0.001, precision="int8", taps=2),
-            {"correlator.backend": "auto", "correlator.threads": 1}))
+        self.configure(oracle.Setup(8, 0.001, precision="int8", taps=2),
+            {"correlator.backend": "auto", "correlator.threads": 1})
         self.scene = self.recording(n_samples=4400)
-        done = self.correlate(self.scene, "--backend", "cpu")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.scene, "--backend", "cpu"))
         self.want = program.read(self.output)
         self.assertEqual(len(self.want.visibilities), 4)
         os.remove(self.output)
 
     def check_spare(self, environment, *mentions):
         """Check for the CPU's result, and one line that says why."""
-        done = self.correlate(self.scene, environment=environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well(*self.words(self.scene), environment=environment)
         lines = done.stderr.splitlines()
         told = [line for line in lines if line.startswith("fx8: warning: ")]
         self.assertEqual(told, [line for line in lines if "cuda" in line])
@@ -75,7 +69,7 @@ class Spare(refusal.Refusal):
                 ("fx8_corner_turn_kernel", "quantised spectrum "),
                 ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
             with self.subTest(kernel=kernel):
-                self.check(pretend.devices(plant=f"{kernel}:idle"),
+                self.check(program.devices(plant=f"{kernel}:idle"),
                            "result differs from the CPU's: " + told)
 
     def test_devices_that_hang(self):
@@ -83,7 +77,7 @@ class Spare(refusal.Refusal):
                              ("fx8_corner_turn_kernel", "corner turn"),
                              ("fx8_postprocess_int8_kernel", "results")):
             with self.subTest(kernel=kernel):
-                self.check({**pretend.devices(hang=kernel), **TRIAL},
+                self.check({**program.devices(hang=kernel), **TRIAL},
                            f"waiting for {what}: not done within 0.1 s")
 
     def test_correlators_that_hang(self):
@@ -91,7 +85,7 @@ class Spare(refusal.Refusal):
         ten seconds for a hanging one, but only once."""
         for kernel in ("dp4a-16", "mma-32", "wgmma-128"):
             symbol = f"fx8_correlate_{kernel.replace('-', '_')}_kernel"
-            environment = {**pretend.devices(hang=symbol), **TRIAL}
+            environment = {**program.devices(hang=symbol), **TRIAL}
             with self.subTest(kernel=kernel):
                 if program.LONG or kernel != "wgmma-128":
                     self.check_left_out(kernel, environment)
@@ -102,8 +96,7 @@ class Spare(refusal.Refusal):
                     f"of its trial; not {kernel}: does not end")
 
     def check_left_out(self, kernel, environment):
-        done = self.correlate(self.scene, environment=environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.well(*self.words(self.scene), environment=environment)
         self.assertEqual(done.stderr.count("warning"), 0)
         self.assertIn(f"; not {kernel}: does not end", done.stdout)
         self.assertEqual(
@@ -116,8 +109,7 @@ class Spare(refusal.Refusal):
         dumps; at the very end nothing is lost."""
         report = self.path("report")
         calls = {"elapsed_ms": 5, "report": report}  # the same in every run
-        done = self.correlate(self.scene, environment=pretend.devices(**calls))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(self.scene), environment=program.devices(**calls))
         want = program.read(self.output)
         os.remove(self.output)
         with open(report, encoding="ascii") as file:
@@ -125,7 +117,7 @@ class Spare(refusal.Refusal):
         ends = []
         for number in [*range(1, n_calls, n_calls // 20),
                        *range(n_calls * 4 // 5, n_calls, n_calls // 60)]:
-            environment = pretend.devices(
+            environment = program.devices(
                 fail=f"{number}+:cudaErrorIllegalAddress", **calls)
             with self.subTest(number=number):
                 done = self.correlate(self.scene, environment=environment)
@@ -145,7 +137,3 @@ class Spare(refusal.Refusal):
         self.assertEqual(kept, sorted(kept))
         self.assertEqual(set(kept), {0, 1, 2, 3, 4})
         self.assertGreater(kept.count(0), 15)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -19,13 +19,11 @@ import aavs_files
 import oracle
 import program
 import recorder
-import refusal
-import tap
 
 REFUSED = "is a file that this run reads: expected another name for the result"
 
 
-class SparedInputs(refusal.Refusal):
+class SparedInputs(program.Job):
     """Every file that a recording refers to, as a result and as a .part."""
 
     def contents(self, *left_out):
@@ -43,8 +41,7 @@ class SparedInputs(refusal.Refusal):
         """Name each of `inputs` as OUT, directly, through a hard link as OUT
         and as OUT.part, and through a symbolic link, with --force."""
         # with another output the run works
-        done = self.correlate(recording, *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.well(*self.words(recording, *options))
         os.remove(self.output)
         before = self.contents()
         for path in inputs:
@@ -157,7 +154,7 @@ class SparedInputs(refusal.Refusal):
         for name in ("mg-tana-raw.hdf", "antenna_positions.json"):
             shutil.copy(os.path.join(folder, name), self.path(name))
         with open("config/ready/tart.ini", encoding="utf-8") as file:
-            self.write_config(file.read())
+            self.save("config.ini", file.read())
         self.spare(self.path("mg-tana-raw.hdf"),
                    [self.path("antenna_positions.json")],
                    "--set=array.antennas=2")
@@ -187,15 +184,14 @@ class SparedInputs(refusal.Refusal):
         self.assertEqual(self.contents(), before)
 
 
-class SparedBeside(refusal.Refusal):
+class SparedBeside(program.Job):
     """The other commands that write."""
 
     def test_page_of_a_comparison(self):
         """Visibilities behind a link, and in a virtual dataset."""
-        self.write_config(program.ini_of(oracle.Setup(
-            16, 0.002, precision="int8")))
-        done = self.correlate(self.recording(), "--precision", "both")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.configure(oracle.Setup(
+            16, 0.002, precision="int8"))
+        self.well(*self.words(self.recording(), "--precision", "both"))
         paths = [self.output.replace(".uvh5", f".{kind}.uvh5")
                  for kind in ("int8", "fp32")]
         shown = self.path("shown.uvh5")
@@ -229,7 +225,3 @@ class SparedBeside(refusal.Refusal):
         os.remove(away)
         done = program.run("compare", paths[0], shown)
         self.assert_one_line(done, 1, "shown.uvh5: ")
-
-
-if __name__ == "__main__":
-    tap.main()

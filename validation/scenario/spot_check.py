@@ -11,21 +11,17 @@ import os
 import numpy as np
 
 import oracle
-import pretend
 import program
-import refusal
-import tap
 
 
-class SpotCheck(refusal.Refusal):
+class SpotCheck(program.Job):
     """A tiny job: one block a dump."""
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(4, 0.002, precision="int8", taps=2),
+        self.configure(oracle.Setup(4, 0.002, precision="int8", taps=2),
             {"correlator.backend": "cuda", "correlator.threads": 1,
-             "correlator.kernel": "dp4a-16"}))
+             "correlator.kernel": "dp4a-16"})
         self.tiny = self.recording(n_samples=7000)
 
     def run_idle(self, number, spot_check):
@@ -37,7 +33,7 @@ class SpotCheck(refusal.Refusal):
         done = program.run(
             "correlate", self.config, self.tiny, "-o", output, "--quiet",
             "--set", f"correlator.spot_check={spot_check}",
-            environment={"FX8_CUDA_TRIAL_MS": "0", **pretend.devices(
+            environment={"FX8_CUDA_TRIAL_MS": "0", **program.devices(
                 idle=number, report=report, elapsed_ms=5)})
         with open(report, encoding="ascii") as file:
             words = dict(line.split(None, 1) for line in file)
@@ -93,13 +89,7 @@ class SpotCheck(refusal.Refusal):
 
     def test_what_it_costs_is_told(self):
         for spot_check, told in (("auto", True), ("no", False)):
-            done = self.correlate(
+            done = self.well(*self.words(
                 self.tiny, "--force", "--set",
-                f"correlator.spot_check={spot_check}",
-                environment=pretend.devices())
-            self.assertEqual(done.returncode, 0, done.stderr)
+                f"correlator.spot_check={spot_check}"), environment=program.devices())
             self.assertEqual(", spot check 0." in done.stdout, told)
-
-
-if __name__ == "__main__":
-    tap.main()

@@ -19,8 +19,6 @@ import numpy as np
 
 import oracle
 import program
-import refusal
-import tap
 
 # A checker makes a run five to twenty times slower.
 IS_CHECKED = bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & os.environ.keys())
@@ -28,22 +26,20 @@ ROUNDS = 40 if IS_CHECKED and not program.LONG else 200
 THEIRS = b"somebody else's"
 
 
-class TwoRuns(refusal.Refusal):
+class TwoRuns(program.Job):
     """Two different recordings, so that a result shows which run wrote it."""
 
     def setUp(self):
         super().setUp()
-        self.write_config(program.ini_of(
-            oracle.Setup(16, 0.002, precision="int8"),
-            {"correlator.threads": 2, "output.compression": "gzip"}))
+        self.configure(oracle.Setup(16, 0.002, precision="int8"),
+            {"correlator.threads": 2, "output.compression": "gzip"})
         generator = np.random.default_rng(201)
         self.inputs, self.want = [], []
         for number in range(2):
             samples = generator.integers(-60, 60, (4, 2, 40_000)) + 0j
             self.inputs.append(self.write(program.Scene(samples),
                                           f"{number}.h5"))
-            done = self.correlate(self.inputs[number])
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.well(*self.words(self.inputs[number]))
             self.want.append(self.content(self.output))
             os.remove(self.output)
         self.part = self.output + ".part"
@@ -131,7 +127,3 @@ class TwoRuns(refusal.Refusal):
         self.assertTrue(any(kind[1] == 1 for kind in count), count)
         self.assertTrue(any(kind[2] == 2 for kind in count), count)
         self.assertTrue(any(kind[1:] == (0, 0) for kind in count), count)
-
-
-if __name__ == "__main__":
-    tap.main()
