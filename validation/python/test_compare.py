@@ -88,12 +88,3 @@ class Compare(program.Case):
         rough, exact = self.make()
         self.assertEqual(
             self.compare(self.altered(rough, lambda v: 1.02 * v), exact), 3)
-
-    def test_files_of_different_shape_are_wrong_input(self):
-        rough, _ = self.make()
-        other = self.correlate(
-            program.Scene(np.ones((2, 1, 5000)) * (1 + 1j)),
-            oracle.Setup(16, "all"))
-        done = self.well("compare", rough, other.path, code=(1, 2))
-        self.assertEqual(len(done.stderr.splitlines()), 1)
-        self.assertTrue(done.stderr.startswith("fx8: error: "))

@@ -142,21 +142,6 @@ class Faults(program.Case):
         self.assertEqual(told["verdict"], "outside" if code else "good")
         return told
 
-    def test_as_made(self):
-        told = self.told(self.rough, self.exact, 0)
-        self.assertEqual([check["name"] for check in told["checks"]],
-                         ["weights and flags", "all pairs", "channels",
-                          "baselines", "dumps", "cells", "autos", "bounds"])
-        for check in told["checks"]:
-            self.assertTrue(check["is_inside"])
-        n_cells = {check["name"]: check["n_judged"]
-                   for check in told["checks"]}
-        self.assertEqual(n_cells["channels"], 60)
-        self.assertEqual(n_cells["baselines"], 10)
-        self.assertEqual(n_cells["dumps"], 4)
-        self.assertEqual(n_cells["cells"], 60 * 10 * 4)
-        self.assertEqual(n_cells["autos"], 60 * 5 * 4)
-
     def test_exact_data_are_not_int8(self):
         """Data without any rounding, in a file that has gains."""
         copy = self.path("exact.uvh5")
@@ -241,10 +226,3 @@ class Faults(program.Case):
                 with self.subTest(clips=clips, gain=gain, of_exact=factor):
                     self.told(rough, self.spoiled(self.exact, channels(
                         20, 21, lambda v, f=factor: f * v)), 3)
-
-    def test_precision_both_says_the_same(self):
-        for target in (4, 20):
-            rough, exact = self.make(5, 500, target)
-            told = self.told(rough, exact, 0)
-            self.assertIn(f"verdict: good: {told['reason']}\n",
-                          self.both.stdout)

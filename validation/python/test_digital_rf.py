@@ -11,7 +11,6 @@ Within: to the bit; a rate that is no whole number within the oracle's limits
 Because: the same samples; for such a rate the writer rounds the index
 """
 import os
-import unittest
 from fractions import Fraction
 
 import numpy as np

@@ -13,7 +13,7 @@ Shows (correlation, however a run is cut): block size, threads, kernels and
 Within: INT8 to the bit; FP32 10⁻⁶ of the power, kernels 4·10⁻⁶
 Because: INT8 sums do not depend on order; two kernels sum in different orders,
     each within 2·10⁻⁶ of the truth
-In: Invariance, python/test_matrix.py AxisOrder
+In: Invariance
 
 Shows (correlation, symmetry): V_ji = conj V_ij, autos are real, the matrix is
     positive semi-definite

@@ -11,7 +11,6 @@ Because: the reasons there
 """
 import itertools
 import random
-import sys
 import unittest
 from fractions import Fraction
 
@@ -206,38 +205,3 @@ class Oracle(unittest.TestCase):
                     direct = np.sum(weights * window
                                     * np.exp(-2j * np.pi * k * n / length))
                     self.assertAlmostEqual(got[t, c], direct, places=12)
-
-
-class AxisOrder(program.Case):
-    """All six orders of axes, chunked or not, labelled or not, give the same
-    bits."""
-
-    def test_every_order_gives_the_same_bits(self):
-        choice = pick(3) | {"is_complex": True, "bank": ("pfb", 4, "auto"),
-                            "channels": 16, "antennas": (3, None),
-                            "pols": (2, None, "xy"), "missing": "table",
-                            "quantiser": {}}
-        for is_complex in (True, False):
-            choice["is_complex"] = is_complex
-            scene = make_scene(choice, 11)
-            for precision in ("int8", "fp32"):
-                setup = make_setup(choice, precision)
-                first = None
-                for axes in AXES:
-                    shape = dict(zip(axes, (None,) * 3)) | {
-                        "antenna": 2, "pol": 1, "time": 1000}
-                    for chunks in (None, tuple(shape[axis] for axis in axes)):
-                        path = self.write(scene, axes=axes, chunks=chunks)
-                        got = self.fx8(path, setup)
-                        first = first or got
-                        np.testing.assert_array_equal(
-                            got.visibilities, first.visibilities)
-                        np.testing.assert_array_equal(got.flags, first.flags)
-
-    def test_no_labels_mean_antenna_pol_time(self):
-        scene = make_scene(pick(3) | {"antennas": (3, None)}, 12)
-        setup = oracle.Setup(16, "all")
-        labelled = self.fx8(self.write(scene), setup)
-        bare = self.fx8(self.write(scene, labels=False), setup)
-        np.testing.assert_array_equal(labelled.visibilities,
-                                      bare.visibilities)

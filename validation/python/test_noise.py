@@ -31,7 +31,6 @@ Because: sigma of the chance change from a tenth of the spectra; the oracle
     compares weights exactly
 In: MissingData
 """
-from fractions import Fraction
 
 import numpy as np
 

@@ -27,7 +27,6 @@ import functools
 import operator
 import os
 import re
-import unittest
 import warnings
 from fractions import Fraction
 
@@ -83,15 +82,6 @@ class Reading(program.Case):
                 np.testing.assert_array_equal(
                     data.data_array.reshape(got.visibilities.shape),
                     got.visibilities)
-
-    def test_with_sidereal_time(self):
-        # UT1 - UTC of the day from astropy's bundled tables
-        start = 1_600_000_000
-        dut1 = float(Time(start, format="unix", scale="utc").delta_ut1_utc)
-        got = self.correlate(make_scene(), oracle.Setup(16, 0.004),
-                             extra={"delay.dut1_s": repr(dut1)})
-        self.assertIn("lst_array", got.header)
-        self.assert_clean(got.path)
 
     def test_day_that_ends_in_a_leap_second(self):
         """Dates and sidereal times around the leap second of 2016 agree with
@@ -180,18 +170,6 @@ class Reading(program.Case):
                 self.assertEqual(data.Nfreqs, 16)
                 self.assertEqual(data.Ntimes, 4)
 
-    def test_apparent_sidereal_time_of_the_phase_centre(self):
-        got = self.correlate(make_scene(), oracle.Setup(16, 0.004))
-        data = self.assert_clean(got.path)
-        # within UT1 - UTC, at most 0.9 s of time, when it is not configured
-        gap = np.angle(np.exp(1j * (data.phase_center_app_ra
-                                    - data.lst_array)))
-        self.assertLess(np.abs(gap).max(), 0.9 * 2 * np.pi / 86164)
-        np.testing.assert_allclose(
-            data.phase_center_app_dec,
-            np.radians(program.SITE["latitude_deg"]), atol=1e-9)
-
-
 class Joining(program.Case):
     """Results of consecutive stretches join to the result of the whole."""
 
@@ -242,14 +220,6 @@ class Joining(program.Case):
             return path + ".uvfits"
         self.assert_joined(lambda paths: UVData.from_file(
             [written(path) for path in paths]))
-
-    def test_information_on_antennas_out_of_order(self):
-        recording = self.write(make_scene(numbers=[4, 9, 11, 3]))
-        got = self.fx8(recording, oracle.Setup(16, 0.004))
-        self.assertNotIn("blt_order", got.header)
-        done = program.run("info", got.path)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-
 
 class Tones(program.Case):
     """One tone in every channel from one direction of the sky: flat to 1e-3

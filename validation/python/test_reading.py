@@ -10,10 +10,7 @@ Within: to the bit; one line
 Because: packing loses nothing
 """
 import os
-import signal
 import struct
-import subprocess
-import time
 
 import h5py
 import hdf5plugin
@@ -110,19 +107,3 @@ class Storage(program.Case):
             "HDF5_PLUGIN_PATH": self.folder}, code=1)
         self.assertRegex(done.stderr, r"voltages: filter 32008 .*: expected its "
                          r"HDF5 plugin to be installed \(HDF5_PLUGIN_PATH\)")
-
-
-class Bench(program.Case):
-    def test_a_bench_that_is_stopped_leaves_nothing(self):
-        with subprocess.Popen([program.FX8, "bench", "--section", "reading"],
-                              stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL,
-                              env={**os.environ, "TMPDIR": self.folder}) as run:
-            deadline = time.monotonic() + 60
-            while not os.listdir(self.folder) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            seen = os.listdir(self.folder)
-            run.send_signal(signal.SIGINT)
-            self.assertEqual(run.wait(60), 130)
-        self.assertEqual(len(seen), 1, seen)
-        self.assertEqual(os.listdir(self.folder), [])

@@ -18,7 +18,6 @@ import signal
 import subprocess
 import tarfile
 import time
-import unittest
 
 import program
 

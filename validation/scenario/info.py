@@ -237,34 +237,6 @@ class Recordings(program.Job):
         self.assertIn(f"samples    {100 * lost:.4g} % of spectra missing",
                       done.stdout)
 
-    def test_table_for_people(self):
-        text = self.info(self.write(self.scene))
-        self.assertIn("7 of 12 inputs look wrong: ANT004 X (absent), ANT000 Y "
-                      "(dead), ANT001 X (clipped), ANT002 X (clipped, -128), "
-                      "ANT003 X (weak), ANT003 Y (strong) and 1 more\n", text)
-        self.assertIn(f"  left out       {100 * self.missing.mean():.4f} % of "
-                      "them", text)
-        rows = re.findall(r"^ +\d+ ANT\d+ +[XY] .*$", text, re.MULTILINE)
-        self.assertEqual(len(rows), 12)
-        self.assertLess(text.index("look wrong"), text.index(rows[0]))
-        for number, row in enumerate(rows):
-            at = divmod(number, 2)
-            if at == (4, 0):
-                self.assertEqual(row.split()[3:9], ["-"] * 6)
-                continue
-            want = levels_of(self.samples[at], self.missing[at])
-            cells = row.split()[3:10]
-            places = (("rms_lsb", 1, 3), ("mean_re_lsb", 1, 3),
-                      ("mean_im_lsb", 1, 3), ("clipped_share", 100, 4),
-                      ("minus_128_share", 100, 4), ("zero_share", 100, 3),
-                      ("missing_share", 100, 4))
-            for cell, (name, scale, digits) in zip(cells, places):
-                self.assertAlmostEqual(float(cell), scale * want[name],
-                                       delta=0.51 * 10.0**-digits, msg=row)
-            self.assertTrue(row.endswith("  " + ", ".join(self.WRONG[at]))
-                            if at in self.WRONG
-                            else row.endswith(cells[-1]), row)
-
     def test_part_of_the_recording(self):
         rate = float(self.scene.rate)
         told = self.json(self.write(self.scene), "--set",
@@ -413,21 +385,6 @@ class Recordings(program.Job):
             want = "bad??.h5" if b"\xff" in name else name.decode()
             self.assertEqual(base, want)
 
-    def test_wrong_use(self):
-        good = self.write(self.scene)
-        for arguments in (("--all", "--no-levels", good), ("--set", good),
-                          ("--set", "input.nonsense=1", good),
-                          ("--nonsense", good), ("--json=1", good)):
-            with self.subTest(arguments=arguments):
-                self.assert_one_line(program.run("info", *arguments), 2)
-        self.assert_one_line(program.run("info", good, good), 2, good,
-                             "2 files")
-        self.assert_one_line(program.run("info", self.path("none.h5")), 1,
-                             "none.h5", "No such file")
-        self.assert_one_line(program.run("info", self.folder), 1, self.folder)
-        self.assert_one_line(program.run("info", good, self.path("none.h5")),
-                             1, "none.h5", "No such file")
-
     def test_unreadable_samples(self):
         """`info` prints what it could read, then the reason, and exits with
         1."""
@@ -528,4 +485,3 @@ class Recordings(program.Job):
                                      == (1, 2, 1) else [])
         self.assertIn("1 of 12 inputs looks wrong: antenna 2 Y band 1 (dead)",
                       self.info(*paths))
-

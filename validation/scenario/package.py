@@ -21,7 +21,7 @@ In: Manual Completion
 
 Shows (packaging, sources): `make dist` makes the same bytes under another
     umask and time zone, with all committed files, and they build and run
-    without git; so do Debian packages (`FX8_LONG=1`, debhelper)
+    without git
 Within: equal
 In: Sources
 """
@@ -582,12 +582,3 @@ class Sources(program.Case):
                          [f"usr/lib/*/{name}"])
         self.assertEqual(re.findall(r"libfx8-\d[\d.]*", read(".debian/control")),
                          [package, package])
-
-    @unittest.skipUnless(program.LONG, "FX8_LONG=1 builds Debian packages")
-    @unittest.skipUnless(shutil.which("dpkg-buildpackage")
-                         and shutil.which("dh"), "no debhelper")
-    def test_debian_packages(self):
-        run("make", f"BUILD={self.folder}", "deb", may_talk=True)
-        names = [os.path.basename(path).split("_")[0] for path in
-                 glob.glob(f"{self.folder}/deb/*.deb")]
-        self.assertLessEqual({"fx8", "libfx8-0.1", "libfx8-dev"}, set(names))
