@@ -18,6 +18,7 @@ import signal
 import subprocess
 import tarfile
 import time
+import unittest
 
 import program
 
