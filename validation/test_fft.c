@@ -17,8 +17,8 @@
 
 static const double PI = 3.14159265358979323846;
 
-static const size_t lengths[] = {1,  2,  3,  5,  7,  8,   12,
-                                 13, 16, 60, 64, 97, 128, 1000};
+static const size_t lengths[] = {1,  2,  3,  5,  7,   8,    12,   13,
+                                 16, 60, 64, 97, 128, 1000, 32768};
 #define N_LENGTHS (sizeof lengths / sizeof lengths[0])
 
 static float *new_floats(size_t n)
@@ -136,7 +136,8 @@ static void check_kind(enum fx8_fft_kind kind, size_t length, size_t batch,
         const float *out = results + b * stride;
         const bool real_out = kind == FX8_FFT_INVERSE_REAL;
         const size_t n_out = floats_out(kind, length) / (real_out ? 1 : 2);
-        for (size_t k = 0; k < n_out; k++) {
+        /* of a long spectrum every 2049th number */
+        for (size_t k = 0; k < n_out; k += 1 + n_out / 1024 * 64) {
             const double complex want =
                 direct(kind, length, in + b * stride, k);
             const size_t at = real_out ? k : 2 * k;
@@ -202,6 +203,20 @@ TEST(test_purity)
         }
 }
 
+/* The largest power of two up to a group whose spectra fit in 2 MiB. */
+TEST(test_batch)
+{
+    for (size_t length = 1; length < (size_t)1 << 24;
+         length += 1 + length / 7) {
+        size_t batch = FX8_GROUP;
+        while (batch > 1 && batch * length * 8 > (size_t)2 << 20)
+            batch /= 2;
+        assert_int_equal(fx8_fft_batch(length), batch);
+    }
+    assert_int_equal(fx8_fft_batch(8192), 32);
+    assert_int_equal(fx8_fft_batch(8193), 16);
+}
+
 TEST(test_errors)
 {
     struct fx8_error error;
@@ -209,6 +224,7 @@ TEST(test_errors)
         size_t length, batch;
         const char *message;
     } cases[] = {{0, 1, "FFT: length: 0: expected 1 to"},
+                 {(size_t)1 << 31, 1, "FFT: length: 2147483648: expected"},
                  {SIZE_MAX, 1, "FFT: length: 18446744073709551615: expected"},
                  {8, 0, "FFT: batch: 0: expected 1 to 2147483647"},
                  {8, (size_t)1 << 31, "FFT: batch: 2147483648: expected"}};

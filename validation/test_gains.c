@@ -27,18 +27,21 @@ static double sorted_median(const float *values, size_t n)
     return ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2.0;
 }
 
-/* Any values, many equal ones, and many orders of magnitude. */
+/* Any values, many equal ones, all equal, rising and falling again, and many
+ * orders of magnitude. */
 TEST(median_against_a_sort)
 {
     struct generator g = {21};
     for (size_t n = 1; n <= 300; n++)
-        for (int kind = 0; kind < 3; kind++) {
+        for (int kind = 0; kind < 5; kind++) {
             float *given = temporary(n * sizeof *given);
             double *sorted = temporary(n * sizeof *sorted);
             for (size_t k = 0; k < n; k++)
                 sorted[k] = given[k] =
                     kind == 0   ? (float)random_below(&g, 1000000)
                     : kind == 1 ? (float)random_below(&g, 3)
+                    : kind == 2 ? 7.5f
+                    : kind == 3 ? (float)(k < n / 2 ? k : n - k)
                                 : ldexpf(1.0f, (int)random_in(&g, -100, 100));
             const double expected = sorted_median(given, n);
             assert_true(fx8_median(sorted, n) == expected);

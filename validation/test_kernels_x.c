@@ -453,10 +453,13 @@ TEST(exact_and_fp32_sums_lie_inside)
 {
     static const size_t n_times[] = {32, 64, 96, 512, 544, 1056, 2592};
     struct generator g = {41};
-    for (size_t n_inputs = 1; n_inputs <= 17; n_inputs++)
+    for (size_t n_inputs = 1; n_inputs <= 33;
+         n_inputs += n_inputs < 17 ? 1 : 16)
         for (enum fill fill = NOISE; fill < N_FILLS; fill++) {
-            struct spectra x = new_spectra(
-                n_inputs, n_times[random_below(&g, COUNT_OF(n_times))], fill);
+            const size_t n = n_inputs > 17
+                                 ? 2592
+                                 : n_times[random_below(&g, COUNT_OF(n_times))];
+            struct spectra x = new_spectra(n_inputs, n, fill);
             double *scale = exact(x.n_sums / 2 * sizeof *scale);
             struct exact_sum *sums = exact_sums(&x, scale);
             FOR_EACH_VARIANT (variant)
@@ -465,6 +468,21 @@ TEST(exact_and_fp32_sums_lie_inside)
             free(scale);
             free_spectra(&x);
         }
+}
+
+TEST(exact_sums_are_exact)
+{
+    struct exact_sum sum = {{0}};
+    exact_add(&sum, 0x1p100);
+    exact_add(&sum, 0x1p-298);
+    exact_add(&sum, -0x1p100);
+    assert_int_equal(exact_compare(&sum, 0.0), 1);
+    assert_int_equal(exact_compare(&sum, 0x1p-298), 0);
+    exact_add_product(&sum, 0x1p-149f, -0x1p-148f);
+    assert_int_equal(exact_compare(&sum, 0.0), -1);
+    exact_add(&sum, 0x1.fffffffffffffp255);
+    assert_int_equal(exact_compare(&sum, 0x1.fffffffffffffp255), -1);
+    assert_int_equal(exact_compare(&sum, 0x1.ffffffffffffep255), 1);
 }
 
 TEST(mode_is_neither_used_nor_left_changed)

@@ -10,7 +10,7 @@
  *     chunks, 1 and 3 devices, blocks under way); the choice of pairs reaches
  *     everything, and a sub-tile of a kernel soon; correct engines pass, with
  *     all methods, precisions, gaps and bands; wrong engines are stopped: each
- *     kind of sum by the smallest visible error, one wrong sub-tile, nothing
+ *     kind of sum by the smallest visible error, and nothing
  *     shown; earlier dumps are kept; through the program each launch of a run
  *     does nothing once, and no dump without sums is written
  * Within: integers by 1; FP32 by 560·2⁻²⁴ of the magnitudes, not 480; bounds on
