@@ -5,7 +5,7 @@
  * Shows (correlation, plan and products): axes are correct; so are baselines,
  *     products, conjugation and the step from sums to visibilities
  * Within: equal
- * In: test_baseline.c, python/test_matrix.py
+ * In: test_baseline.c, test_postprocess.c, python/test_matrix.py
  *
  * Shows (correlation, oversampled bands): the stitched axis has no gap or
  *     overlap; overlapping bands and gains that are no powers of two are
