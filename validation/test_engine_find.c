@@ -5,7 +5,7 @@
  *
  * Shows (devices, choice of the engine): lists of devices, and plug-ins that
  *     are missing, are no libraries or belong to another program each give one
- *     line; kernels choose the engine
+ *     line; names of kernels; kernels choose the engine
  * Within: texts equal
  * In: scenario/device.py
  */
@@ -80,5 +80,42 @@ TEST(plugins_that_are_none)
     must_fail_with(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
                    error, FX8_ERR_UNSUPPORTED,
                    "cuda: plug-in /proc/self/exe: ");
+    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
+}
+
+TEST(names_of_kernels)
+{
+    static const struct {
+        enum fx8_engine_wish wish;
+        const char *kernel, *text;
+    } wrong[] = {
+        {FX8_ENGINE_ANY, "sse2",
+         "plan: kernel: sse2: expected auto; reference, avx2 or avx512 (cpu); "
+         "dp4a, mma, wgmma or fp32 (cuda)"},
+        {FX8_ENGINE_CPU, "mma",
+         "plan: kernel: mma: expected auto, reference, avx2 or avx512"},
+        {FX8_ENGINE_CUDA, "reference",
+         "plan: kernel: reference: expected auto, dp4a, mma, wgmma or fp32"},
+    };
+    struct fx8_engine_found found;
+    struct fx8_error error;
+    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
+    for (size_t k = 0; k < LENGTH(wrong); k++) {
+        const struct fx8_engine_plan plan = recorded_plan(wrong[k].kernel, 0);
+        must_fail(fx8_engine_open(wrong[k].wish, &plan, &found, &error), error,
+                  FX8_ERR_USAGE, wrong[k].text);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        const struct fx8_engine_plan plan =
+            recorded_plan(k == 0 ? "reference" : "auto", 0);
+        must(fx8_engine_open(k == 0 ? FX8_ENGINE_ANY : FX8_ENGINE_CPU, &plan,
+                             &found, &error),
+             error);
+        assert_string_equal(found.operations->name, "cpu");
+        assert_string_equal(found.reason, k == 0 ? "kernel reference is the "
+                                                   "CPU's"
+                                                 : "asked for");
+        found.operations->close(&found.engine);
+    }
     unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
 }

@@ -6,7 +6,7 @@
  *
  * Shows (devices, trial of an engine): before it is trusted, an engine is
  *     compared with the CPU engine: a correct one passes ten plans in every
- *     precision; one that is wrong in one coefficient, input, number,
+ *     precision; one that is wrong in one coefficient, gain, input, number,
  *     sum, count, clip, result, flag or weight fails
  * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones half
  *     a step more; sums of the same spectra equal, float sums 2 · 520·2⁻²⁴ of
@@ -21,6 +21,7 @@
 struct fault {
     const char *told;
     size_t coefficient;  /* index + 1 of one changed by a tenth */
+    float gain;          /* all gains times 1 + this */
     size_t input;        /* index + 1 of one that gets the samples of another */
     struct fx8_ci8 int8; /* added to a quantised number */
     float fp32;          /* added to a float one */
@@ -68,6 +69,15 @@ static const char *fake_device_name(const struct fx8_engine *engine)
 {
     (void)engine;
     return "0 of a test";
+}
+
+static enum fx8_status fake_set_gain(struct fx8_engine *engine, size_t input,
+                                     const float *gain, struct fx8_error *error)
+{
+    float *changed = temporary(opened.bank.n_channels * sizeof *changed);
+    for (size_t k = 0; k < opened.bank.n_channels; k++)
+        changed[k] = gain[k] * (1.0f + fault.gain);
+    return cpu->set_gain(engine, input, changed, error);
 }
 
 static enum fx8_status fake_push(struct fx8_engine *engine,
@@ -179,6 +189,7 @@ static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
     fake.name = "fake";
     fake.open = fake_open;
     fake.device_name = fake_device_name;
+    fake.set_gain = fake_set_gain;
     fake.push = fake_push;
     fake.export_spectra = fake_export;
     fake.finish_dump = fake_finish_dump;
@@ -254,6 +265,7 @@ TEST(engines_that_are_wrong)
         {1, {"quantised spectrum ", .coefficient = 1}},
         {1, {"quantised spectrum ", .coefficient = 64}},
         {2, {"spectrum ", .coefficient = 37}},
+        {1, {"quantised spectrum ", .gain = 0.001f}},
         {1, {"quantised spectrum ", .input = 1}},
         {2, {" of input 17 ", .input = 18}},
         {1, {"quantised spectrum ", .int8 = {.re = 1}}},
@@ -261,13 +273,17 @@ TEST(engines_that_are_wrong)
         {2, {"spectrum ", .fp32 = 1.0f}},
         {12, {"spectrum ", .fp32 = -1.0f}},
         {1, {"int8, ", .sum8 = 1}},
-        {3, {"imaginary sum of inputs 17 and ", .sum8 = -1, .is_late = true}},
+        {3,
+         {"int8, imaginary sum of inputs 17 and 17 in channel 7: ", .sum8 = -1,
+          .is_late = true}},
         {2, {"floats, ", .sum32 = 1e4}},
         {3, {"floats, ", .sum32 = -1e4, .is_late = true}},
         {12, {"floats, ", .down = 1e4}},
         {12, {"floats, ", .up = -1e4, .is_late = true}},
         {15, {"valid products of inputs ", .count = 1}},
-        {1, {"valid products of inputs 17 and ", .count = -1, .is_late = true}},
+        {1,
+         {"valid products of inputs 17 and 17: ", .count = -1,
+          .is_late = true}},
         {1, {"clips of input ", .clip = 2}},
         {3, {"clips of input 17 in channel 7: ", .clip = -2, .is_late = true}},
         {1, {"int8, result ", .value = 1.0f}},

@@ -170,3 +170,32 @@ TEST(test_errors_are_seen)
                      m.relative.error, (int)m.n_wrong);
     }
 }
+
+/* A bound may be neither exceeded nor, over all arguments, loose; no result may
+ * be of another kind than the correct one, nor differ between variants. */
+TEST(test_faults_are_judged)
+{
+    static const struct {
+        double ulp;
+        uint64_t n_wrong;
+        bool differs;
+        size_t n_faults, n_faults_if_tight;
+    } cases[] = {{0.5, 0, false, 0, 0},
+                 {0.51, 0, false, 1, 1},
+                 {0.48, 0, false, 0, 1},
+                 {0.5, 1, false, 1, 1},
+                 {0.5, 0, true, 1, 1}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct subject subject = {
+            .row = {.bound = find_bound("host", "divide", "markstein"),
+                    .measured = {.ulp.error = cases[i].ulp,
+                                 .relative.error = 0x1p-24,
+                                 .n_wrong = cases[i].n_wrong}},
+            .variant = {"one", "another"},
+            .n_variants = 2,
+            .differing[1].error = cases[i].differs};
+        assert_int_equal(judge_subject(&subject, false), cases[i].n_faults);
+        assert_int_equal(judge_subject(&subject, true),
+                         cases[i].n_faults_if_tight);
+    }
+}
