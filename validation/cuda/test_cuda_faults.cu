@@ -10,10 +10,11 @@
  *
  * Shows (devices, faults the harness sees): faults planted in kernels and hosts
  *     are detected: dropped and divergent barriers, foreign pointers, writes
- *     beyond the end, leaks, missing waits; the thread checker reports a
- *     dropped barrier, and nothing in the same kernel without the fault;
- *     streams, events and memory come late where they may; every call can be
- *     made to fail
+ *     beyond the end, leaks, missing waits, waits for a kernel that hangs,
+ *     launches beyond the limits of an architecture; the thread checker reports
+ *     a dropped barrier, and nothing in the same kernel without the fault;
+ *     streams, events, memory, copies of a kernel and wgmma come late where
+ *     they may; every call can be made to fail
  * Within: exit status and words
  * In: cuda/test_cuda_runtime.cu
  */
@@ -212,6 +213,86 @@ TEST(a_write_beyond_the_end_is_reported)
     must_fault("a write 40 bytes beyond the end",
                [] { write_to(new_array(), N + 10); });
 #endif
+}
+
+/* --- what is not waited for -------------------------------------------- */
+
+__global__ void copy_and_read(const int4 *from, int4 *to)
+{
+    FX8_DYNAMIC_SHARED(int4, box);
+    __shared__ uint64_t barrier;
+    fx8_ptx_mbarrier_init(&barrier, 1);
+    fx8_ptx_mbarrier_expect(&barrier, sizeof *box);
+    for (int k = 0; k < 4; ++k)
+        box[k] = make_int4(-1, -1, -1, -1);
+    for (int k = 0; k < 3; ++k) {
+        fx8_ptx_copy_async(&box[k], &from[k], k == 0 ? 4 : 16);
+        fx8_ptx_copy_commit();
+    }
+    fx8_ptx_bulk_copy(&box[3], &from[3], sizeof *box, &barrier);
+    fx8_ptx_copy_wait<1>();
+    for (int k = 0; k < 4; ++k)
+        to[k] = box[k];
+    fx8_ptx_copy_wait<0>();
+    fx8_ptx_mbarrier_wait(&barrier, 0);
+    to[4] = box[2];
+    to[5] = box[3];
+}
+
+/* A product of tiles of ones. */
+__global__ void multiply_and_read(int *out)
+{
+    FX8_DYNAMIC_SHARED(int8_t, ones);
+    for (unsigned k = 0; k < 16; ++k)
+        ones[16 * threadIdx.x + k] = 1;
+    __syncthreads();
+    int sums[32] = {};
+    const uint64_t tile = fx8_ptx_matrix_descriptor(ones, 1024, 128);
+    fx8_ptx_wgmma_fence();
+    fx8_ptx_wgmma_s8(sums, tile, tile);
+    fx8_ptx_wgmma_commit();
+    if (threadIdx.x == 0)
+        out[0] = sums[0];
+    fx8_ptx_wgmma_wait<0>();
+    if (threadIdx.x == 0)
+        out[1] = sums[0];
+}
+
+/* Copies and products arrive at their wait; bytes not copied are 0. */
+TEST(what_is_not_waited_for_has_not_arrived)
+{
+    DeviceArray<int4> from(std::vector<int4>(4, make_int4(7, 7, 7, 7))), to(6);
+    FX8_LAUNCH(copy_and_read, dim3(1), dim3(1), 64, nullptr, from.data(),
+               to.data());
+    const std::vector<int4> read = to.read();
+    const int wanted[] = {0, 7, -1, -1, 7, 7};
+    for (size_t k = 0; k < 6; ++k)
+        CHECK(read[k].x == (k == 0 ? 7 : wanted[k]) && read[k].w == wanted[k]);
+    DeviceArray<int> out(2);
+    FX8_LAUNCH(multiply_and_read, dim3(1), dim3(128), 2048, nullptr,
+               out.data());
+    CHECK(out.read() == std::vector<int>({0, 32}));
+}
+
+/* A kernel that never ends. */
+static int *hang()
+{
+    int *const array = new_array();
+    harness::settings().hanging_call = harness::count_calls() + 1;
+    FX8_LAUNCH(write_at, dim3(1), dim3(32), 0, nullptr, array, 0L);
+    return array;
+}
+
+TEST(waits_for_a_kernel_that_hangs_are_reported)
+{
+    must_fault("a wait for write_at, which never ends", [] {
+        hang();
+        cudaDeviceSynchronize();
+    });
+    must_fault("a wait for write_at", [] { cudaFree(hang()); });
+    must_fault("is loaded while write_at runs, which never ends", [] {
+        FX8_LAUNCH(meet_apart, dim3(1), dim3(1), 0, nullptr, hang());
+    });
 }
 
 /* --- races

@@ -219,6 +219,63 @@ TEST(new_memory_holds_garbage)
     MUST(cudaFreeHost(pinned));
 }
 
+TEST(memory_is_limited_and_registered_once)
+{
+    size_t left = 0, total = 0;
+    void *half = nullptr, *more = nullptr;
+    MUST(cudaMalloc(&half, settings().memory_bytes / 2));
+    MUST(cudaMemGetInfo(&left, &total));
+    CHECK(total == settings().memory_bytes && left == total - total / 2);
+    CHECK(cudaMalloc(&more, left + 1) == cudaErrorMemoryAllocation);
+    CHECK(more == nullptr);
+    std::vector<int> host(N);
+    MUST(cudaHostRegister(host.data(), N * sizeof(int), 0));
+    CHECK(cudaHostRegister(&host[5], 4, 0) ==
+          cudaErrorHostMemoryAlreadyRegistered);
+    MUST(cudaHostUnregister(host.data()));
+    CHECK(cudaMemcpy2DAsync(half, 4, host.data(), 12, 12, 4,
+                            cudaMemcpyHostToDevice) ==
+          cudaErrorInvalidPitchValue);
+    MUST(cudaFree(half));
+    CHECK(cudaGetLastError() == cudaErrorInvalidPitchValue);
+    CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+/* --- launches --------------------------------------------------------- */
+
+__global__ void copy_shared(unsigned char *out)
+{
+    FX8_DYNAMIC_SHARED(unsigned char, box);
+    out[threadIdx.x] = box[threadIdx.x];
+}
+
+TEST(launches_beyond_the_limits_are_refused)
+{
+    const struct {
+        dim3 grid, block;
+        size_t shared_bytes;
+        cudaError_t error;
+    } cases[] = {{dim3(1), dim3(64), 48 * 1024, cudaSuccess},
+                 {dim3(1), dim3(64), 48 * 1024 + 1, cudaErrorInvalidValue},
+                 {dim3(1), dim3(1025), 64, cudaErrorInvalidConfiguration},
+                 {dim3(0), dim3(64), 64, cudaErrorInvalidConfiguration},
+                 {dim3(1, 65536), dim3(64), 64, cudaErrorInvalidConfiguration}};
+    DeviceArray<unsigned char> out(64);
+    for (const auto &each : cases) {
+        FX8_LAUNCH(copy_shared, each.grid, each.block, each.shared_bytes,
+                   nullptr, out.data());
+        CHECK(cudaGetLastError() == each.error);
+    }
+    const auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CHECK(cudaFuncSetAttribute(copy_shared, limit, 228 * 1024) ==
+          cudaErrorInvalidValue);
+    MUST(cudaFuncSetAttribute(copy_shared, limit, 227 * 1024));
+    cudaGetLastError();
+    FX8_LAUNCH(copy_shared, dim3(1), dim3(64), 227 * 1024, nullptr, out.data());
+    MUST(cudaGetLastError());
+    CHECK(out.read() == std::vector<unsigned char>(64, 0xa5)); /* garbage */
+}
+
 /* --- devices
  * ------------------------------------------------------------------------------------
  */
@@ -233,7 +290,7 @@ static void with_devices(int n, const std::function<void()> &work)
     harness::reset_devices();
 }
 
-TEST(no_device_and_no_driver_are_told_apart)
+TEST(without_a_device_or_a_driver)
 {
     with_devices(0, [] {
         int count = 77;
@@ -244,6 +301,41 @@ TEST(no_device_and_no_driver_are_told_apart)
         CHECK(cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver);
         CHECK(count == 77);
     });
+}
+
+TEST(a_stream_belongs_to_its_device)
+{
+    with_devices(2, [] {
+        int *array = nullptr;
+        cudaStream_t stream = nullptr;
+        MUST(cudaStreamCreate(&stream));
+        MUST(cudaSetDevice(1));
+        MUST(cudaMalloc(&array, N * sizeof(int)));
+        FX8_LAUNCH(add, dim3(1), dim3(1), 0, stream, array, array, 1, 1);
+        CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+        CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice);
+        MUST(cudaStreamDestroy(stream));
+        MUST(cudaFree(array));
+    });
+}
+
+TEST(properties_follow_the_architecture)
+{
+    const int before = settings().architecture;
+    const int cases[][3] = {
+        {6, 1, 48}, {7, 5, 64}, {8, 0, 163}, {9, 0, 227}, {12, 0, 99}};
+    for (const auto &each : cases) {
+        settings().architecture = 10 * each[0] + each[1];
+        cudaDeviceProp properties;
+        int major = 0;
+        MUST(cudaGetDeviceProperties(&properties, 0));
+        MUST(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                    0));
+        CHECK(properties.major == each[0] && major == each[0]);
+        CHECK(properties.minor == each[1]);
+        CHECK(properties.sharedMemPerBlockOptin == size_t(each[2]) * 1024);
+    }
+    settings().architecture = before;
 }
 
 /* --- calls that fail
