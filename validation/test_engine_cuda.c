@@ -7,13 +7,15 @@
  * Shows (devices, engine on devices): the CUDA engine, through the table of
  *     engines and on 1 and 3 pretend devices, agrees with the CPU engine: from
  *     the same spectra (1 to 17 inputs, ragged and long dumps, masks, four
- *     kernels) and from samples (real, complex, no filter, integer filter);
- *     for bounds and their kernels, on several devices too
+ *     kernels) and from samples (real, complex, no filter, integer filter,
+ *     rotated); with batches of any size; for bounds and their kernels, on
+ *     several devices too
  * Within: integers and counts equal; FP32 sums within the bound of
  *     `test_kernels_x.c`; spectra twice the bound of `test_engine.c`;
- *     INT8 one step in 10⁴ values; bounds as in `test_kernels_x.c`
+ *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
+ *     of a card's FFT, which keep their bound; bounds as in `test_kernels_x.c`
  * Because: the two engines sum in different orders; a value near a tie rounds
- *     either way
+ *     either way; cuFFT may round differently at another place in another batch
  */
 #include "validation/cuda_task.h"
 
@@ -102,6 +104,19 @@ static void check_push(const struct task *task, size_t n_devices)
     check_sums(task, &got);
 }
 
+/* Phases of whole sixteenths of a turn, at which the sines and cosines of both
+ * engines are close. */
+static struct fx8_rotation *make_rotation(const struct task *task,
+                                          struct generator *g)
+{
+    const size_t n = task->plan.n_inputs * task->n_spectra;
+    struct fx8_rotation *rotation = temporary(n * sizeof *rotation);
+    for (size_t i = 0; i < n; i++)
+        rotation[i] = (struct fx8_rotation){(double)random_in(g, -64, 64) / 16,
+                                            (double)random_in(g, -8, 8)};
+    return rotation;
+}
+
 /* Last, a FIR alone: no FFT.  With the filter in integers float spectra differ
  * only by the FFT. */
 TEST(samples_to_sums)
@@ -116,8 +131,45 @@ TEST(samples_to_sums)
                       false, &g);
         if (k == 2 || k == 3)
             task.plan.channelizer.fir = FX8_FIR_DP2A;
+        if (k == 5)
+            task.rotation = make_rotation(&task, &g);
         check_push(&task, is_complex && !is_fir ? 3 : 1);
     }
+}
+
+/* The number of inputs that go to the device at a time, and the size of FIR and
+ * FFT batches, change nothing: from ample memory to the least that suffices.
+ * test_cuda_engine.cu tests the sizes themselves.  A named kernel: cards choose
+ * by time, and FP32 kernels differ in their order of summation. */
+TEST(batches_of_any_size)
+{
+    struct generator g = {96};
+    if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
+        skip(); /* would try every integer kernel */
+    const struct task task = make_task(13, true, 5, 3, 140, 1, false, &g);
+    const struct task other = on_cuda(&task, "fp32-16", 1);
+    const struct outcome wanted = run_task(&other, NULL);
+    size_t n_sizes = 0;
+    setenv("FX8_CUDA_CHUNK_KIB", "5", 1); /* one input, 80 spectra */
+    for (size_t kib = 2048;; kib -= kib / (is_long() ? 16 : 4), n_sizes++) {
+        struct fx8_engine *engine;
+        struct fx8_error error;
+        char text[32];
+        snprintf(text, sizeof text, "%zu", kib);
+        setenv("FX8_CUDA_MEMORY_KIB", text, 1);
+        if (cuda->open(&other.plan, &engine, &error) != FX8_OK)
+            break;
+        cuda->close(&engine);
+        const struct outcome got = run_task(&other, NULL);
+        check_sums(&other, &got);
+        if (is_card)
+            check_spectra(&other, &wanted, &got);
+        else
+            check_equal(&other, &wanted, &got);
+    }
+    unsetenv("FX8_CUDA_MEMORY_KIB");
+    unsetenv("FX8_CUDA_CHUNK_KIB");
+    assert_true(n_sizes >= 4);
 }
 
 /* One device has exactly 2^60, the others 9 and 15; the total is between two
