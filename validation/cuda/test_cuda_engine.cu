@@ -3,24 +3,31 @@
  * test_cuda_engine.cu -- the CUDA engine on recorded integers: how many blocks
  * of a dump are correlated in one call, and how many batches a device holds,
  * depends on its memory alone, and sums depend on neither; samples are copied
- * from the host by the time that push() states. On the harness also engines
- * that are refused. Filter banks: test_engine_cuda.c, beside the CPU engine.
+ * from the host by the time that push() states.  Spectra of filter banks by the
+ * definition, for a card with no package but CUDA; test_engine_cuda.c has the
+ * CPU engine beside them.  On the harness also engines that are refused.
  *
  * Shows (devices, engine whole): recorded integers give the sums of the
  *     definition, whatever the number of blocks per correlation and of batches
- *     on a device; samples are copied from the host by the time that push()
- *     states; opening an engine names kernels that are not in the build and
- *     devices that hang; the next engine avoids them
- * Within: to the bit; the words
- * Because: integers below 2^24 are exact in every order
+ *     on a device; spectra are those of the definition, also on a card without
+ *     another FFT to compare cuFFT with; samples are copied from the host by
+ *     the time that push() states; opening an engine names kernels that are not
+ *     in the build and devices that hang; the next engine avoids them
+ * Within: sums to the bit; spectra within Higham's bound; the words
+ * Because: integers below 2^24 are exact in every order; spectra are compared
+ *     with the definition in double
  */
+#include <math.h>
+
 #include <algorithm>
+#include <complex>
 #include <set>
 #include <string>
 
 #include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
+#include "kernels/filterbank.h"
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 #include "validation/cuda/without.h"
@@ -254,6 +261,93 @@ TEST(samples_are_taken_in_time)
         for (int dump = 0; dump < 3; ++dump)
             CHECK(run.is_exact(x, expected));
     }
+}
+
+/* --- filter banks ----------------------------------------------------------
+ */
+
+/* Spectra of random samples by the definition, for a card without another FFT
+ * beside it.  A FIR rounds once for each tap and twice more.  A transform of
+ * N = 2^m numbers y has |error| <= 7 m 2^-24 sqrt(N) |y| (Higham, Accuracy and
+ * Stability of Numerical Algorithms, theorem 24.2, with twiddle factors rounded
+ * to float); other factors of N: assumed twice that. */
+static void check_bank(const fx8_filterbank &bank)
+{
+    using Complex = std::complex<double>;
+    constexpr size_t INPUTS = 3, SPECTRA = 50;
+    const size_t row = fx8_filterbank_row(&bank), n = bank.fft_length;
+    const size_t stride = (SPECTRA + bank.n_taps - 1) * row;
+    const size_t parts = bank.is_complex ? 2 : 1;
+    uint64_t state = n;
+    std::vector<int8_t> samples(INPUTS * stride);
+    std::vector<float> weights(bank.n_taps * row);
+    for (int8_t &each : samples)
+        each = static_cast<int8_t>(harness::random_next(&state) >> 32);
+    for (float &each : weights)
+        each =
+            static_cast<float>(harness::random_next(&state) >> 44) * 0x1p-19F -
+            1.0F;
+    fx8_engine_plan plan = plan_of(INPUTS, SPECTRA, FX8_PRECISION_FP32, "auto");
+    plan.bank = bank;
+    plan.coefficients = weights.data();
+    const std::vector<uint64_t> valid(INPUTS, UINT64_MAX);
+    fx8_engine_block block = {};
+    block.samples = samples.data();
+    block.row_stride = stride;
+    block.n_spectra = SPECTRA;
+    block.valid = valid.data();
+    std::vector<fx8_cf32> found(bank.n_channels * SPECTRA * INPUTS);
+    struct fx8_engine *engine = nullptr;
+    fx8_error error;
+    must(table().open(&plan, &engine, &error), error);
+    must(table().push(engine, &block, &error), error);
+    must(table().export_spectra(engine, nullptr, found.data(), &error), error);
+    table().close(&engine);
+    size_t n_wrong = 0;
+    for (size_t k = 0; k < SPECTRA * INPUTS; ++k) {
+        const int8_t *const x =
+            &samples[k % INPUTS * stride + k / INPUTS * row];
+        std::vector<Complex> folded(n);
+        double magnitudes = 0, power = 0;
+        for (size_t m = 0; m < weights.size(); ++m) {
+            const double product = static_cast<double>(weights[m]) * x[m];
+            const size_t r = m % row;
+            folded[r / parts] +=
+                r % parts == 0 ? Complex(product, 0) : Complex(0, product);
+            magnitudes += fabs(product);
+        }
+        for (const Complex &each : folded)
+            power += std::norm(each);
+        const double length = static_cast<double>(n);
+        const double limit =
+            0x1p-24 * (static_cast<double>(bank.n_taps + 2) * magnitudes +
+                       14 * log2(length) * sqrt(length * power));
+        for (size_t c = 0; c < bank.n_channels; ++c) {
+            const size_t bin = fx8_filterbank_bin(&bank, c);
+            Complex sum = 0;
+            for (size_t m = 0; m < n; ++m)
+                sum += folded[m] *
+                       std::polar(1.0, -2 * M_PI *
+                                           static_cast<double>(bin * m % n) /
+                                           length);
+            const fx8_cf32 y = found[c * SPECTRA * INPUTS + k];
+            n_wrong +=
+                !(fabs(static_cast<double>(y.re) - sum.real()) <= limit &&
+                  fabs(static_cast<double>(y.im) - sum.imag()) <= limit);
+        }
+    }
+    CHECK(n_wrong == 0);
+}
+
+/* Lengths with factors other than two, real and complex samples. */
+TEST(filter_banks_have_the_spectra_of_the_definition)
+{
+    if (is_made(FX8_PRECISION_FP32))
+        for (const fx8_filterbank &bank :
+             {fx8_filterbank{true, 16, 4, 16}, fx8_filterbank{true, 30, 3, 20},
+              fx8_filterbank{false, 48, 4, 24}, fx8_filterbank{false, 14, 2, 7},
+              fx8_filterbank{false, 512, 8, 256}})
+            check_bank(bank);
 }
 
 #if defined(FX8_CUDA_ON_CPU)

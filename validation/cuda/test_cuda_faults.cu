@@ -377,6 +377,30 @@ TEST(a_dropped_barrier_is_a_race_and_only_that)
         }
     });
 }
+
+__global__ void write_first(int *out)
+{
+    out[0] = static_cast<int>(blockIdx.x);
+}
+
+/* Blocks race on several threads of the system, which a child of fork() cannot
+ * have: in a process of its own. */
+TEST(a_race_between_blocks_is_reported)
+{
+    if (getenv("FX8_RACE") != nullptr) {
+        harness::settings().n_threads = 2;
+        FX8_LAUNCH(write_first, dim3(10000), dim3(1), 0, nullptr, new_array());
+        MUST(cudaDeviceSynchronize());
+        return;
+    }
+    const tap::Ending ending = tap::in_child([] {
+        setenv("FX8_RACE", "1", 1);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execl("/proc/self/exe", "fx8-test-cuda", "cuda_faults",
+              "a_race_between_blocks_is_reported", nullptr);
+    });
+    CHECK(ending.says("data race") && ending.says("write_first"));
+}
 #else
 /* Without the thread checker: some order gives wrong results. */
 TEST(a_dropped_barrier_is_wrong_in_some_order)

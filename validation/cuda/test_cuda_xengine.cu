@@ -18,13 +18,10 @@
  */
 #include <math.h>
 
-#include <algorithm>
+#include <set>
 
-#include "kernels/cuda/correlate.h"
-#include "kernels/cuda/layout.h"
-#include "kernels/operations.h"
 #include "validation/cuda/checkers.h"
-#include "validation/cuda/device_array.h"
+#include "validation/cuda/correlator_job.h"
 #include "validation/cuda/without.h"
 #include "validation/exact_sum.h"
 
@@ -35,20 +32,9 @@ namespace xengine_tests
  * slower, and a few sizes suffice. */
 static const bool is_short = FX8_CHECKED || getenv("FX8_SHORT") != nullptr;
 
-/* --- jobs ------------------------------------------------------------------
+/* --- values ----------------------------------------------------------------
  */
 
-struct Shape {
-    size_t n_inputs, n_channels, n_times;
-};
-
-/* Makes the value of an input at a time. */
-using Values = double (*)(uint64_t random);
-
-static double full_range(uint64_t random)
-{
-    return random % 8 == 0 ? -128 : static_cast<int8_t>(random >> 32);
-}
 static double most_negative(uint64_t)
 {
     return -128;
@@ -71,44 +57,6 @@ static double wide(uint64_t random)
 {
     return ldexp(fraction(random), static_cast<int>(random % 79) - 40);
 }
-
-/* Spectra in the device's layout.  Everything that no correlator may use is
- * garbage: rows without an input, columns behind the last time, the tail.  Only
- * the times that share 16 bytes with the last one are zero. */
-template <class T> struct Spectra {
-    Shape shape;
-    std::vector<T> x;
-    static constexpr size_t TIMES = 16 / sizeof(T);
-
-    Spectra(const Shape &s, Values values)
-        : shape(s),
-          x((s.n_channels * channel_stride() + FX8_CUDA_TAIL_ROWS) * TIMES)
-    {
-        uint64_t state = 11 * s.n_inputs + s.n_times;
-        for (T &value : x)
-            value = static_cast<T>(full_range(harness::random_next(&state)));
-        const size_t last = (s.n_times + TIMES - 1) / TIMES * TIMES;
-        for (size_t channel = 0; channel < s.n_channels; ++channel)
-            for (size_t row = 0; row < 2 * s.n_inputs; ++row)
-                for (size_t t = 0; t < last; ++t)
-                    at(channel, row, t) = static_cast<T>(
-                        t < s.n_times ? values(harness::random_next(&state))
-                                      : 0);
-    }
-
-    /* A column of garbage lies behind those of a channel. */
-    size_t channel_stride() const
-    {
-        return ((shape.n_times + TIMES - 1) / TIMES + 1) *
-               fx8_cuda_pitch(shape.n_inputs);
-    }
-    T &at(size_t channel, size_t row, size_t t)
-    {
-        const size_t vector = channel * channel_stride() +
-                              t / TIMES * fx8_cuda_pitch(shape.n_inputs) + row;
-        return x[vector * TIMES + t % TIMES];
-    }
-};
 
 /* A pair's sums by the definition, and of the products' magnitudes. */
 struct Exact {
@@ -146,26 +94,6 @@ template <class T> std::vector<Exact> plain_sums(Spectra<T> &spectra)
     return sums;
 }
 
-/* Sums as the device adds them to `before`, in n_calls equal calls. */
-template <class T, class Sum>
-std::vector<Sum> sums_of(const fx8_cuda_correlator &correlator,
-                         const Spectra<T> &spectra, std::vector<Sum> before,
-                         int n_calls)
-{
-    DeviceArray<T> x(spectra.x);
-    DeviceArray<Sum> sums(before);
-    const fx8_cuda_correlation job = {spectra.shape.n_inputs,
-                                      spectra.shape.n_channels,
-                                      spectra.shape.n_times,
-                                      x.data(),
-                                      spectra.channel_stride(),
-                                      sums.data(),
-                                      nullptr};
-    for (int call = 0; call < n_calls; ++call)
-        MUST(correlator.accumulate(&job));
-    return sums.read();
-}
-
 /* --- which correlators -----------------------------------------------------
  */
 
@@ -194,26 +122,35 @@ static std::vector<fx8_cuda_correlator> correlators(bool is_int8,
     return found;
 }
 
-constexpr size_t MOST_TOLD = 16;
-
-/* The first wrong numbers: a pattern in them points at tile and fragment. */
-template <class Sum>
+/* The first wrong numbers; for the first wrong shape of a correlator also where
+ * numbers of a fragment arrive. */
+template <class T, class Sum>
 void report(const fx8_cuda_correlator &correlator, const Shape &shape,
             const std::vector<Sum> &found, const std::vector<Sum> &expected)
 {
-    size_t k = 0, n_told = 0;
+    static std::set<std::string> seen;
+    size_t k = 0, n_wrong = 0;
     printf("# %s: sums differ, %zu inputs, %zu channels, %zu times\n",
            correlator.name, shape.n_inputs, shape.n_channels, shape.n_times);
     for (size_t channel = 0; channel < shape.n_channels; ++channel)
         for (size_t j = 0; j < shape.n_inputs; ++j)
             for (size_t i = 0; i <= j; ++i)
                 for (size_t part = 0; part < 2; ++part, ++k)
-                    if (found[k] != expected[k] && n_told++ < MOST_TOLD)
+                    if (found[k] != expected[k] && n_wrong++ < 16)
                         printf("#   channel %zu, i %zu, j %zu: %s got %.0f, "
                                "wanted %.0f\n",
                                channel, i, j, part == 0 ? "re" : "im",
                                static_cast<double>(found[k]),
                                static_cast<double>(expected[k]));
+    printf("#   %zu of %zu numbers\n", n_wrong, k);
+    if (!seen.insert(correlator.name).second)
+        return;
+    for (const bool are_rows : {true, false})
+        for (const auto &each :
+             find_impulses<T, Sum>(correlator, are_rows, is_short ? 4 : 32))
+            printf("#   impulses in %s: %zu %s\n",
+                   are_rows ? "rows (j)" : "columns (i)", each.second,
+                   each.first.c_str());
 }
 
 /* Every correlator of T adds n_calls times the plain sums, to the bit. */
@@ -239,7 +176,7 @@ void check_exact(const Shape &shape, Values values, int n_calls,
         const std::vector<Sum> found =
             sums_of(correlator, spectra, before, n_calls);
         if (found != expected)
-            report(correlator, shape, found, expected);
+            report<T>(correlator, shape, found, expected);
         CHECK(found == expected);
     }
 }
@@ -502,6 +439,47 @@ TEST(empty_jobs_do_nothing_and_long_ones_are_refused)
             CHECK(correlator.accumulate(&job) == cudaErrorInvalidValue);
         }
     CHECK(sums.read() == before);
+}
+
+/* --- what a report finds ---------------------------------------------------
+ */
+
+/* mma-32 on spectra in which two words of 4 times are exchanged: of 4 times the
+ * real parts of inputs 3 and 11 of the rows, of more times two words of input 5
+ * of the columns. */
+static cudaError_t exchange_and_correlate(const fx8_cuda_correlation *job)
+{
+    std::vector<int32_t> x(4 * job->channel_stride);
+    MUST(cudaMemcpy(x.data(), job->x, 4 * x.size(), cudaMemcpyDeviceToHost));
+    if (job->n_times == 4)
+        std::swap(x[4 * 2 * (32 + 3)], x[4 * 2 * (32 + 11)]);
+    else
+        std::swap(x[4 * 11 + 1], x[4 * 11 + 2]);
+    DeviceArray<int32_t> changed(x);
+    fx8_cuda_correlation own = *job;
+    own.x = changed.data();
+    for (const auto &correlator : correlators(true))
+        if (strcmp(correlator.name, "mma-32") == 0)
+            MUST(correlator.accumulate(&own));
+    return cudaDeviceSynchronize();
+}
+
+TEST(numbers_that_arrive_elsewhere_are_found)
+{
+    using Landings = std::map<std::string, size_t>;
+    for (fx8_cuda_correlator correlator : correlators(true)) {
+        if (strcmp(correlator.name, "mma-32") != 0)
+            continue;
+        CHECK((find_impulses<int8_t, int64_t>(correlator, true, 4)).empty());
+        correlator.accumulate = exchange_and_correlate;
+        CHECK((find_impulses<int8_t, int64_t>(correlator, true, 4)) ==
+              Landings({{"+8 inputs: re as re, +0 times", 4},
+                        {"-8 inputs: re as re, +0 times", 4},
+                        {"not in its own place", 8}}));
+        CHECK((find_impulses<int8_t, int64_t>(correlator, false, 16)) ==
+              Landings({{"+0 inputs: im as im, +4 times", 4},
+                        {"+0 inputs: im as im, -4 times", 4}}));
+    }
 }
 
 /* --- on the harness alone --------------------------------------------------

@@ -173,7 +173,7 @@ struct Bench {
     fx8_cuda_capability capability;
     cudaStream_t stream;
     Ceilings ceilings;
-    std::set<std::string> told; /**< remarks made once already */
+    std::set<std::string> remarks; /**< made once already */
     Goals goals;
     size_t n_wrong;             /**< kernels whose sums differed */
     double begin_s, deadline_s; /**< by fx8_clock_seconds() */

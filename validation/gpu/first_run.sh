@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# first_run.sh FOLDER -- everything that a machine with a card can tell at once,
-# within nine minutes, in the order of worth: kernels against their definitions,
-# the whole program beside its CPU engine, speed, profiles, energy, error tables.
+# first_run.sh FOLDER -- everything worth knowing of a machine with a card,
+# within nine minutes, the most important first: kernels against their
+# definitions, the whole program beside its CPU engine, speed, profiles, energy,
+# error tables.
 # No package, no network.  What `make gpu-bundle` packs elsewhere may come along:
 # the program, and programs for the card where there is no make or nvcc.
 #
@@ -12,8 +13,9 @@
 #
 #     summary.txt          the machine, a line for every step and for every
 #                          goal, what was cut short and left out
-#     kernels.txt          TAP of the tests, and the first wrong numbers;
-#                          sanitizer.txt: compute-sanitizer's
+#     kernels.txt          TAP of the tests; of a correlator that fails the first
+#                          wrong numbers, and where single numbers arrive
+#     sanitizer.txt        what compute-sanitizer reports
 #     whole.txt, whole/    TAP of the whole program, and what it wrote
 #     card.md, card.jsonl  speed, a page for each section (bench/), as far as it
 #                          came where it was stopped
@@ -220,7 +222,7 @@ done
 if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
     step 'check, choose' 25 kernels.txt "$build/gpu_choose"
 fi
-grep -hE 'SKIP no CUDA device|^# (cuda|.* differ)' "$folder/kernels.txt" |
+grep -hE 'SKIP no CUDA device|^# (cuda|.* differ|  impulses)' "$folder/kernels.txt" |
     sort -u | head -n 40 >>"$folder/summary.txt"
 
 # --- the whole program ------------------------------------------------------

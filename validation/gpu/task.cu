@@ -229,7 +229,7 @@ void tell_figure(Bench &bench, const Array &array, const Figure &figure,
         row.text("note", figure.note);
     bench.report->row(row);
     if (!figure.note.empty() && figure.note != "not on this device" &&
-        bench.told.insert(figure.name + figure.note).second)
+        bench.remarks.insert(figure.name + figure.note).second)
         bench.report->text("  # %zu inputs, %s: %s\n", array.n_inputs,
                            figure.name.c_str(), figure.note.c_str());
 }

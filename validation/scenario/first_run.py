@@ -154,6 +154,7 @@ class Pretend(Machine):
         self.check_lines(
             summary, "check, fp32: well", "check, dp4a: well",
             "check, mma: FAILED, exit status 1",
+            "#   impulses in rows (j): 512 not in its own place",
             "check, wgmma: FAILED, ended by SIGABRT", "check, fir: well",
             "whole program: well", "goal fp32, of FFMA",
             "goal dp4a, of IDP.4A", "goal FIR, of a device",
