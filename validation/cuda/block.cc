@@ -190,7 +190,7 @@ FX8_UNSEEN static inline bool is_ready(const Fibre &fibre)
 }
 
 /* The first fibre that can continue, searched from the one after the running
- * fibre in the chosen order; n_threads_ if there is none. */
+ * fibre in the chosen order; n_threads_ if all wait. */
 FX8_UNSEEN unsigned Block::find_ready()
 {
     const unsigned n = n_threads_;
