@@ -1,106 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grid.cc -- the blocks of a launch, over several threads of the system. */
-#include <pthread.h>
+#include <algorithm>
 
-#include <atomic>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <thread>
-
+#include "config/base/parallel.h"
 #include "validation/cuda/block.h"
 
 namespace harness
 {
 
-/* Threads that all run the same work on request. */
-class Crew
+static size_t count_blocks(const Launch &launch)
 {
-  public:
-    explicit Crew(int n_threads)
-    {
-        for (int k = 0; k < n_threads; ++k)
-            threads_.emplace_back([this] { serve(); });
-    }
-
-    ~Crew()
-    {
-        {
-            std::lock_guard<std::mutex> lock(mutex_);
-            is_over_ = true;
-        }
-        wake_.notify_all();
-        for (std::thread &thread : threads_)
-            thread.join();
-    }
-
-    size_t size() const
-    {
-        return threads_.size();
-    }
-
-    /* Run `work` on every thread of the crew and on the caller. */
-    void run(const std::function<void()> &work)
-    {
-        {
-            std::lock_guard<std::mutex> lock(mutex_);
-            work_ = &work;
-            n_busy_ = threads_.size();
-            ++round_;
-        }
-        wake_.notify_all();
-        work();
-        std::unique_lock<std::mutex> lock(mutex_);
-        idle_.wait(lock, [this] { return n_busy_ == 0; });
-    }
-
-  private:
-    void serve()
-    {
-        uint64_t served = 0;
-        for (;;) {
-            std::unique_lock<std::mutex> lock(mutex_);
-            wake_.wait(lock, [&] { return is_over_ || round_ != served; });
-            if (is_over_)
-                return;
-            served = round_;
-            const std::function<void()> *work = work_;
-            lock.unlock();
-            (*work)();
-            lock.lock();
-            if (--n_busy_ == 0)
-                idle_.notify_one();
-        }
-    }
-
-    std::vector<std::thread> threads_;
-    std::mutex mutex_;
-    std::condition_variable wake_, idle_;
-    const std::function<void()> *work_ = nullptr;
-    size_t n_busy_ = 0;
-    uint64_t round_ = 0;
-    bool is_over_ = false;
-};
-
-static std::unique_ptr<Crew> crew;
-
-/* A child of fork() has none of the threads, so it must not wait for them. */
-static void forget_crew()
-{
-    crew.release();
-}
-
-static Crew &crew_of(int n_threads)
-{
-    static const int is_registered =
-        pthread_atfork(nullptr, nullptr, forget_crew);
-    const size_t helpers =
-        is_registered == 0 && n_threads > 1 ? size_t(n_threads) - 1 : 0;
-    if (!crew || crew->size() != helpers) {
-        crew.reset();
-        crew.reset(new Crew(static_cast<int>(helpers)));
-    }
-    return *crew;
+    return size_t(launch.grid.x) * launch.grid.y * launch.grid.z;
 }
 
 /* The block that the k-th step of a launch runs: forward, backward, or from
@@ -115,26 +25,21 @@ static size_t block_at(size_t step, size_t n_blocks)
     return step;
 }
 
+static void run_step(void *context, size_t step, size_t)
+{
+    static thread_local std::unique_ptr<Block> block;
+    const Launch &launch = *static_cast<const Launch *>(context);
+    if (!block)
+        block.reset(new Block);
+    block->run(launch, block_at(step, count_blocks(launch)));
+}
+
 void run_grid(const Launch &launch)
 {
-    const size_t n_blocks =
-        size_t(launch.grid.x) * launch.grid.y * launch.grid.z;
-    std::atomic<size_t> next_step{0};
-    const std::function<void()> work = [&] {
-        static thread_local std::unique_ptr<Block> block;
-        for (;;) {
-            const size_t step = next_step++;
-            if (step >= n_blocks)
-                return;
-            if (!block)
-                block.reset(new Block);
-            block->run(launch, block_at(step, n_blocks));
-        }
-    };
-    if (n_blocks == 1)
-        work();
-    else
-        crew_of(settings().n_threads).run(work);
+    Launch mine = launch;
+    const int n_threads = std::max(1, settings().n_threads);
+    fx8_parallel_for(count_blocks(launch), static_cast<size_t>(n_threads),
+                     false, run_step, &mine);
 }
 
 } // namespace harness
