@@ -71,12 +71,11 @@ void Report::text(const char *format, ...)
     va_start(arguments, format);
     std::vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    std::fputs(line, stdout);
-    std::fflush(stdout);
-    if (page_ != nullptr) {
-        std::fputs(line, page_);
-        std::fflush(page_);
-    }
+    for (std::FILE *file : {screen_, page_})
+        if (file != nullptr) {
+            std::fputs(line, file);
+            std::fflush(file);
+        }
 }
 
 void Report::row(const Row &row)

@@ -8,8 +8,7 @@
  *     ceilings.cu        one instruction on registers; copies
  *     ceilings_wgmma.cu  that of sm_90a
  *     task.cu            a correlator on random spectra (task.cuh)
- *     correlators.cu     every correlator, N x T
- *     kernels.cu         the main ones, a few sizes
+ *     correlators.cu     every correlator, N x T; the main ones, a few sizes
  *     peers.cu           cuBLAS on the same data
  *     host.cu            this machine's CPU for the same arrays
  *     channelizer.cu     FIR, corner turn (channelizer.cuh)
@@ -34,7 +33,6 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -95,8 +93,9 @@ class Row
 class Report
 {
   public:
-    /** Either file may be null; text goes to stdout too. */
-    Report(std::FILE *page, std::FILE *rows) : page_(page), rows_(rows)
+    /** Text goes to page and screen; each file may be null. */
+    Report(std::FILE *page, std::FILE *rows, std::FILE *screen)
+        : page_(page), rows_(rows), screen_(screen)
     {
     }
     void text(const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -105,7 +104,7 @@ class Report
     bool is_whole() const;
 
   private:
-    std::FILE *page_, *rows_;
+    std::FILE *page_, *rows_, *screen_;
 };
 
 /* --- the card --------------------------------------------------------------
@@ -173,7 +172,6 @@ struct Bench {
     fx8_cuda_capability capability;
     cudaStream_t stream;
     Ceilings ceilings;
-    std::set<std::string> remarks; /**< made once already */
     Goals goals;
     size_t n_wrong;             /**< kernels whose sums differed */
     double begin_s, deadline_s; /**< by fx8_clock_seconds() */
@@ -201,10 +199,10 @@ struct Bench {
 template <class T> class Memory
 {
   public:
-    explicit Memory(size_t count) : data_(nullptr)
+    explicit Memory(size_t count)
+        : bytes_((count > 0 ? count : 1) * sizeof(T)), data_(nullptr)
     {
-        must(cudaMalloc(&data_, (count > 0 ? count : 1) * sizeof(T)),
-             "cudaMalloc");
+        must(cudaMalloc(&data_, bytes_), "cudaMalloc");
     }
     ~Memory()
     {
@@ -216,8 +214,15 @@ template <class T> class Memory
     {
         return data_;
     }
+    /** Zero all bytes, in order of the stream. */
+    void clear(const Bench &bench) const
+    {
+        must(cudaMemsetAsync(data_, 0, bytes_, bench.stream),
+             "cudaMemsetAsync");
+    }
 
   private:
+    size_t bytes_;
     T *data_;
 };
 
@@ -349,18 +354,15 @@ struct Figure {
     }
 };
 
-/** Names of the peers, in the order of measure_peers(). */
-std::vector<std::string> peer_names();
-
 /**
- * measure_peers -- cuBLAS on the spectra of an array.
+ * measure_peer -- cuBLAS on the spectra of an array.
  *
  * Given: x     int8 spectra, of array.n_channels channels
  *        sums  int64, of the first channel
- * Notes: the note of a peer says if it is absent, refuses or differs
+ * Notes: the figure's note says if the library is absent, refuses or differs
  */
-std::vector<Figure> measure_peers(Bench &bench, const Array &array,
-                                  const int8_t *x, const int64_t *sums);
+Figure measure_peer(Bench &bench, const Array &array, const int8_t *x,
+                    const int64_t *sums);
 
 /** Host memory, aligned for vector code. */
 class HostMemory

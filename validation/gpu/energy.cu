@@ -11,14 +11,11 @@
 
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include "config/base/clock.h"
-#include "kernels/cuda/layout.h"
-#include "kernels/operations.h"
 #include "validation/cuda/without.h"
-#include "validation/gpu/bench.cuh"
+#include "validation/gpu/task.cuh"
 
 namespace bench
 {
@@ -163,57 +160,7 @@ double measure_idle_power(const Nvml &nvml)
 }
 
 /** The array whose energy is reported. */
-constexpr Array MEASURED = {512, 8192, 32};
-
-/** Spectra of the array in both precisions, and room for sums. */
-class Spectra
-{
-  public:
-    explicit Spectra(const Bench &bench)
-        : x8_(16 * (vectors() + FX8_CUDA_TAIL_ROWS)),
-          x32_(16 * (vectors() + FX8_CUDA_TAIL_ROWS)), sums_(n_sums())
-    {
-        fill_noise(bench, x8_.data(), vectors(), 5);
-        widen(bench, x8_.data(), x32_.data(), fx8_cuda_pitch(MEASURED.n_inputs),
-              MEASURED.n_channels * MEASURED.n_times / FX8_CUDA_TIMES_INT8);
-    }
-    /** A job that starts with zero sums. */
-    fx8_cuda_correlation job(const Bench &bench,
-                             const fx8_cuda_correlator &correlator) const
-    {
-        const bool is_int8 = correlator.is_int8;
-        must(cudaMemsetAsync(sums_.data(), 0, n_sums() * sizeof(int64_t),
-                             bench.stream),
-             "cudaMemsetAsync");
-        fx8_cuda_correlation job = {};
-        job.n_inputs = MEASURED.n_inputs;
-        job.n_channels = MEASURED.n_channels;
-        job.n_times = MEASURED.n_times;
-        job.channel_stride =
-            vectors() / MEASURED.n_channels * (is_int8 ? 1 : 4);
-        job.x = is_int8 ? static_cast<const void *>(x8_.data())
-                        : static_cast<const void *>(x32_.data());
-        job.sums = sums_.data();
-        job.stream = bench.stream;
-        return job;
-    }
-
-  private:
-    static size_t vectors()
-    {
-        return MEASURED.n_channels *
-               fx8_cuda_channel_vectors(MEASURED.n_inputs, MEASURED.n_times,
-                                        FX8_CUDA_TIMES_INT8);
-    }
-    static size_t n_sums()
-    {
-        return 2 * fx8_pair_count(MEASURED.n_inputs) * MEASURED.n_channels;
-    }
-
-    Memory<int8_t> x8_;
-    Memory<float> x32_;
-    Memory<int64_t> sums_;
-};
+constexpr size_t INPUTS = 512, TIMES = 8192;
 
 /** The correlator of a kind with the largest tile; null: none runs here. */
 const fx8_cuda_correlator *largest_of(const Bench &bench, const char *kind)
@@ -229,23 +176,29 @@ const fx8_cuda_correlator *largest_of(const Bench &bench, const char *kind)
     return largest;
 }
 
+/** Joules of a product.  Sums that are never cleared do not overflow. */
 double measure_joules(Bench &bench, const Nvml &nvml,
-                      const fx8_cuda_correlator &correlator,
-                      const fx8_cuda_correlation &job)
+                      const fx8_cuda_correlator &correlator, const Task &task)
 {
+    const Array &array = correlator.is_int8 ? task.array8 : task.array32;
     Meter meter(nvml);
     double joules = 0, products = 0;
+    size_t n_calls = 0;
+    task.sums->clear(bench);
     /* The first time is a warm-up of card and clocks. */
     for (const double seconds : {1.0, EACH_S}) {
         meter.start();
         products = 0;
         const double begin = fx8_clock_seconds();
         while (fx8_clock_seconds() - begin < seconds) {
-            for (int k = 0; k < 4; ++k)
+            for (int k = 0; k < 4; ++k) {
+                const fx8_cuda_correlation job =
+                    job_of(bench, task, correlator.is_int8, n_calls++ % 2);
                 must(correlator.accumulate(&job), correlator.name);
+            }
             must(cudaStreamSynchronize(bench.stream), correlator.name);
             meter.sample();
-            products += 4 * MEASURED.operations() / 8;
+            products += 4 * array.operations() / 8;
         }
         joules = meter.joules();
     }
@@ -255,18 +208,17 @@ double measure_joules(Bench &bench, const Nvml &nvml,
 void tell(Bench &bench, const Nvml &nvml, const fx8_cuda_correlator &correlator,
           double joules)
 {
-    const double visibility = joules * static_cast<double>(MEASURED.n_times);
+    const double visibility = joules * static_cast<double>(TIMES);
     bench.report->text("  %-10s %10.3f pJ a product, %10.3f nJ a visibility of "
                        "%zu spectra; SM %s\n",
-                       correlator.name, joules * 1e12, visibility * 1e9,
-                       MEASURED.n_times, clock_of(nvml, NVML_CLOCK_SM).c_str());
-    bench.report->row(
-        Row("energy")
-            .text("kernel", correlator.name)
-            .number("joules_a_product", joules)
-            .number("joules_a_visibility", visibility)
-            .number("times", static_cast<double>(MEASURED.n_times))
-            .number("inputs", static_cast<double>(MEASURED.n_inputs)));
+                       correlator.name, joules * 1e12, visibility * 1e9, TIMES,
+                       clock_of(nvml, NVML_CLOCK_SM).c_str());
+    bench.report->row(Row("energy")
+                          .text("kernel", correlator.name)
+                          .number("joules_a_product", joules)
+                          .number("joules_a_visibility", visibility)
+                          .number("times", static_cast<double>(TIMES))
+                          .number("inputs", static_cast<double>(INPUTS)));
 }
 
 } // namespace
@@ -296,10 +248,12 @@ void measure_energy(Bench &bench)
         bench.report->text("  not measured: %s\n", nvml.trouble.c_str());
         return;
     }
-    const Spectra spectra(bench);
+    const Task task = make_task(bench, INPUTS, TIMES);
+    if (!task.is_possible())
+        return;
     bench.report->text("%zu inputs, %zu spectra a call, by the card's %s; a "
                        "product is a complex one\n",
-                       MEASURED.n_inputs, MEASURED.n_times,
+                       INPUTS, TIMES,
                        Meter(nvml).is_counted() ? "counter of energy"
                                                 : "power, sampled");
     const double idle = measure_idle_power(nvml);
@@ -311,8 +265,7 @@ void measure_energy(Bench &bench)
         const fx8_cuda_correlator *const chosen = largest_of(bench, kind);
         if (chosen == nullptr || !bench.has_time())
             continue;
-        const double joules =
-            measure_joules(bench, nvml, *chosen, spectra.job(bench, *chosen));
+        const double joules = measure_joules(bench, nvml, *chosen, task);
         tell(bench, nvml, *chosen, joules);
         if (!chosen->is_int8)
             fp32 = joules;
@@ -321,8 +274,8 @@ void measure_energy(Bench &bench)
     }
     if (int8 > 0 && fp32 > 0)
         bench.goals.note(Aim::ENERGY, fp32 / int8,
-                         std::to_string(MEASURED.n_inputs) + " inputs, " +
-                             std::to_string(MEASURED.n_times) + " spectra");
+                         std::to_string(INPUTS) + " inputs, " +
+                             std::to_string(TIMES) + " spectra");
 }
 
 } // namespace bench

@@ -161,7 +161,7 @@ std::FILE *open_file(const std::string &path)
 int measure(const Request &request, const std::string &path, std::FILE *page,
             std::FILE *rows, const cudaDeviceProp &card, const char *command)
 {
-    bench::Report report(page, rows);
+    bench::Report report(page, rows, stdout);
     const std::string part = path + ".part";
     print_head(&report, page, request, card, command);
     const size_t n_failed = bench::run(request.settings, &report);
@@ -185,7 +185,7 @@ int start(const Request &request, const char *command)
     bench::must(cudaGetDeviceProperties(&card, request.settings.device),
                 "cudaGetDeviceProperties");
     if (!request.settings.profile.empty()) {
-        bench::Report report(nullptr, nullptr);
+        bench::Report report(nullptr, nullptr, stdout);
         return bench::profile(request.settings, &report) ? EXIT_SUCCESS
                                                          : EXIT_FAILURE;
     }

@@ -135,9 +135,7 @@ bool check(Bench &bench, Task *task, const fx8_cuda_correlator &correlator)
     fx8_cuda_correlation job = job_of(bench, *task, correlator.is_int8, 0);
     job.n_channels = CHECKED_CHANNELS;
     const size_t n = CHECKED_CHANNELS * sum_numbers(task->array8);
-    must(cudaMemsetAsync(task->sums->data(), 0, n * sizeof(int64_t),
-                         bench.stream),
-         "cudaMemsetAsync");
+    task->sums->clear(bench);
     must(correlator.accumulate(&job), correlator.name);
     return 0 ==
            (correlator.is_int8
@@ -181,7 +179,8 @@ Figure measure_one(Bench &bench, Task *task,
     return figure;
 }
 
-double ceiling_of(const Ceilings &c, const std::string &name)
+/** The ceiling for a kernel's share; 0: none. */
+static double ceiling_of(const Ceilings &c, const std::string &name)
 {
     const struct {
         const char *beginning;
@@ -197,8 +196,10 @@ double ceiling_of(const Ceilings &c, const std::string &name)
     return 0;
 }
 
-double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
-                     double seconds)
+/** Bytes that a call must at least read and write, per second, as a share of a
+ *  copy's. */
+static double share_of_copy(const Bench &bench, const Array &a,
+                            size_t item_bytes, double seconds)
 {
     const double bytes =
         static_cast<double>(a.n_channels) *
@@ -207,6 +208,19 @@ double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
     return seconds > 0 && bench.ceilings.copy > 0
                ? bytes / seconds / bench.ceilings.copy
                : 0;
+}
+
+void print_figure(Bench &bench, const Array &array, const Figure &figure)
+{
+    const double ceiling = ceiling_of(bench.ceilings, figure.name);
+    bench.report->text("  %-18s %5zu inputs %5zu spectra", figure.name.c_str(),
+                       array.n_inputs, array.n_times);
+    if (figure.seconds > 0)
+        bench.report->text(" %9.2f T op/s", figure.rate() * 1e-12);
+    if (figure.seconds > 0 && ceiling > 0)
+        bench.report->text(" %6.3f of its ceiling", figure.rate() / ceiling);
+    bench.report->text("%s%s\n", figure.note.empty() ? "" : " ",
+                       figure.note.c_str());
 }
 
 void tell_figure(Bench &bench, const Array &array, const Figure &figure,
@@ -228,10 +242,7 @@ void tell_figure(Bench &bench, const Array &array, const Figure &figure,
     if (!figure.note.empty())
         row.text("note", figure.note);
     bench.report->row(row);
-    if (!figure.note.empty() && figure.note != "not on this device" &&
-        bench.remarks.insert(figure.name + figure.note).second)
-        bench.report->text("  # %zu inputs, %s: %s\n", array.n_inputs,
-                           figure.name.c_str(), figure.note.c_str());
+    print_figure(bench, array, figure);
 }
 
 const Figure *best_of(const std::vector<Figure> &figures, const char *kind)

@@ -44,18 +44,13 @@ fx8_cuda_correlation job_of(const Bench &bench, const Task &task, bool is_int8,
 Figure measure_one(Bench &bench, Task *task,
                    const fx8_cuda_correlator &correlator);
 
-/** A row for a figure, and, once, a line with its note. item_bytes: of a
- *  number, 1 or 4; 0: no share of a copy */
+/** A line for a figure, with its share if the ceiling is known. */
+void print_figure(Bench &bench, const Array &array, const Figure &figure);
+
+/** A row and a line for a figure. item_bytes: of a number, 1 or 4; 0: no share
+ *  of a copy */
 void tell_figure(Bench &bench, const Array &array, const Figure &figure,
                  size_t item_bytes);
-
-/** The ceiling for a kernel's share; 0: none. */
-double ceiling_of(const Ceilings &ceilings, const std::string &name);
-
-/** Bytes that a call must at least read and write, per second, as a share of a
- *  copy's. */
-double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
-                     double seconds);
 
 /** The fastest figure of a kind, or null. */
 const Figure *best_of(const std::vector<Figure> &figures, const char *kind);
