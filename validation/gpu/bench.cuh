@@ -13,7 +13,7 @@
  *     host.cu            this machine's CPU for the same arrays
  *     channelizer.cu     FIR, corner turn (channelizer.cuh)
  *     fft.cu             cuFFT between them
- *     postprocess.cu     sums to results
+ *     postprocess.cu     sums to results (dump.cuh)
  *     quicklook.cu       results to a quick-look
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
@@ -195,6 +195,23 @@ struct Bench {
 /* --- memory ----------------------------------------------------------------
  */
 
+/** All elements of a vector to the device, and back.  A copy from pageable
+ *  memory may still be under way when the call returns, and no stream of a
+ *  benchmark waits for it. */
+template <class T> void upload(const std::vector<T> &from, T *to)
+{
+    must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
+                    cudaMemcpyHostToDevice),
+         "upload");
+    must(cudaStreamSynchronize(nullptr), "upload");
+}
+template <class T> void download(const T *from, std::vector<T> *to)
+{
+    must(cudaMemcpy(to->data(), from, to->size() * sizeof(T),
+                    cudaMemcpyDeviceToHost),
+         "download");
+}
+
 /** Elements on the device, freed with the object. */
 template <class T> class Memory
 {
@@ -203,6 +220,10 @@ template <class T> class Memory
         : bytes_((count > 0 ? count : 1) * sizeof(T)), data_(nullptr)
     {
         must(cudaMalloc(&data_, bytes_), "cudaMalloc");
+    }
+    explicit Memory(const std::vector<T> &from) : Memory(from.size())
+    {
+        upload(from, data_);
     }
     ~Memory()
     {
@@ -225,23 +246,6 @@ template <class T> class Memory
     size_t bytes_;
     T *data_;
 };
-
-/** All elements of a vector to the device, and back.  A copy from pageable
- *  memory may still be under way when the call returns, and no stream of a
- *  benchmark waits for it. */
-template <class T> void upload(const std::vector<T> &from, T *to)
-{
-    must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
-                    cudaMemcpyHostToDevice),
-         "upload");
-    must(cudaStreamSynchronize(nullptr), "upload");
-}
-template <class T> void download(const T *from, std::vector<T> *to)
-{
-    must(cudaMemcpy(to->data(), from, to->size() * sizeof(T),
-                    cudaMemcpyDeviceToHost),
-         "download");
-}
 
 /** Bytes of pinned memory on the host. */
 class Pinned

@@ -35,21 +35,17 @@ struct Chain {
           samples(INPUTS * sample_bytes()), coefficients(b.n_taps * row),
           integers(b.n_taps * row), scale(0), folded(INPUTS * spectra * stride),
           int8(spectra_bytes(1)), fp32(spectra_bytes(4) / 4),
-          gain(INPUTS * b.n_channels), clips(INPUTS * b.n_channels),
-          rotation(INPUTS * spectra)
+          gain(std::vector<float>(INPUTS * b.n_channels, 1.0F)),
+          clips(INPUTS * b.n_channels), rotation(INPUTS * spectra)
     {
         fill_noise(bench, samples.data(), INPUTS * sample_bytes() / 16, 11);
         fill_filter();
-        must(cudaMemset(clips.data(), 0,
-                        INPUTS * b.n_channels * sizeof(unsigned long long)),
-             "cudaMemset");
-        upload(std::vector<float>(INPUTS * b.n_channels, 1.0F), gain.data());
+        clips.clear(bench);
         std::vector<fx8_rotation> turns(INPUTS * spectra);
         for (size_t k = 0; k < turns.size(); ++k)
             turns[k] = {1e-3 * static_cast<double>(k % 9973),
                         1e-5 * static_cast<double>(k % 997)};
         upload(turns, rotation.data());
-        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
 
     /** A multiple of 16. */
