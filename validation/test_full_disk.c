@@ -202,6 +202,33 @@ TEST(test_disk_fills_up_during_the_run)
     assert_int_equal(count[CREATE], 0);
 }
 
+/* A value that is put is written at once, a keyword with the next dump. */
+TEST(test_full_disk_under_puts)
+{
+    static double values[40000];
+    const size_t n = LENGTH(values);
+    const struct fx8_keyword keyword = {
+        .name = "WHAT", .type = FX8_KEYWORD_TEXT, .text = "why"};
+    struct fixture f;
+    fill_noisy(&f);
+    for (int is_keyword = 0; is_keyword < 2; is_keyword++) {
+        struct fx8_uvh5_writer *writer =
+            create("full.uvh5", &f.header, FX8_COMPRESSION_NONE);
+        struct fx8_error error = {FX8_OK, ""};
+        limit_files(1000);
+        enum fx8_status status =
+            is_keyword
+                ? fx8_uvh5_put_keyword(writer, &keyword, &error)
+                : fx8_uvh5_put(writer, "values", 1, &n, values, "x", &error);
+        if (is_keyword && status == FX8_OK)
+            status = fx8_uvh5_write_dump(writer, 0, &result, &error);
+        assert_int_equal(status, FX8_ERR_SYSTEM);
+        assert_int_equal(fx8_uvh5_close(&writer, 0, NULL), FX8_ERR_SYSTEM);
+        limit_files(RLIM_INFINITY);
+        check_failed(0, &error);
+    }
+}
+
 /* The same for recordings. */
 TEST(test_full_disk_native)
 {

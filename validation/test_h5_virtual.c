@@ -139,12 +139,13 @@ TEST(test_irregular_mappings)
 
 TEST(test_names_of_sources)
 {
-    put_sources(false);
-    char absolute[SCRATCH_PATH_SIZE], gone[SCRATCH_PATH_SIZE];
+    put_sources(true);
+    char absolute[SCRATCH_PATH_SIZE];
     snprintf(absolute, sizeof absolute, "%s", scratch_path("b.h5"));
-    snprintf(gone, sizeof gone, "%s", "/nowhere at all/b.h5");
-    const char *const names[] = {absolute, gone, "b.h5"};
-    for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(link(absolute, scratch_path("50%.h5")), 0);
+    const char *const names[] = {absolute, "/nowhere at all/b.h5", "50%%.h5",
+                                 "b.h5"};
+    for (size_t i = 0; i < LENGTH(names); i++) {
         struct mapping mappings[2] = {halves[0], halves[1]};
         mappings[1].file = names[i];
         unlink(scratch_path("main.h5"));

@@ -82,6 +82,16 @@ TEST(test_driver_remembers_first_failure)
     }
 }
 
+/* It can be neither emptied nor written. */
+TEST(test_driver_on_a_descriptor_for_reading)
+{
+    struct fx8_driver_file file = {
+        .descriptor = open(scratch_text("readonly.h5", ""), O_RDONLY)};
+    write_through(&file);
+    assert_int_equal(file.failure, EINVAL); /* of ftruncate() */
+    close(file.descriptor);
+}
+
 /* --- names and locks ------------------------------------------------------ */
 
 static void expect_open(const char *name, bool force, enum fx8_status expected,
@@ -97,18 +107,29 @@ static void expect_open(const char *name, bool force, enum fx8_status expected,
     fx8_output_abandon(&output);
 }
 
+static void make_link(int (*make)(const char *, const char *), const char *from,
+                      const char *to)
+{
+    assert_int_equal(make(scratch_path(from), scratch_path(to)), 0);
+}
+
 /* Other names: scenario/output.py. */
 TEST(test_names)
 {
     /* the .part must not redirect writes elsewhere */
     scratch_text("elsewhere", "untouched");
-    assert_int_equal(
-        symlink(scratch_path("elsewhere"), scratch_path("linked.part")), 0);
+    make_link(symlink, "elsewhere", "linked.part");
     expect_open("linked", false, FX8_ERR_SYSTEM, "linked.part: ");
     check_text("elsewhere", "untouched");
     assert_int_equal(mkfifo(scratch_path("pipe.part"), 0600), 0);
     expect_open("pipe", false, FX8_ERR_USAGE, "not a regular file");
     assert_true(scratch_exists("pipe.part"));
+    /* a left-over part is replaced, not emptied: it may have another name */
+    scratch_text("left.part", "precious");
+    make_link(link, "left.part", "other name");
+    expect_open("left", true, FX8_OK, "");
+    assert_false(scratch_exists("left.part"));
+    check_text("other name", "precious");
 }
 
 TEST(test_lock)
@@ -141,12 +162,6 @@ static void read_file(const char *name)
     struct fx8_error error;
     must(fx8_text_read(scratch_path(name), &text, &error), error);
     free(text);
-}
-
-static void make_link(int (*make)(const char *, const char *), const char *from,
-                      const char *to)
-{
-    assert_int_equal(make(scratch_path(from), scratch_path(to)), 0);
 }
 
 /* Read after the result was begun: the result stays under its first name.

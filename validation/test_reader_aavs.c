@@ -134,6 +134,23 @@ TEST(test_merged_station)
     fx8_reader_close(&reader);
 }
 
+/* Among tiles of different sizes a missing one counts as 16 antennas. */
+TEST(test_missing_tile)
+{
+    struct piece pieces[] = {good, good};
+    pieces[0].tile = 1;
+    pieces[1].tile = 3;
+    pieces[1].name = "other.hdf5";
+    pieces[1].n_antennas = 1;
+    struct fx8_settings settings = plain("");
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    settings.input.allow_missing_tiles = true;
+    must(open_pieces(pieces, 2, &settings, 0, &reader, &error), error);
+    assert_int_equal(reader->observation.n_antennas, 2 + 16 + 1);
+    fx8_reader_close(&reader);
+}
+
 /* More files than are kept open at a time. */
 TEST(test_many_parts)
 {

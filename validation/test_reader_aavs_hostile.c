@@ -25,6 +25,9 @@ TEST(test_contradictions)
 {
     struct piece other = good;
     other.name = "other.hdf5";
+    other.first = 599;
+    refuse((struct piece[]){good, other}, 2,
+           "also tile 0: expected each tile number once");
     other.first = 600;
     other.n_antennas = 3;
     refuse((struct piece[]){good, other}, 2, "n_antennas: ");

@@ -70,6 +70,20 @@ TEST(test_bad_attributes)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         bad_attribute(numbers[i].name, numbers[i].type, numbers[i].value, NULL,
                       numbers[i].expected);
+    for (int is_null = 0; is_null < 2; is_null++) {
+        const hsize_t two = 2;
+        make_good("bad.h5");
+        hid_t file = reopen("bad.h5");
+        hid_t space =
+            is_null ? H5Screate(H5S_NULL) : H5Screate_simple(1, &two, NULL);
+        H5Adelete(file, "sample_rate_denominator");
+        H5Aclose(H5Acreate2(file, "sample_rate_denominator", whole, space,
+                            H5P_DEFAULT, H5P_DEFAULT));
+        H5Sclose(space);
+        H5Fclose(file);
+        expect_refused("bad.h5", is_null ? "expected a value"
+                                         : "shape 2 x 1: expected 1 x 1");
+    }
     char text[300];
     memset(text, 'x', sizeof text);
     text[299] = '\0';
@@ -146,18 +160,26 @@ TEST(test_bad_voltages)
     expect_refused("bad.h5", "voltages: not a dataset");
 }
 
-/* Labels that h5py allocated and never set; bad ones:
- * scenario/bad_recordings.py
- */
-TEST(test_empty_labels)
+/* Bad labels, and labels that h5py allocated and never set. */
+TEST(test_labels)
 {
-    static const char *const none[3] = {NULL, NULL, NULL};
-    make_good("bad.h5");
-    hid_t file = reopen("bad.h5");
-    hid_t dataset = H5Dopen2(file, "voltages", H5P_DEFAULT);
-    put_labels(dataset, none);
-    H5Dclose(dataset);
-    H5Fclose(file);
+    static const char *const cases[][4] = {
+        {"antenna", "pol", "pol", "expected antenna, pol and time"},
+        {"antenna", "", "time", "expected antenna, pol and time"},
+        {"a label that is far too long for any axis", "pol", "time",
+         "DIMENSION_LABELS: "},
+        {NULL, NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        make_good("bad.h5");
+        hid_t file = reopen("bad.h5");
+        hid_t dataset = H5Dopen2(file, "voltages", H5P_DEFAULT);
+        put_labels(dataset, cases[i]);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        if (cases[i][3] != NULL)
+            expect_refused("bad.h5", cases[i][3]);
+    }
     struct fx8_reader *reader = open_good("bad.h5");
     check_read(reader, selections[0].inputs, selections[0].n, 0, 10);
     fx8_reader_close(&reader);
@@ -202,6 +224,41 @@ TEST(test_unwritten)
     H5Fclose(file);
     expect_refused("bad.h5",
                    "voltages: never written: expected a whole recording");
+}
+
+/* Cut anywhere, or with samples that would end behind the file. */
+TEST(test_cut)
+{
+    struct stat whole;
+    make_good("cut.h5");
+    assert_int_equal(stat(scratch_path("cut.h5"), &whole), 0);
+    for (off_t n = 0; n < whole.st_size; n += 61) {
+        make_good("cut.h5");
+        assert_int_equal(truncate(scratch_path("cut.h5"), n), 0);
+        expect_refused("cut.h5",
+                       n < 8 ? "no HDF5 signature: expected an HDF5 file"
+                             : ": expected a whole HDF5 file");
+    }
+    make_good("cut.h5");
+    hid_t file = reopen("cut.h5");
+    hid_t dataset = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    /* as the layout message holds them */
+    const uint64_t place[2] = {H5Dget_offset(dataset),
+                               H5Dget_storage_size(dataset)};
+    H5Dclose(dataset);
+    H5Fclose(file);
+    char bytes[1 << 14], expected[64];
+    FILE *stream = fopen(scratch_path("cut.h5"), "rb");
+    assert_int_equal(fread(bytes, 1, sizeof bytes, stream), whole.st_size);
+    fclose(stream);
+    uint64_t *at = memmem(bytes, (size_t)whole.st_size, place, sizeof place);
+    assert_non_null(at);
+    const uint64_t moved = (uint64_t)whole.st_size - 100;
+    memcpy(at, &moved, sizeof moved);
+    scratch_write("cut.h5", bytes, (size_t)whole.st_size);
+    snprintf(expected, sizeof expected, "in a file of %lld bytes: expected a ",
+             (long long)whole.st_size);
+    expect_refused("cut.h5", expected);
 }
 
 /* Cut after it was opened: reads fail, whether or not HDF5 notices. */

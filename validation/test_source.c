@@ -32,7 +32,7 @@ struct listed_reader {
     struct fx8_reader base;
     struct fx8_missing missing[MOST_GAPS]; /* ascending */
     struct fx8_missing found[3];           /* gaps found by reads */
-    bool has_rows;                         /* of the buffer, or one for all */
+    bool has_rows, is_time_major;          /* of the buffer, or one for all */
 };
 
 static size_t listed_size(const struct fx8_reader *base, int64_t n_samples)
@@ -57,12 +57,13 @@ static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
     assert_true(first >= 0 && first + n_samples <= base->observation.n_samples);
     const struct listed_reader *reader = (const struct listed_reader *)base;
     const int64_t row = fx8_row_samples(layout, n_samples);
-    const ptrdiff_t stride = reader->has_rows * (ptrdiff_t)row;
-    layout->time_stride = 1;
+    const ptrdiff_t stride =
+        reader->is_time_major ? 1 : reader->has_rows * (ptrdiff_t)row;
+    layout->time_stride = reader->is_time_major ? N_CORRELATED : 1;
     for (ptrdiff_t i = 0; i < N_CORRELATED; i++) {
         layout->input_offset[i] = i * stride;
         for (ptrdiff_t t = 0; t < n_samples; t++)
-            buffer[i * stride + t] = 1;
+            buffer[i * stride + t * layout->time_stride] = 1;
     }
     return FX8_OK;
 }
@@ -229,12 +230,13 @@ struct fed {
     struct fx8_source *source;
 };
 
-static void open_fed(struct fed *f, int64_t n_samples,
+static void open_fed(struct fed *f, int64_t n_samples, bool is_time_major,
                      const struct fx8_plan *plan)
 {
     struct fx8_error error;
     f->reader = open_listed(n_samples);
     f->reader->has_rows = true;
+    f->reader->is_time_major = is_time_major;
     f->job = job_over(n_samples, 0);
     f->job.plan = *plan;
     f->job.plan.first_sample = FIRST;
@@ -259,7 +261,7 @@ TEST(blocks_of_a_session)
     struct fx8_error error;
     struct fx8_source_block *read;
     int64_t next = FIRST;
-    open_fed(&f, 90000, &plan);
+    open_fed(&f, 90000, false, &plan);
     while ((read = fx8_source_take(f.source)) != NULL) {
         const struct fx8_block *block = &read->block;
         assert_int_equal(block->first_sample, next);
@@ -279,13 +281,39 @@ TEST(blocks_of_a_session)
     fx8_source_close(&f.source);
 }
 
+/* Samples in the order of the file are read in its blocks and not used in
+ * place. */
+TEST(blocks_in_the_order_of_the_file)
+{
+    const struct fx8_plan plan = small_plan(4, 2, false, 4, 5000);
+    struct fed f;
+    struct fx8_error error;
+    struct fx8_source_block *read;
+    int64_t next = FIRST;
+    open_fed(&f, 90000, true, &plan);
+    while ((read = fx8_source_take(f.source)) != NULL) {
+        const struct fx8_block *block = &read->block;
+        assert_int_equal(block->first_sample, next);
+        check_block(f.reader, &f.job, block);
+        assert_null(block->in_place);
+        if (next > FIRST)
+            assert_in_range(block->n_samples, 1, 97);
+        next += block->n_samples;
+        fx8_source_release(f.source, read);
+    }
+    must(fx8_source_status(f.source, &error), error);
+    assert_int_equal(next, FIRST + f.job.n_samples);
+    fx8_close(&f.session);
+    fx8_source_close(&f.source);
+}
+
 /* A session may be closed before everything was read. */
 TEST(stopped_before_the_session_is_closed)
 {
     const struct fx8_plan plan = small_plan(4, 2, false, 4, 7);
     for (int round = 0; round < 20; round++) {
         struct fed f;
-        open_fed(&f, 3000000, &plan);
+        open_fed(&f, 3000000, false, &plan);
         for (int k = 0; k < round; k++)
             fx8_source_release(f.source, fx8_source_take(f.source));
         fx8_source_stop(f.source);

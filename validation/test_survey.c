@@ -247,6 +247,42 @@ static struct fx8_sample_sums noise(double rms)
     };
 }
 
+/* At the limits, and beyond them. */
+TEST(remarks_case_by_case)
+{
+    struct fx8_sample_sums sums[12];
+    for (size_t i = 0; i < LENGTH(sums); i++)
+        sums[i] = noise(20.0);
+    sums[1] = (struct fx8_sample_sums){.n_missing = 5};
+    sums[2] = (struct fx8_sample_sums){.n_samples = 5, .n_zero = 5};
+    sums[3].n_clipped = 1001;
+    sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
+    sums[5] = noise(63.3);
+    sums[6].sum[0] = 6330000; /* 6.33^2 is slightly more than a tenth of 20^2 */
+    sums[7].n_least = sums[7].n_clipped = 1001;
+    /* clipped equally on both sides: a converter */
+    sums[8].n_least = sums[8].n_most = 900;
+    sums[8].n_clipped = 1800;
+    sums[9].n_clipped = sums[9].n_least = 1000;
+    sums[9].sum[0] = -6320000;
+    sums[10] = noise(6.4);
+    sums[11] = (struct fx8_sample_sums){0};
+    static const unsigned want[LENGTH(sums)] = {
+        [1] = FX8_REMARK_ABSENT,
+        [2] = FX8_REMARK_DEAD,
+        [3] = FX8_REMARK_CLIPPED,
+        [4] = FX8_REMARK_WEAK,
+        [5] = FX8_REMARK_STRONG,
+        [6] = FX8_REMARK_OFFSET,
+        [7] = FX8_REMARK_MARKERS | FX8_REMARK_CLIPPED,
+        [8] = FX8_REMARK_CLIPPED,
+    };
+    unsigned remarks[LENGTH(sums)];
+    struct fx8_error error;
+    must(fx8_sample_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
+    assert_memory_equal(remarks, want, sizeof want);
+}
+
 TEST(levels_are_compared_within_a_band_as_recorded)
 {
     struct fx8_sample_sums sums[6];
@@ -407,6 +443,41 @@ TEST(whole_surveys)
         /* whether a run of markers at the end counts depends on what follows */
         assert_true(n_shown + settings.input.marker.least_length >
                     range.n_samples);
+        fx8_survey_clear(&survey);
+        free(reader);
+    }
+}
+
+/* 32 samples at 256 KiB each are 8 MiB; 64 MiB hold eight such blocks, spread
+ * over the recording. */
+TEST(blocks_of_a_long_recording)
+{
+    struct generator g = {4321};
+    struct fx8_error error;
+    const struct fx8_settings settings = {0};
+    static const int64_t lengths[] = {256, 257, 288, 1000, 2999};
+    for (size_t k = 0; k < LENGTH(lengths); k++) {
+        const int64_t n = lengths[k];
+        struct memory_reader *reader = open_memory(2, n);
+        fill(reader, &g);
+        reader->read_samples = 32;
+        reader->sample_bytes = (size_t)256 << 10;
+        const struct fx8_survey_range range = {.n_samples = n};
+        struct fx8_survey survey;
+        must(fx8_survey_run(&reader->base, &settings, &range, &survey, &error),
+             error);
+        struct fx8_sample_sums want[N_INPUTS] = {0};
+        int64_t looked_at = 0;
+        for (int64_t b = 0; b < 8; b++) {
+            const int64_t first = 32 * (b * ((n + 31) / 32 - 1) / 7);
+            const int64_t length = n - first < 32 ? n - first : 32;
+            for (size_t i = 0; i < N_INPUTS; i++)
+                add_plainly(reader, &settings, i, first, length, &want[i]);
+            looked_at += length;
+        }
+        assert_survey(&survey, want);
+        assert_int_equal(survey.n_samples, looked_at);
+        assert_int_equal(reader->n_read, looked_at);
         fx8_survey_clear(&survey);
         free(reader);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_uvh5_header.c -- headers of UVH5 files as fx8 reads them back, feeds,
- * fx8's own values and keywords, wrong use.  python/test_pyuvdata.py reads
- * every item of the format.
+ * fx8's own values and keywords, wrong use; types and shapes of all items.
+ * python/test_pyuvdata.py compares their values.
  *
  * Shows (results, UVH5 item by item): header and dumps are correct, also of
  *     killed and cut runs and in files of other writers
@@ -61,6 +61,107 @@ TEST(test_header)
     fx8_uvh5_header_clear(&h);
     fx8_uvh5_file_close(&file);
     fx8_uvh5_file_close(&file);
+}
+
+/* Class, size (0: any) and shape of every item, as UVH5 readers require them.
+ */
+TEST(test_items_of_the_format)
+{
+    enum { T = 3, C = 6, ROWS = T * N_BL };
+    static const struct {
+        const char *names;
+        H5T_class_t class;
+        size_t size;
+        int rank;
+        hsize_t extent[3];
+    } groups[] = {
+        {"telescope_name instrument history blt_order object_name "
+         "phase_center_catalog/0/cat_name",
+         H5T_STRING,
+         0,
+         0,
+         {0}},
+        {"extra_keywords/FX8VERS version", H5T_STRING, 3, 0, {0}},
+        {"telescope_frame x_orientation", H5T_STRING, 4, 0, {0}},
+        {"phase_type phase_center_catalog/0/cat_frame", H5T_STRING, 5, 0, {0}},
+        {"vis_units", H5T_STRING, 7, 0, {0}},
+        {"phase_center_catalog/0/cat_type", H5T_STRING, 11, 0, {0}},
+        {"latitude longitude altitude phase_center_catalog/0/cat_lon "
+         "phase_center_catalog/0/cat_lat extra_keywords/CLIPMAX",
+         H5T_FLOAT,
+         8,
+         0,
+         {0}},
+        {"Nants_data Nants_telescope Nbls Nblts Ntimes Nfreqs Npols Nspws "
+         "Nphase Nfeeds extra_keywords/NTAPS",
+         H5T_INTEGER,
+         8,
+         0,
+         {0}},
+        {"flex_spw blts_are_rectangular time_axis_faster_than_bls",
+         H5T_ENUM,
+         1,
+         0,
+         {0}},
+        {"antenna_numbers", H5T_INTEGER, 8, 1, {N_ANT}},
+        {"antenna_names", H5T_STRING, 64, 1, {N_ANT}},
+        {"mount_type", H5T_STRING, 5, 1, {N_ANT}},
+        {"antenna_positions", H5T_FLOAT, 8, 2, {N_ANT, 3}},
+        {"feed_array", H5T_STRING, 1, 2, {N_ANT, 2}},
+        {"feed_angle", H5T_FLOAT, 8, 2, {N_ANT, 2}},
+        {"ant_1_array ant_2_array phase_center_id_array",
+         H5T_INTEGER,
+         8,
+         1,
+         {ROWS}},
+        {"time_array integration_time phase_center_app_ra "
+         "phase_center_app_dec phase_center_frame_pa",
+         H5T_FLOAT,
+         8,
+         1,
+         {ROWS}},
+        {"uvw_array", H5T_FLOAT, 8, 2, {ROWS, 3}},
+        {"freq_array channel_width", H5T_FLOAT, 8, 1, {C}},
+        {"spw_array", H5T_INTEGER, 8, 1, {1}},
+        {"polarization_array", H5T_INTEGER, 8, 1, {4}},
+        {"/Data/visdata", H5T_COMPOUND, 8, 3, {ROWS, C, 4}},
+        {"/Data/flags", H5T_ENUM, 1, 3, {ROWS, C, 4}},
+        {"/Data/nsamples", H5T_FLOAT, 4, 3, {ROWS, C, 4}},
+    };
+    struct fixture f;
+    fill(&f, T, C, 4);
+    struct fx8_uvh5_writer *writer =
+        create("items.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    struct fx8_error error;
+    must(fx8_uvh5_close(&writer, T, &error), error);
+    hid_t file =
+        H5Fopen(scratch_path("items.uvh5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t header = H5Gopen2(file, "Header", H5P_DEFAULT);
+    for (size_t i = 0; i < LENGTH(groups); i++) {
+        char names[256], *rest = NULL;
+        snprintf(names, sizeof names, "%s", groups[i].names);
+        for (char *name = strtok_r(names, " ", &rest); name != NULL;
+             name = strtok_r(NULL, " ", &rest)) {
+            hid_t dataset = H5Dopen2(header, name, H5P_DEFAULT);
+            hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+            hsize_t extent[3] = {0};
+            if (dataset < 0 || H5Tget_class(type) != groups[i].class ||
+                H5Tis_variable_str(type) > 0 ||
+                (groups[i].size > 0 && H5Tget_size(type) != groups[i].size) ||
+                H5Sget_simple_extent_ndims(space) != groups[i].rank ||
+                H5Sget_simple_extent_dims(space, extent, NULL) < 0 ||
+                memcmp(extent, groups[i].extent, sizeof extent) != 0)
+                fail_msg("%s: not as in row %zu", name, i);
+            H5Sclose(space);
+            H5Tclose(type);
+            H5Dclose(dataset);
+        }
+    }
+    /* dut1 is not known, so there are no sidereal times */
+    assert_true(H5Lexists(header, "lst_array", H5P_DEFAULT) == 0);
+    assert_true(H5Lexists(header, "dut1", H5P_DEFAULT) == 0);
+    H5Gclose(header);
+    H5Fclose(file);
 }
 
 /* A whole dataset of the header, as `type`. */
