@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of sources, and the true visibilities of sources at rest and moving
- * against sums over spectra, one by one.
+ * The table of sources; the true visibilities of sources at rest against a
+ * formula, of moving ones against its sum over spectra, one by one.
  *
  * Shows: as python/test_simulate.py
  */
@@ -119,6 +119,7 @@ static struct fx8_antenna table[] = {
 };
 static const double cables[6] = {0, 1e-9, 2e-9, 3e-9, 5e-9, 8e-9};
 
+static const double positions[3][3] = {{0, 0, 0}, {12, -5, 1}, {-3, 22, 0}};
 /* 3 km, at 10 kHz: the fringe turns by up to 2.3 rad in a dump of 5 s, and
  * delays are 0.1 sample. */
 static const double wide_positions[3][3] = {
@@ -126,6 +127,14 @@ static const double wide_positions[3][3] = {
 /* and a fifteenth of that, so that segments are longer than 64 spectra */
 static const double near_positions[3][3] = {
     {0, 0, 0}, {200, -13, 1}, {-33, 190, 0}};
+
+static const struct fx8_source sky[] = {
+    {.direction_enu = {0.6, 0.48, 0.64}, .stokes = {0.5, 0.1, -0.2, 0.3}},
+    {.direction_enu = {-0.28, 0.0, 0.96},
+     .stokes = {4, 0, 0, 0},
+     .is_tone = true,
+     .tone_hz = 100e6 + 5.25 * 15625},
+};
 
 static const struct fx8_source moving_sky[] = {
     {.is_celestial = true,
@@ -178,34 +187,6 @@ static void open_plan(struct fixture *fixture, const char *const *overrides,
         fail_msg("%s", error.message);
 }
 
-static void open_moving_fixture(struct fixture *fixture,
-                                const char *const *overrides,
-                                size_t n_overrides, bool is_wide)
-{
-    fixture->plan = (struct fx8_simulation){
-        .is_complex = true,
-        .sample_rate = {10000, 1},
-        .dc_frequency_hz = 100e6,
-        .n_samples = 160000,
-        .n_antennas = 3,
-        .n_polarizations = 2,
-        .position_m = is_wide ? wide_positions : near_positions,
-        .cable_delay_s = cables,
-        .sources = moving_sky,
-        .n_sources = 3,
-        .site = murchison,
-        .start_time = beginning,
-        .dut1_s = -0.15,
-        .noise_rms = 10,
-        .gain_spread = 0.3,
-        .gain_phase_deg = 40,
-        .dropout_fraction = is_wide ? 0.2 : 0.02,
-        .seed = 3,
-        .n_threads = 3,
-    };
-    open_plan(fixture, overrides, n_overrides);
-}
-
 static void close_fixture(struct fixture *fixture)
 {
     fx8_truth_close(&fixture->truth);
@@ -253,11 +234,213 @@ static void transfer(size_t n_taps, size_t length, double offset, double h[2])
     h[1] = im / sqrt(power);
 }
 
-static double response(size_t n_taps, size_t length, double offset)
+/* Samples from one spectrum to the next. */
+static int64_t step_of(const struct fixture *fixture)
 {
+    return fixture->plan.is_complex ? 64 : 128;
+}
+
+/* A channel of a spectrum. */
+struct channel {
+    double hz, offset; /* of its centre: in all, in channels from DC */
+    size_t n_taps;
+    double of_tone; /* its share of the power of a tone */
+};
+
+/* The offset of a tone in channels. */
+static double tone_offset(const struct fixture *fixture,
+                          const struct fx8_source *tone)
+{
+    return (tone->tone_hz - 100e6) * (double)step_of(fixture) /
+           (double)fixture->plan.sample_rate.numerator_hz;
+}
+
+static struct channel find_channel(const struct fixture *fixture, size_t c,
+                                   size_t n_taps)
+{
+    const struct fx8_simulation *plan = &fixture->plan;
+    const size_t length = (size_t)step_of(fixture);
+    struct channel channel = {.offset =
+                                  plan->is_complex ? (double)c - 32 : (double)c,
+                              .n_taps = n_taps};
+    channel.hz = 100e6 + channel.offset *
+                             (double)plan->sample_rate.numerator_hz /
+                             (double)length;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        double h[2];
+        if (!plan->sources[s].is_tone)
+            continue;
+        transfer(n_taps, length,
+                 tone_offset(fixture, &plan->sources[s]) - channel.offset, h);
+        channel.of_tone =
+            (h[0] * h[0] + h[1] * h[1]) * (plan->is_complex ? 1 : 0.5);
+    }
+    return channel;
+}
+
+/* Amplitude of a tone in an input's channel 0 of real samples, in any spectrum:
+ * if the tone's offset is a multiple of half a channel, equal in all spectra
+ * except for a sign that all inputs share. */
+static double real_spectrum(const struct fixture *fixture, size_t input,
+                            const struct fx8_source *tone, size_t n_taps)
+{
+    const double offset = tone_offset(fixture, tone);
+    double cycles = fx8_simulator_gain_turns(fixture->simulator, input) -
+                    tone->tone_hz * cables[input];
+    for (size_t k = 0; k < 3; k++)
+        cycles += tone->tone_hz * positions[input / 2][k] *
+                  tone->direction_enu[k] / 299792458.0;
+    cycles += offset * (double)fixture->job.plan.first_sample / 128;
     double h[2];
-    transfer(n_taps, length, offset, h);
-    return h[0] * h[0] + h[1] * h[1];
+    transfer(n_taps, 128, offset, h);
+    /* of amplitude A, A^2 / 2 the power */
+    return sqrt(2 * tone->stokes[0] * 100) *
+           fx8_simulator_gain(fixture->simulator, input) *
+           (h[0] * cos(two_pi * cycles) - h[1] * sin(two_pi * cycles));
+}
+
+/* conj(E_i) E_j of a source of I = 1 by its Stokes parameters; a tone without
+ * polarisation is the same in both feeds. */
+static void find_product(const struct fx8_source *source, size_t i, size_t j,
+                         double value[2])
+{
+    const double *stokes = source->stokes;
+    const double sign = i % 2 == 0 ? 1 : -1;
+    const bool is_parallel = i % 2 == j % 2;
+    const bool is_plain =
+        source->is_tone && stokes[1] == 0 && stokes[2] == 0 && stokes[3] == 0;
+    value[0] = is_plain      ? stokes[0]
+               : is_parallel ? stokes[0] + sign * stokes[1]
+                             : stokes[2];
+    value[1] = is_parallel ? 0 : sign * stokes[3];
+}
+
+/* Add V of inputs i, j in a channel, and the power of all sources, while they
+ * are in these directions. */
+static void add_instant(const struct fixture *fixture, size_t i, size_t j,
+                        const struct channel *channel,
+                        const double (*directions)[3], double value[2],
+                        double *power_of_all)
+{
+    const struct fx8_simulation *plan = &fixture->plan;
+    const bool is_real = !plan->is_complex && channel->offset == 0;
+    const double gains = fx8_simulator_gain(fixture->simulator, i) *
+                         fx8_simulator_gain(fixture->simulator, j);
+    const double turns = fx8_simulator_gain_turns(fixture->simulator, j) -
+                         fx8_simulator_gain_turns(fixture->simulator, i);
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct fx8_source *source = &plan->sources[s];
+        if (is_real && source->is_tone) {
+            value[0] += real_spectrum(fixture, i, source, channel->n_taps) *
+                        real_spectrum(fixture, j, source, channel->n_taps);
+            continue;
+        }
+        double delay = cables[i] - cables[j], stokes[2];
+        for (size_t k = 0; k < 3; k++)
+            delay += (plan->position_m[j / 2][k] - plan->position_m[i / 2][k]) *
+                     directions[s][k] / 299792458.0;
+        find_product(source, i, j, stokes);
+        const double power = gains * (plan->is_complex ? 200 : 100) *
+                             (source->is_tone ? channel->of_tone : 1);
+        /* the centre of the half channel that lies in the band */
+        const double hz = source->is_tone ? source->tone_hz
+                          : is_real       ? channel->hz + 1e6 / 128 / 4
+                                          : channel->hz;
+        const double phase = two_pi * (hz * delay + turns);
+        value[0] += power * (stokes[0] * cos(phase) - stokes[1] * sin(phase));
+        if (!is_real)
+            value[1] +=
+                power * (stokes[0] * sin(phase) + stokes[1] * cos(phase));
+        *power_of_all += power * source->stokes[0];
+    }
+}
+
+/* The noise of an input and its rounding; 0 of two inputs. */
+static double noise_of(const struct fixture *fixture, size_t i, size_t j)
+{
+    const double gain = fx8_simulator_gain(fixture->simulator, i);
+    const bool is_complex = fixture->plan.is_complex;
+    return i != j ? 0
+                  : gain * gain * (is_complex ? 200 : 100) +
+                        (is_complex ? 1.0 / 6 : 1.0 / 12);
+}
+
+static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+
+/* --- sources at rest ---------------------------------------------- */
+
+static void check_at_rest(const struct fixture *fixture, size_t n_taps)
+{
+    static const size_t antennas[3][2] = {{2, 2}, {2, 1}, {1, 1}};
+    const double directions[2][3] = {
+        {sky[0].direction_enu[0], sky[0].direction_enu[1],
+         sky[0].direction_enu[2]},
+        {sky[1].direction_enu[0], sky[1].direction_enu[1],
+         sky[1].direction_enu[2]}};
+    const int64_t step = step_of(fixture);
+    const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
+    const size_t edge = fixture->plan.is_complex ? 2 : 1;
+    for (int64_t dump = 0; dump < fixture->job.n_dumps; dump++) {
+        struct fx8_result results;
+        fx8_truth_dump(fixture->truth, dump, &results);
+        for (size_t c = 0; c < 64; c++) {
+            const struct channel channel = find_channel(fixture, c, n_taps);
+            for (size_t k = 0; k < 12; k++) {
+                const size_t at = k / 4 * 256 + c * 4 + k % 4;
+                const size_t i = 2 * antennas[k / 4][0] + feeds[k % 4][0];
+                const size_t j = 2 * antennas[k / 4][1] + feeds[k % 4][1];
+                int64_t count = 0;
+                for (int64_t t = dump * n_spectra;
+                     t < (dump + 1) * n_spectra && (c == 0 || c == 20); t++) {
+                    const int64_t first =
+                        fixture->job.plan.first_sample + t * step;
+                    count +=
+                        is_valid(fixture, i, first, (int64_t)n_taps * step) &&
+                        is_valid(fixture, j, first, (int64_t)n_taps * step);
+                }
+                if (c == 0 || c == 20) {
+                    assert_true(count > 0 && count < n_spectra);
+                    assert_true(results.nsamples[at] ==
+                                (float)((double)count / (double)n_spectra));
+                }
+                double value[2] = {noise_of(fixture, i, j), 0}, power = 0;
+                add_instant(fixture, i, j, &channel, directions, value, &power);
+                /* 1e-6 of the power of an input: float results */
+                for (size_t part = 0; part < 2; part++)
+                    assert_near((double)results.visibilities[2 * at + part],
+                                value[part], 1e-3 + 1e-6 * fabs(value[0]));
+                assert_int_equal(results.flags[at], c < edge || c >= 64 - edge);
+            }
+        }
+    }
+}
+
+TEST(truth_is_the_formula)
+{
+    const char *const overrides[] = {
+        "channelizer.channels=64", "correlator.integration_time_s=0.05",
+        "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
+    for (int kind = 0; kind < 4; kind++) {
+        struct fixture fixture = {.plan = {.is_complex = kind < 2,
+                                           .sample_rate = {1000000, 1},
+                                           .dc_frequency_hz = 100e6,
+                                           .n_samples = 200000,
+                                           .n_antennas = 3,
+                                           .n_polarizations = 2,
+                                           .position_m = positions,
+                                           .cable_delay_s = cables,
+                                           .sources = sky,
+                                           .n_sources = 2,
+                                           .noise_rms = 10,
+                                           .gain_spread = 0.3,
+                                           .gain_phase_deg = 40,
+                                           .dropout_fraction = 0.02,
+                                           .seed = 3,
+                                           .n_threads = 1}};
+        open_plan(&fixture, overrides, kind % 2 == 0 ? 4 : 5);
+        check_at_rest(&fixture, kind % 2 == 0 ? 8 : 1);
+        close_fixture(&fixture);
+    }
 }
 
 /* --- truth of moving sources ------------------------------------- */
@@ -279,63 +462,29 @@ static void find_direction(const struct fx8_source *source, double seconds,
                          FX8_OK);
 }
 
-/* conj(E_i) E_j of a source of I = 1 by its Stokes parameters. */
-static void find_product(const struct fx8_source *source, size_t i, size_t j,
-                         double value[2])
-{
-    const double *stokes = source->stokes;
-    const double sign = i % 2 == 0 ? 1 : -1;
-    const bool is_parallel = i % 2 == j % 2;
-    value[0] = is_parallel ? stokes[0] + sign * stokes[1] : stokes[2];
-    value[1] = is_parallel ? 0 : sign * stokes[3];
-}
-
 /* The mean over the valid spectra of a dump, one by one, in one channel. */
 static void sum_spectra(const struct fixture *fixture, size_t i, size_t j,
-                        double f, double channel, int64_t dump,
+                        const struct channel *channel, int64_t dump,
                         const double (*directions)[3][3], double value[2],
                         double *power_of_all)
 {
-    const int64_t step = 64, n_taps = 8;
+    const int64_t step = step_of(fixture);
+    const int64_t window = (int64_t)channel->n_taps * step;
     const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
-    const double gains = fx8_simulator_gain(fixture->simulator, i) *
-                         fx8_simulator_gain(fixture->simulator, j);
-    const double turns = fx8_simulator_gain_turns(fixture->simulator, j) -
-                         fx8_simulator_gain_turns(fixture->simulator, i);
-    const double(*at)[3] = fixture->plan.position_m;
-    const double of_tone = response(8, 64, 5.25 - channel);
     int64_t count = 0;
     value[0] = value[1] = *power_of_all = 0;
     for (int64_t t = 0; t < n_spectra; t++) {
         const int64_t first = (dump * n_spectra + t) * step;
-        if (!is_valid(fixture, i, first, n_taps * step) ||
-            !is_valid(fixture, j, first, n_taps * step))
+        if (!is_valid(fixture, i, first, window) ||
+            !is_valid(fixture, j, first, window))
             continue;
         count++;
-        for (size_t s = 0; s < 3; s++) {
-            double delay = cables[i] - cables[j], stokes[2];
-            for (size_t k = 0; k < 3; k++)
-                delay += (at[j / 2][k] - at[i / 2][k]) * directions[t][s][k] /
-                         299792458.0;
-            find_product(&moving_sky[s], i, j, stokes);
-            const bool is_tone = moving_sky[s].is_tone;
-            const double power = gains * 200 * (is_tone ? of_tone : 1);
-            *power_of_all += power * moving_sky[s].stokes[0];
-            const double phase =
-                two_pi *
-                ((is_tone ? moving_sky[s].tone_hz : f) * delay + turns);
-            value[0] +=
-                power * (stokes[0] * cos(phase) - stokes[1] * sin(phase));
-            value[1] +=
-                power * (stokes[0] * sin(phase) + stokes[1] * cos(phase));
-        }
+        add_instant(fixture, i, j, channel, directions[t], value, power_of_all);
     }
     assert_true(count > 0 && count < n_spectra);
-    value[0] = value[0] / (double)count;
+    value[0] = value[0] / (double)count + noise_of(fixture, i, j);
     value[1] = value[1] / (double)count;
     *power_of_all /= (double)count;
-    if (i == j)
-        value[0] += gains * 200 + 1.0 / 6;
 }
 
 /*
@@ -349,14 +498,32 @@ static void check_moving(bool is_wide)
     static double directions[MAX_SPECTRA][3][3];
     const char *const overrides[] = {"channelizer.channels=64",
                                      "correlator.integration_time_s=5"};
-    struct fixture fixture;
-    open_moving_fixture(&fixture, overrides, 2, is_wide);
+    struct fixture fixture = {
+        .plan = {.is_complex = true,
+                 .sample_rate = {10000, 1},
+                 .dc_frequency_hz = 100e6,
+                 .n_samples = 160000,
+                 .n_antennas = 3,
+                 .n_polarizations = 2,
+                 .position_m = is_wide ? wide_positions : near_positions,
+                 .cable_delay_s = cables,
+                 .sources = moving_sky,
+                 .n_sources = 3,
+                 .site = murchison,
+                 .start_time = beginning,
+                 .dut1_s = -0.15,
+                 .noise_rms = 10,
+                 .gain_spread = 0.3,
+                 .gain_phase_deg = 40,
+                 .dropout_fraction = is_wide ? 0.2 : 0.02,
+                 .seed = 3,
+                 .n_threads = 3}};
+    open_plan(&fixture, overrides, 2);
     const int64_t n_spectra = fixture.job.plan.spectra_per_dump;
     assert_true(n_spectra <= MAX_SPECTRA);
     assert_int_equal(fixture.job.n_dumps, 3);
     static const size_t bases[6][2] = {{0, 0}, {0, 1}, {0, 2},
                                        {1, 1}, {1, 2}, {2, 2}};
-    static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     for (int64_t dump = 2; dump >= 0; dump -= 2) { /* in any order */
         struct fx8_result results;
         fx8_truth_dump(fixture.truth, dump, &results);
@@ -372,9 +539,9 @@ static void check_moving(bool is_wide)
                 continue;
             const size_t i = 2 * bases[b][0] + feeds[at % 4][0];
             const size_t j = 2 * bases[b][1] + feeds[at % 4][1];
-            const double channel = (double)c - 32;
+            const struct channel channel = find_channel(&fixture, c, 8);
             double value[2], power;
-            sum_spectra(&fixture, i, j, 100e6 + channel * 156.25, channel, dump,
+            sum_spectra(&fixture, i, j, &channel, dump,
                         (const double(*)[3][3])directions, value, &power);
             for (size_t part = 0; part < 2; part++)
                 assert_true(fabs(results.visibilities[2 * at + part] -

@@ -6,8 +6,8 @@ Shows (signals, simulated recordings): the oracle reads the recordings
     of `simulate`; seeds, threads; faint inputs lose to rounding,
     with a warning; baseband zero of real samples, where spectra are real, is
     right with broad band and tones in it
-Within: 5 sigma
-Because: recordings scatter by 1/√M
+Within: 5 sigma; truth 10⁻⁶ of the power
+Because: recordings scatter by 1/√M; the truth is stored as floats
 In: test_simulator.c, test_truth.c
 
 Shows (recordings, documented recorder): fx8 reads what the recorder of
