@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_reader_digital_rf.c -- Digital RF recordings: one channel by itself; bad
- * recordings by their message.  python/test_digital_rf.py compares every sample
- * and every gap.
+ * test_reader_digital_rf.c -- Digital RF recordings: any range of a read; one
+ * channel by itself; bad recordings by their message.
+ * python/test_digital_rf.py compares every sample and every gap.
  *
- * Shows (recordings, Digital RF): fill values, gains and rounding follow their
- *     definitions; more channels than files may be open work; bad recordings
- *     give their message
+ * Shows (recordings, Digital RF): any range reads as the same part of the
+ * whole; fill values, gains and rounding follow their definitions; more
+ * channels than files may be open work; bad recordings give their message
  * Within: equal
  * In: test_digital_rf_samples.c, test_digital_rf_folders.c
  */
@@ -17,6 +17,7 @@
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader.h"
 #include "validation/digital_rf_file.h"
+#include "validation/reader_rows.h"
 
 #define FILE_ROWS 500
 
@@ -29,16 +30,32 @@ static const struct drf_properties properties_a = {
 static const struct drf_properties properties_b = {
     1000, 1, 500, 1, 0, 2, "1970-01-01T00:00:00Z"};
 
-/* File `number` of a channel of two sub-channels. */
+/* File `number` of a channel of two sub-channels: noise with runs of the fill
+ * value, or with 100 samples left out. */
 static void make_file(const char *channel,
                       const struct drf_properties *properties, hid_t part,
                       size_t number)
 {
-    static const int16_t rows[FILE_ROWS][2][2] = {{{1}}};
+    static int16_t rows[FILE_ROWS][4];
+    int8_t *bytes = (int8_t *)rows;
+    struct generator g = {number};
+    const bool is_narrow = H5Tget_size(part) == 1;
+    const bool is_whole = properties->is_continuous != 0;
+    bool is_fill = false;
+    for (size_t k = 0; k < LENGTH(rows) * 4; k++) {
+        if (k % 4 == 0 && is_whole)
+            is_fill = random_below(&g, 8) < (is_fill ? 6 : 1);
+        if (is_narrow)
+            bytes[k] = is_fill ? INT8_MIN : random_noise(&g, 40);
+        else
+            rows[k / 4][k % 4] =
+                (int16_t)(random_noise(&g, 50) * (k < 99 ? 68 : 17));
+    }
     const struct drf_storage storage = {part, 0, false};
     const int64_t ms = DRF_FIRST_MS + 500 * (int64_t)number;
-    const uint64_t index[2] = {(uint64_t)ms, 0};
-    drf_put_file(channel, properties, storage, ms, FILE_ROWS, rows, 1, index);
+    const uint64_t index[4] = {(uint64_t)ms, 0, (uint64_t)ms + 300, 200};
+    drf_put_file(channel, properties, storage, ms, is_whole ? FILE_ROWS : 400,
+                 rows, is_whole ? 1 : 2, index);
 }
 
 /* "a" in files 0, 1, 3, "b" in 1, 2, 3, 4: one starts late, one ends early,
@@ -57,6 +74,58 @@ static void make_tree(void)
     scratch_text("tree/a/2020-09-13T12-26-40/tmp.rf@1600000001.000.h5", "x");
     scratch_text("tree/a/2020-09-13T12-26-40/rf@1600000001.h5.bak", "x");
     scratch_text("tree/notes.txt", "x");
+}
+
+/* The samples that a read found missing. */
+static void mark_found(const struct fx8_reader *reader,
+                       bool found[N_INPUTS][N_SAMPLES])
+{
+    memset(found, 0, N_INPUTS * sizeof *found);
+    for (size_t k = 0; k < reader->n_found; k++)
+        for (int32_t i = 0; i < N_INPUTS; i++)
+            if (reader->found[k].antenna < 0 || reader->found[k].antenna == i)
+                memset(&found[i][reader->found[k].first_sample], 1,
+                       (size_t)reader->found[k].n_samples);
+}
+
+TEST(test_any_range)
+{
+    static bool lost[N_INPUTS][N_SAMPLES], found[N_INPUTS][N_SAMPLES];
+    const struct fx8_settings settings = {0};
+    const struct fx8_input_position some[] = {{3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
+    struct generator g = {54};
+    struct fx8_error error;
+    ptrdiff_t offset[N_INPUTS], offset_of_all[N_INPUTS];
+    make_tree();
+    struct fx8_reader *reader = drf_open_tree("tree", &settings);
+    const int64_t n_samples = reader->observation.n_samples;
+    assert_int_equal(n_samples, N_SAMPLES);
+    struct fx8_sample_layout all = {.input_offset = offset_of_all};
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    int8_t *whole = read_rows(reader, 0, n_samples, &all);
+    mark_found(reader, lost);
+    assert_true(reader->n_found > 20 && reader->n_clamped > 0);
+    must(reader->select(reader, some, LENGTH(some), &error), error);
+    for (int round = 0; round < 200; round++) {
+        const int64_t first = random_in(&g, 0, n_samples - 1);
+        const int64_t most = n_samples - first;
+        const int64_t n =
+            random_in(&g, 1, round % 2 == 0 || most < 20 ? most : 20);
+        int8_t *part = read_rows(reader, first, n, &layout);
+        mark_found(reader, found);
+        for (size_t k = 0; k < LENGTH(some); k++) {
+            const size_t i = some[k].antenna;
+            assert_memory_equal(&found[i][first], &lost[i][first], (size_t)n);
+            for (int64_t t = 0; t < n; t++)
+                assert_memory_equal(part + offset[k] + t * layout.time_stride,
+                                    whole + offset_of_all[i] +
+                                        (first + t) * all.time_stride,
+                                    2);
+        }
+        free(part);
+    }
+    free(whole);
+    fx8_reader_close(&reader);
 }
 
 /* A channel folder alone, of real samples of one sub-channel: one axis. */
