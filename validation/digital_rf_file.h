@@ -6,68 +6,47 @@
 #ifndef FX8_VALIDATION_DIGITAL_RF_FILE_H
 #define FX8_VALIDATION_DIGITAL_RF_FILE_H
 
-#include <sys/stat.h>
-
-#include "io/reader.h"
 #include "validation/hdf5_items.h"
-#include "validation/scratch.h"
 
-/** Start of the recordings. */
+/** Start of the recordings, and rows of a file of half a second. */
 #define DRF_FIRST_MS INT64_C(1600000000000)
+enum { DRF_FILE_ROWS = 500 };
 
 /** A channel: 1000 samples a second in files of half a second, starting
  *  1600000000 s after the epoch. */
 struct drf_properties {
     int64_t numerator, denominator, cadence_ms;
     int64_t is_complex, is_continuous, n_subchannels;
-    const char *epoch;
 };
 
-static const struct drf_properties drf_usual = {
-    1000, 1, 500, 1, 1, 1, "1970-01-01T00:00:00Z"};
-
-static inline void drf_make_folder(const char *name)
-{
-    mkdir(scratch_path(name), 0700);
-}
+static const struct drf_properties drf_usual = {1000, 1, 500, 1, 1, 1};
 
 /** Write drf_properties.h5 of a channel; makes its folders. */
 static inline void drf_put_properties(const char *channel,
                                       const struct drf_properties *properties)
 {
     char name[128];
-    drf_make_folder(channel);
+    mkdir(scratch_path(channel), 0700);
     snprintf(name, sizeof name, "%s/2020-09-13T12-26-40", channel);
-    drf_make_folder(name);
+    mkdir(scratch_path(name), 0700);
     snprintf(name, sizeof name, "%s/drf_properties.h5", channel);
-    hid_t file =
-        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(file >= 0);
-    put_integer(file, "sample_rate_numerator", H5T_STD_U64LE,
-                properties->numerator);
-    put_integer(file, "sample_rate_denominator", H5T_STD_U64LE,
-                properties->denominator);
-    put_integer(file, "file_cadence_millisecs", H5T_STD_U64LE,
-                properties->cadence_ms);
-    put_integer(file, "is_complex", H5T_STD_I32LE, properties->is_complex);
-    put_integer(file, "is_continuous", H5T_STD_I32LE,
-                properties->is_continuous);
-    put_integer(file, "num_subchannels", H5T_STD_I32LE,
-                properties->n_subchannels);
-    put_text(file, "epoch", properties->epoch, false);
+    const struct {
+        const char *item;
+        int64_t value;
+    } numbers[] = {
+        {"@sample_rate_numerator", properties->numerator},
+        {"@sample_rate_denominator", properties->denominator},
+        {"@file_cadence_millisecs", properties->cadence_ms},
+        {"@is_complex", properties->is_complex},
+        {"@is_continuous", properties->is_continuous},
+        {"@num_subchannels", properties->n_subchannels},
+    };
+    hid_t file = create_file(name);
+    for (size_t i = 0; i < LENGTH(numbers); i++)
+        put_number(file, numbers[i].item, H5T_STD_U64LE,
+                   (double)numbers[i].value);
+    put_fixed_text(file, "@epoch", "1970-01-01T00:00:00Z");
     H5Fclose(file);
-}
-
-/** {r, i} of `part`, or `part` alone. */
-static inline hid_t drf_type(hid_t part, bool is_complex)
-{
-    if (!is_complex)
-        return H5Tcopy(part);
-    const size_t size = H5Tget_size(part);
-    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
-    H5Tinsert(type, "r", 0, part);
-    H5Tinsert(type, "i", size, part);
-    return type;
 }
 
 /** How rf_data is stored in its file. */
@@ -77,25 +56,24 @@ struct drf_storage {
     bool is_packed; /**< shuffled, deflated, with a checksum */
 };
 
-/** Write a file "rf@SECONDS.MMM.h5"; returns its path.
- *  rows [n_rows][sub-channel][part], index [n_index][2]. */
-static inline const char *drf_put_file(const char *channel,
-                                       const struct drf_properties *properties,
-                                       struct drf_storage storage,
-                                       int64_t milliseconds, hsize_t n_rows,
-                                       const void *rows, hsize_t n_index,
-                                       const uint64_t *index)
+/** Write a file "rf@SECONDS.MMM.h5".  rows [n_rows][sub-channel][part], index
+ *  [n_index][2]. */
+static inline void drf_put_file(const char *channel,
+                                const struct drf_properties *properties,
+                                struct drf_storage storage,
+                                int64_t milliseconds, hsize_t n_rows,
+                                const void *rows, hsize_t n_index,
+                                const uint64_t *index)
 {
     char name[160];
     snprintf(name, sizeof name, "%s/2020-09-13T12-26-40/rf@%lld.%03d.h5",
              channel, (long long)(milliseconds / 1000),
              (int)(milliseconds % 1000));
-    const char *path = scratch_path(name);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(file >= 0);
+    hid_t file = create_file(name);
     const hsize_t extent[2] = {n_rows, (hsize_t)properties->n_subchannels};
     const hsize_t chunk[2] = {storage.chunk, extent[1]};
-    hid_t type = drf_type(storage.part, properties->is_complex != 0);
+    hid_t type = properties->is_complex != 0 ? pair_type("r", "i", storage.part)
+                                             : H5Tcopy(storage.part);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     if (storage.chunk > 0)
         H5Pset_chunk(creation, 2, chunk);
@@ -118,10 +96,9 @@ static inline const char *drf_put_file(const char *channel,
     H5Pclose(creation);
     H5Tclose(type);
     const hsize_t index_extent[2] = {n_index, 2};
-    put_dataset(file, "rf_data_index", H5T_STD_U64LE, 2, index_extent,
-                H5T_NATIVE_UINT64, index);
+    put_item(file, "rf_data_index", H5T_STD_U64LE, 2, index_extent,
+             H5T_NATIVE_UINT64, index);
     H5Fclose(file);
-    return path;
 }
 
 /** A frequency noted by the recorder, from sample `index` on. */
@@ -136,43 +113,29 @@ static inline void drf_note(const char *channel,
 {
     char name[160];
     snprintf(name, sizeof name, "%s/metadata", channel);
-    drf_make_folder(name);
+    mkdir(scratch_path(name), 0700);
     snprintf(name, sizeof name, "%s/metadata/2020-09-13T12-00-00", channel);
-    drf_make_folder(name);
+    mkdir(scratch_path(name), 0700);
     snprintf(name, sizeof name, "%s/metadata/dmd_properties.h5", channel);
-    hid_t file =
-        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
-    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
-    put_text(file, "file_name", "notes", true);
+    hid_t file = create_file(name);
+    put_number(file, "@sample_rate_numerator", H5T_STD_I64LE, 1000);
+    put_number(file, "@sample_rate_denominator", H5T_STD_I64LE, 1);
+    put_text(file, "@file_name", 0, "notes");
     H5Fclose(file);
     snprintf(name, sizeof name,
              "%s/metadata/2020-09-13T12-00-00/notes@1599999000.h5", channel);
-    file =
-        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    file = create_file(name);
     const hsize_t one = 1;
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, "%llu",
                  (unsigned long long)entries[i].index);
         hid_t group =
             H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
-                    H5T_NATIVE_DOUBLE, &entries[i].hz);
+        put_item(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
+                 H5T_NATIVE_DOUBLE, &entries[i].hz);
         H5Gclose(group);
     }
     H5Fclose(file);
-}
-
-/** Open a recording that must be accepted. */
-static inline struct fx8_reader *drf_open_tree(
-    const char *name, const struct fx8_settings *settings)
-{
-    const char *path = scratch_path(name);
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must(fx8_reader_open(&path, 1, settings, &reader, &error), error);
-    assert_string_equal(reader->format->name, "digital_rf");
-    return reader;
 }
 
 #endif

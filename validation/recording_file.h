@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * recording_file.h -- a recording made with HDF5 alone, in every axis order,
- * type and layout, and the check of what fx8 reads, sample by sample.
+ * type and layout, its tables, and the check of what fx8 reads, sample by
+ * sample.
  */
 #ifndef FX8_VALIDATION_RECORDING_FILE_H
 #define FX8_VALIDATION_RECORDING_FILE_H
 
-#include <hdf5.h>
-
-#include "config/settings.h"
-#include "io/reader.h"
 #include "validation/hdf5_items.h"
-#include "validation/reader_rows.h"
-#include "validation/scratch.h"
-#include "validation/testing.h"
+#include "validation/reader_calls.h"
 
 enum { N_ANT = 5, N_POL = 2, N_TIME = 101, CHUNK_TIME = 16 };
 enum layout { CONTIGUOUS, CHUNKED, PACKED, N_LAYOUTS };
@@ -31,31 +26,26 @@ static const size_t extents[3] = {N_ANT, N_POL, N_TIME};
 static const int orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1},
                                  {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
-static inline void put_labels(hid_t dataset, const char *const labels[3])
+static inline void put_labels(hid_t file, const char *const labels[3])
 {
     const hsize_t n = 3;
-    hid_t space = H5Screate_simple(1, &n, NULL);
     hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, H5T_VARIABLE);
-    hid_t id = H5Acreate2(dataset, "DIMENSION_LABELS", type, space, H5P_DEFAULT,
-                          H5P_DEFAULT);
-    assert_true(H5Awrite(id, type, labels) >= 0);
-    H5Aclose(id);
+    put_item(file, "voltages@DIMENSION_LABELS", type, 1, &n, type, labels);
     H5Tclose(type);
-    H5Sclose(space);
 }
 
 static inline void put_attributes(hid_t file)
 {
-    put_text(file, "format", "fx8-voltages", true);
-    put_integer(file, "version", H5T_STD_I32LE, 1);
-    put_integer(file, "sample_rate_numerator_hz", H5T_STD_U64LE, 50000000);
-    put_integer(file, "sample_rate_denominator", H5T_STD_U64LE, 54);
-    put_real(file, "dc_frequency_hz", 150e6);
-    put_text(file, "sideband", "lower", false);
-    put_integer(file, "start_time_unix_s", H5T_STD_I64LE, 1567105200);
-    put_integer(file, "start_time_ns", H5T_STD_I64LE, 123456789);
-    put_text(file, "telescope", "test array", false);
+    put_text(file, "@format", 0, "fx8-voltages");
+    put_number(file, "@version", H5T_STD_I32LE, 1);
+    put_number(file, "@sample_rate_numerator_hz", H5T_STD_U64LE, 50000);
+    put_number(file, "@sample_rate_denominator", H5T_STD_U64LE, 54);
+    put_number(file, "@dc_frequency_hz", H5T_IEEE_F64LE, 150e6);
+    put_fixed_text(file, "@sideband", "lower");
+    put_number(file, "@start_time_unix_s", H5T_STD_I64LE, 1567105200);
+    put_number(file, "@start_time_ns", H5T_STD_I64LE, 123456789);
+    put_fixed_text(file, "@telescope", "test array");
 }
 
 /** {r, i} of int8: plain, or in reverse order with gaps. */
@@ -95,31 +85,16 @@ static inline void put_voltages(hid_t file, const int order[3], bool is_complex,
                 }
     hid_t memory = is_complex ? complex_type(false) : H5Tcopy(H5T_NATIVE_INT8);
     hid_t type = is_complex ? complex_type(odd_type) : H5Tcopy(H5T_NATIVE_INT8);
-    hid_t space = H5Screate_simple(3, extent, NULL);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (layout != CONTIGUOUS)
-        H5Pset_chunk(creation, 3, chunk);
-    if (layout == PACKED)
-        H5Pset_deflate(creation, 1);
-    hid_t dataset = H5Dcreate2(file, "voltages", type, space, H5P_DEFAULT,
-                               creation, H5P_DEFAULT);
+    hid_t dataset =
+        create_dataset(file, "voltages", type, 3, extent, NULL,
+                       layout == CONTIGUOUS ? NULL : chunk, layout == PACKED);
     assert_true(
         H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, samples) >= 0);
-    if (labelled)
-        put_labels(dataset, labels);
     H5Dclose(dataset);
-    H5Pclose(creation);
-    H5Sclose(space);
+    if (labelled)
+        put_labels(file, labels);
     H5Tclose(type);
     H5Tclose(memory);
-}
-
-static inline hid_t create_file(const char *name)
-{
-    hid_t file =
-        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(file >= 0);
-    return file;
 }
 
 /** A whole recording: antenna, pol, time; complex, contiguous. */
@@ -131,110 +106,137 @@ static inline void make_good(const char *name)
     H5Fclose(file);
 }
 
-/** Open an existing file to damage it. */
-static inline hid_t reopen(const char *name)
-{
-    hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDWR, H5P_DEFAULT);
-    assert_true(file >= 0);
-    return file;
-}
+/* --- tables ----------------------------------------------------------------
+ */
 
-static inline struct fx8_reader *open_good(const char *name)
-{
-    struct fx8_settings settings;
-    memset(&settings, 0, sizeof settings);
-    const char *one = scratch_path(name);
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must(fx8_reader_open(&one, 1, &settings, &reader, &error), error);
-    return reader;
-}
-
-/** Refused with FX8_ERR_INPUT and a message of one line that names the file
- *  and holds `part`. */
-static inline void expect_refused(const char *name, const char *part)
-{
-    struct fx8_settings settings;
-    memset(&settings, 0, sizeof settings);
-    settings.input.format = FX8_FORMAT_FX8;
-    const char *one = scratch_path(name);
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must_fail_with(fx8_reader_open(&one, 1, &settings, &reader, &error), error,
-                   FX8_ERR_INPUT, part);
-    assert_memory_equal(error.message, one, strlen(one));
-    assert_null(reader);
-}
-
-/** Read [first, first + n) and compare every sample of every input. */
-static inline void check_read(struct fx8_reader *reader,
-                              const struct fx8_input_position *inputs,
-                              size_t n_inputs, int64_t first, int64_t n)
-{
-    const bool is_complex = reader->observation.is_complex;
-    ptrdiff_t offset[N_ANT * N_POL * 2];
-    struct fx8_sample_layout layout;
-    memset(&layout, 0, sizeof layout);
-    layout.input_offset = offset;
-    int8_t *buffer = read_rows(reader, first, n, &layout);
-    for (size_t i = 0; i < n_inputs; i++)
-        for (int64_t t = 0; t < n; t++)
-            for (size_t part = 0; part < (is_complex ? 2 : 1); part++) {
-                const ptrdiff_t at = offset[i] + t * layout.time_stride;
-                assert_int_equal(buffer[(size_t)at + part],
-                                 sample(inputs[i].antenna,
-                                        inputs[i].polarization,
-                                        (size_t)(first + t), part));
-            }
-    free(buffer);
-}
-
-/** Choices of inputs: all, one, in and out of order, one twice. */
-static const struct {
-    size_t n;
-    struct fx8_input_position inputs[12];
-} selections[] = {
-    {10,
-     {{0, 0, 0},
-      {0, 1, 0},
-      {1, 0, 0},
-      {1, 1, 0},
-      {2, 0, 0},
-      {2, 1, 0},
-      {3, 0, 0},
-      {3, 1, 0},
-      {4, 0, 0},
-      {4, 1, 0}}},
-    {1, {{4, 1, 0}}},
-    {5, {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}}},
-    {7,
-     {{4, 1, 0},
-      {0, 1, 0},
-      {3, 0, 0},
-      {1, 0, 0},
-      {0, 0, 0},
-      {3, 1, 0},
-      {1, 1, 0}}},
-    {4, {{2, 1, 0}, {2, 1, 0}, {4, 0, 0}, {0, 1, 0}}}, /* one input twice */
+/** Rows as other programs may lay them out: members in any order and width. */
+struct antenna_row {
+    int64_t number;
+    char name[20];
+    float up_m;
+    double north_m, east_m, cable_delay_s;
 };
 
-/** Every selection, over ranges on and off the chunks' edges. */
+struct missing_row {
+    int64_t antenna;
+    int8_t pol;
+    uint64_t first_sample;
+    uint32_t count;
+};
+
+/** Put a table of n rows in place of any other; closes its type. */
+static inline void put_table(hid_t file, const char *name, hid_t type, size_t n,
+                             const void *rows)
+{
+    const hsize_t extent = n;
+    put_item(file, name, type, 1, &extent, type, n > 0 ? rows : NULL);
+    H5Tclose(type);
+}
+
+/** A table of n antennas and the site; row i is antenna 10 - i. */
+static inline void put_antennas(hid_t file, size_t n)
+{
+    struct antenna_row rows[N_ANT];
+    memset(rows, 0, sizeof rows);
+    for (int i = 0; i < N_ANT; i++) {
+        rows[i].number = 10 - i;
+        rows[i].up_m = 0.5f * (float)i;
+        rows[i].north_m = 2.0 * i;
+        rows[i].east_m = 3.0 * i;
+        rows[i].cable_delay_s = 1e-9 * i;
+        snprintf(rows[i].name, sizeof rows[i].name, "A%d", i);
+    }
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct antenna_row));
+    hid_t text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, sizeof rows[0].name);
+    H5Tset_strpad(text, H5T_STR_NULLPAD);
+    H5Tinsert(type, "up_m", offsetof(struct antenna_row, up_m),
+              H5T_NATIVE_FLOAT);
+    H5Tinsert(type, "number", offsetof(struct antenna_row, number),
+              H5T_NATIVE_INT64);
+    H5Tinsert(type, "name", offsetof(struct antenna_row, name), text);
+    H5Tinsert(type, "east_m", offsetof(struct antenna_row, east_m),
+              H5T_NATIVE_DOUBLE);
+    H5Tinsert(type, "north_m", offsetof(struct antenna_row, north_m),
+              H5T_NATIVE_DOUBLE);
+    H5Tinsert(type, "cable_delay_s",
+              offsetof(struct antenna_row, cable_delay_s), H5T_NATIVE_DOUBLE);
+    H5Tclose(text);
+    put_table(file, "antennas", type, n, rows);
+    put_number(file, "antennas@latitude_deg", H5T_IEEE_F64LE, -26.5);
+    put_number(file, "antennas@longitude_deg", H5T_STD_I16BE, 116);
+    put_number(file, "antennas@altitude_m", H5T_IEEE_F64LE, 377);
+}
+
+static inline void put_missing(hid_t file, const struct missing_row *rows,
+                               size_t n)
+{
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct missing_row));
+    H5Tinsert(type, "count", offsetof(struct missing_row, count),
+              H5T_NATIVE_UINT32);
+    H5Tinsert(type, "antenna", offsetof(struct missing_row, antenna),
+              H5T_NATIVE_INT64);
+    H5Tinsert(type, "pol", offsetof(struct missing_row, pol), H5T_NATIVE_INT8);
+    H5Tinsert(type, "first_sample", offsetof(struct missing_row, first_sample),
+              H5T_NATIVE_UINT64);
+    put_table(file, "missing", type, n, rows);
+}
+
+/* --- what fx8 must read ----------------------------------------------------
+ */
+
+/** The same as check_samples() asks for it. */
+static inline int8_t sample_at(const struct fx8_input_position *input,
+                               int64_t t, int part)
+{
+    return sample(input->antenna, input->polarization, (size_t)t, (size_t)part);
+}
+
+/** Read [first, first + n) of n_inputs inputs, numbered with polarisations
+ *  fastest; NULL: of all, in that order. */
+static inline void check_read(struct fx8_reader *reader, const size_t *inputs,
+                              size_t n_inputs, int64_t first, int64_t n)
+{
+    struct fx8_input_position positions[N_ANT * N_POL];
+    memset(positions, 0, sizeof positions);
+    for (size_t i = 0; i < n_inputs; i++) {
+        const size_t input = inputs == NULL ? i : inputs[i];
+        positions[i].antenna = input / N_POL;
+        positions[i].polarization = input % N_POL;
+    }
+    struct fx8_error error;
+    if (inputs != NULL)
+        must(reader->select(reader, positions, n_inputs, &error), error);
+    check_samples(reader, positions, n_inputs, first, n, sample_at);
+}
+
+/** Inputs that are not chosen: all of them, antennas slowest. */
+static inline void check_all(struct fx8_reader *reader, int64_t first,
+                             int64_t n)
+{
+    check_read(reader, NULL, N_ANT * N_POL, first, n);
+}
+
+/** All inputs, one, some in and out of order, one twice; ranges on and off the
+ *  chunks' edges. */
 static inline void check_selections(struct fx8_reader *reader)
 {
+    static const struct {
+        size_t n, inputs[10];
+    } choices[] = {
+        {10, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+        {1, {9}},
+        {5, {0, 2, 4, 6, 8}},
+        {7, {9, 1, 6, 2, 0, 7, 3}},
+        {4, {5, 5, 8, 1}},
+    };
     static const int64_t ranges[][2] = {{0, 1},          {0, N_TIME}, {15, 2},
                                         {N_TIME - 1, 1}, {16, 32},    {7, 83}};
-    const size_t n_ranges = sizeof ranges / sizeof ranges[0];
-    /* before inputs are chosen: all of them, antennas slowest */
-    check_read(reader, selections[0].inputs, selections[0].n, 3, 50);
-    for (size_t s = 0; s < sizeof selections / sizeof selections[0]; s++) {
-        struct fx8_error error = {FX8_OK, ""};
-        assert_int_equal(reader->select(reader, selections[s].inputs,
-                                        selections[s].n, &error),
-                         FX8_OK);
-        for (size_t r = 0; r < n_ranges; r++)
-            check_read(reader, selections[s].inputs, selections[s].n,
-                       ranges[r][0], ranges[r][1]);
-    }
+    check_all(reader, 3, 50);
+    for (size_t c = 0; c < LENGTH(choices); c++)
+        for (size_t r = 0; r < LENGTH(ranges); r++)
+            check_read(reader, choices[c].inputs, choices[c].n, ranges[r][0],
+                       ranges[r][1]);
 }
 
 #endif

@@ -29,29 +29,16 @@ static inline void put_source(const char *name, hid_t type, size_t first,
 {
     int8_t samples[ALL];
     for (size_t r = 0; r < n; r++)
-        for (size_t c = 0; c < COLUMNS; c++)
-            samples[r * COLUMNS + c] = value(first + r, c);
+        for (size_t c = 0; c < written; c++)
+            samples[r * written + c] = value(first + r, c);
     const hsize_t extent[2] = {n, COLUMNS}, chunk[2] = {1, CHUNK};
     const hsize_t start[2] = {0, 0}, count[2] = {n, written};
-    hid_t file =
-        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (is_chunked)
-        H5Pset_chunk(creation, 2, chunk);
-    hid_t space = H5Screate_simple(2, extent, NULL);
-    hid_t dataset =
-        H5Dcreate2(file, "v", type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    assert_true(dataset >= 0);
-    hid_t memory = H5Scopy(space);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    H5Sselect_hyperslab(memory, H5S_SELECT_SET, start, NULL, count, NULL);
+    hid_t file = create_file(name);
+    hid_t dataset = create_dataset(file, "v", type, 2, extent, NULL,
+                                   is_chunked ? chunk : NULL, false);
     if (H5Tget_class(type) == H5T_INTEGER && written > 0)
-        assert_true(H5Dwrite(dataset, H5T_NATIVE_INT8, memory, space,
-                             H5P_DEFAULT, samples) >= 0);
-    H5Sclose(memory);
+        write_part(dataset, H5T_NATIVE_INT8, 2, start, count, samples);
     H5Dclose(dataset);
-    H5Sclose(space);
-    H5Pclose(creation);
     H5Fclose(file);
 }
 

@@ -80,15 +80,6 @@ static void fill(uint8_t *bytes, size_t n, uint64_t seed)
         bytes[i] = (uint8_t)(random_bits(&generator) >> 59);
 }
 
-/* {r, i} as the native format has it. */
-static hid_t pair_type(void)
-{
-    hid_t type = H5Tcreate(H5T_COMPOUND, 2);
-    H5Tinsert(type, "r", 0, H5T_NATIVE_INT8);
-    H5Tinsert(type, "i", 1, H5T_NATIVE_INT8);
-    return type;
-}
-
 static hid_t create_list(const struct shape *shape, const char *letters)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -118,8 +109,7 @@ struct file {
 static struct file create(const struct shape *shape, hid_t type, hid_t creation)
 {
     struct file f = {.type = type};
-    f.file = H5Fcreate(scratch_path("chunks.h5"), H5F_ACC_TRUNC, H5P_DEFAULT,
-                       H5P_DEFAULT);
+    f.file = create_file("chunks.h5");
     hid_t space = H5Screate_simple(shape->rank, shape->extent, NULL);
     f.dataset = H5Dcreate2(f.file, "samples", type, space, H5P_DEFAULT,
                            creation, H5P_DEFAULT);
@@ -130,7 +120,7 @@ static struct file create(const struct shape *shape, hid_t type, hid_t creation)
 }
 
 /* Close and reopen the file, so that HDF5 has nothing cached. */
-static void reopen(struct file *f, int time_axis, hid_t memory_type)
+static void read_again(struct file *f, int time_axis, hid_t memory_type)
 {
     H5Dclose(f->dataset);
     H5Fclose(f->file);
@@ -250,14 +240,15 @@ static void check_storage(const struct shape *shape,
                           const struct filters *filters, bool is_pair,
                           size_t n_parts)
 {
-    hid_t type = is_pair ? pair_type() : H5Tcopy(H5T_NATIVE_INT8);
+    hid_t type = is_pair ? pair_type("r", "i", H5T_NATIVE_INT8)
+                         : H5Tcopy(H5T_NATIVE_INT8);
     struct file f = create(shape, type, create_list(shape, filters->letters));
     const size_t bytes = n_elements(shape) * H5Tget_size(type);
     uint8_t *written = exact(bytes);
     fill(written, bytes, bytes);
     assert_true(
         H5Dwrite(f.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, written) >= 0);
-    reopen(&f, shape->time, type);
+    read_again(&f, shape->time, type);
     check_reason(&f, filters->slow_reason);
     check_parts(&f, shape, written, n_parts);
     destroy(&f);
@@ -296,14 +287,13 @@ TEST(test_other_chunks)
         /* no filter on the edge chunks; members in reverse order; numbers of
          * one byte, whose byte order does not matter */
         hid_t creation = create_list(shape, "d");
-        hid_t type = pair_type(), memory = pair_type();
+        hid_t type = pair_type("r", "i", H5T_NATIVE_INT8),
+              memory = pair_type("r", "i", H5T_NATIVE_INT8);
         if (k == 0)
             H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
         if (k == 1) {
             H5Tclose(type);
-            type = H5Tcreate(H5T_COMPOUND, 2);
-            H5Tinsert(type, "i", 0, H5T_NATIVE_INT8);
-            H5Tinsert(type, "r", 1, H5T_NATIVE_INT8);
+            type = pair_type("i", "r", H5T_NATIVE_INT8);
         }
         if (k == 2) {
             H5Tclose(type);
@@ -314,7 +304,7 @@ TEST(test_other_chunks)
         struct file f = create(shape, type, creation);
         assert_true(H5Dwrite(f.dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                              written) >= 0);
-        reopen(&f, shape->time, memory);
+        read_again(&f, shape->time, memory);
         check_reason(&f, k == 0   ? "at the edge"
                          : k == 1 ? "of another type"
                                   : NULL);
@@ -338,14 +328,8 @@ TEST(test_chunks_not_there)
     struct file f = create(shape, H5Tcopy(H5T_NATIVE_INT8), creation);
     const hsize_t start = 9000, count = 4000;
     fill(written + start, (size_t)count, 7);
-    hid_t space = H5Dget_space(f.dataset);
-    hid_t memory = H5Screate_simple(1, &count, NULL);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL);
-    assert_true(H5Dwrite(f.dataset, H5T_NATIVE_INT8, memory, space, H5P_DEFAULT,
-                         written + start) >= 0);
-    H5Sclose(memory);
-    H5Sclose(space);
-    reopen(&f, shape->time, H5T_NATIVE_INT8);
+    write_part(f.dataset, H5T_NATIVE_INT8, 1, &start, &count, written + start);
+    read_again(&f, shape->time, H5T_NATIVE_INT8);
     check_reason(&f, NULL);
     check_parts(&f, shape, written, 20);
     destroy(&f);
@@ -369,7 +353,7 @@ static struct file put_stored(const char *letters, const void *stored, size_t n,
     assert_true(H5Dflush(f.dataset) >= 0);
     assert_true(
         H5Dwrite_chunk(f.dataset, H5P_DEFAULT, mask, &offset, n, stored) >= 0);
-    reopen(&f, 0, H5T_NATIVE_INT8);
+    read_again(&f, 0, H5T_NATIVE_INT8);
     check_reason(&f, NULL);
     return f;
 }
@@ -487,7 +471,7 @@ TEST(test_huge_chunks)
         const hsize_t zero = 0, count = 10;
         assert_true(
             H5Dwrite_chunk(f.dataset, H5P_DEFAULT, 0, &zero, n, packed) >= 0);
-        reopen(&f, 0, H5T_NATIVE_INT8);
+        read_again(&f, 0, H5T_NATIVE_INT8);
         check_reason(&f, cases[k].slow_reason);
         if (k == 0) { /* HDF5 1.10 would read beyond the unpacked bytes */
             const struct fx8_h5_part part = {&zero, &count, &count};

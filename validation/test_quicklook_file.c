@@ -64,7 +64,7 @@ static void put_dump(struct fx8_quicklook_file *file, const struct fixture *f,
                      size_t dump)
 {
     const size_t cells = N_BL * f->header.n_channels * f->header.n_products;
-    const size_t levels = N_ANT * feed_count(f) * f->header.n_channels;
+    const size_t levels = N_STATIONS * feed_count(f) * f->header.n_channels;
     uint16_t *halves = exact(2 * cells * sizeof *halves);
     uint8_t *flags = exact(cells);
     float *spectra = exact(levels * sizeof *spectra);
@@ -139,7 +139,7 @@ static void check_quicklook(const char *name, const struct fixture *f,
             assert_int_equal((int)flags[d * row + i],
                              d < n_written ? flag(d, i) : 1);
     free(flags);
-    const size_t n_inputs = N_ANT * feed_count(f);
+    const size_t n_inputs = N_STATIONS * feed_count(f);
     const hsize_t levels[3] = {n_dumps, n_inputs, n_channels};
     float *spectra = read_floats(file, "spectra_db", 3, levels);
     for (size_t d = 0; d < n_dumps; d++)

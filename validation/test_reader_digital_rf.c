@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_reader_digital_rf.c -- Digital RF recordings: any range of a read; one
- * channel by itself; bad recordings by their message.
+ * channel by itself, and more channels than files may be open; metadata beside
+ * the samples; bad recordings by their message.
  * python/test_digital_rf.py compares every sample and every gap.
  *
  * Shows (recordings, Digital RF): any range reads as the same part of the
  * whole; fill values, gains and rounding follow their definitions; more
  * channels than files may be open work; bad recordings give their message
  * Within: equal
- * In: test_digital_rf_samples.c, test_digital_rf_folders.c
+ * In: test_digital_rf_samples.c, test_hostile.c
  */
-#include <math.h>
-#include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "io/digital_rf/digital_rf_reader.h"
-#include "io/reader.h"
 #include "validation/digital_rf_file.h"
-#include "validation/reader_rows.h"
+#include "validation/reader_calls.h"
 
-#define FILE_ROWS 500
+#define FILE_ROWS DRF_FILE_ROWS
 
 enum { N_INPUTS = 4, N_SAMPLES = 5 * FILE_ROWS };
 
 /* --- a recording ------------------------------------------------------- */
 
-static const struct drf_properties properties_a = {
-    1000, 1, 500, 1, 1, 2, "1970-01-01T00:00:00Z"};
-static const struct drf_properties properties_b = {
-    1000, 1, 500, 1, 0, 2, "1970-01-01T00:00:00Z"};
+static const struct drf_properties properties_a = {1000, 1, 500, 1, 1, 2};
+static const struct drf_properties properties_b = {1000, 1, 500, 1, 0, 2};
 
 /* File `number` of a channel of two sub-channels: noise with runs of the fill
  * value, or with 100 samples left out. */
@@ -62,7 +59,7 @@ static void make_file(const char *channel,
  * files are absent. */
 static void make_tree(void)
 {
-    drf_make_folder("tree");
+    mkdir(scratch_path("tree"), 0700);
     drf_put_properties("tree/a", &properties_a);
     drf_put_properties("tree/b", &properties_b);
     static const size_t files_a[] = {0, 1, 3}, files_b[] = {1, 2, 3, 4};
@@ -91,13 +88,12 @@ static void mark_found(const struct fx8_reader *reader,
 TEST(test_any_range)
 {
     static bool lost[N_INPUTS][N_SAMPLES], found[N_INPUTS][N_SAMPLES];
-    const struct fx8_settings settings = {0};
     const struct fx8_input_position some[] = {{3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
     struct generator g = {54};
     struct fx8_error error;
     ptrdiff_t offset[N_INPUTS], offset_of_all[N_INPUTS];
     make_tree();
-    struct fx8_reader *reader = drf_open_tree("tree", &settings);
+    struct fx8_reader *reader = open_recording("tree", NULL);
     const int64_t n_samples = reader->observation.n_samples;
     assert_int_equal(n_samples, N_SAMPLES);
     struct fx8_sample_layout all = {.input_offset = offset_of_all};
@@ -131,8 +127,7 @@ TEST(test_any_range)
 /* A channel folder alone, of real samples of one sub-channel: one axis. */
 TEST(test_one_channel)
 {
-    const struct drf_properties properties = {
-        25000000, 54, 1, 0, 1, 1, "1970-01-01T00:00:00Z"};
+    const struct drf_properties properties = {25000000, 54, 1, 0, 1, 1};
     drf_put_properties("one", &properties);
     const struct fx8_rate rate = {12500000, 27};
     const int64_t first = fx8_drf_first_index(rate, DRF_FIRST_MS);
@@ -146,8 +141,9 @@ TEST(test_one_channel)
                  (hsize_t)(end - first), rows, 1, index);
     const struct fx8_settings settings = {.input.format =
                                               FX8_FORMAT_DIGITAL_RF};
-    struct fx8_reader *reader = drf_open_tree("one", &settings);
+    struct fx8_reader *reader = open_recording("one", &settings);
     const struct fx8_observation *o = &reader->observation;
+    assert_string_equal(reader->format->name, "digital_rf");
     assert_false(o->is_complex);
     assert_false(reader->is_16bit);
     assert_int_equal(o->n_antennas, 1);
@@ -168,178 +164,173 @@ TEST(test_one_channel)
     fx8_reader_close(&reader);
 }
 
+/* More channels than files may be open: files are closed and reopened. */
+TEST(test_many_channels)
+{
+    enum { MANY = 260, MOST_OPEN = 100 };
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit low = {MOST_OPEN, limit.rlim_max};
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    const struct drf_properties properties = {1000, 1, 10, 0, 1, 1};
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
+    mkdir(scratch_path("many"), 0700);
+    for (int c = 0; c < MANY; c++) {
+        char name[32];
+        int8_t rows[10];
+        memset(rows, c % 100 + 1, sizeof rows);
+        snprintf(name, sizeof name, "many/%03d", c);
+        drf_put_properties(name, &properties);
+        drf_put_file(name, &properties, storage, DRF_FIRST_MS, 10, rows, 1,
+                     index);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    struct fx8_reader *reader = open_recording("many", NULL);
+    assert_int_equal(reader->observation.n_antennas, MANY);
+    int8_t buffer[MANY * 10];
+    ptrdiff_t offset[MANY];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error;
+    for (int64_t first = 0; first < 10; first += 5) {
+        must(reader->read(reader, first, 5, buffer, &layout, &error), error);
+        for (int c = 0; c < MANY; c++)
+            assert_int_equal(buffer[offset[c] + 4], c % 100 + 1);
+    }
+    fx8_reader_close(&reader);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Write half a second of samples, with two frequencies in the metadata. */
+static void note(double first, double second, uint64_t second_entry)
+{
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
+    static const int8_t rows[2 * FILE_ROWS];
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    drf_put_properties("noted", &drf_usual);
+    drf_put_file("noted", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
+                 index);
+    const struct drf_entry entries[] = {{1599999000000, 1.0}, /* long over */
+                                        {1599999500000, first},
+                                        {second_entry, second}};
+    drf_note("noted", entries, 3);
+}
+
+/* The frequency that the reader gives for a part of that recording. */
+static double noted(double first, double second, uint64_t second_entry,
+                    double start_s, double duration_s)
+{
+    note(first, second, second_entry);
+    const struct fx8_settings settings = {
+        .observation.dc_frequency_hz = NAN,
+        .input = {.start_s = start_s, .duration_s = duration_s}};
+    struct fx8_reader *reader = open_recording("noted", &settings);
+    const double hz = reader->observation.dc_frequency_hz;
+    fx8_reader_close(&reader);
+    return hz;
+}
+
+TEST(test_center_frequency)
+{
+    assert_true(noted(4.4e8, 4.4e8, DRF_FIRST_MS + 100, 0, INFINITY) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS, 0, INFINITY) == 4.5e8);
+    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
+    assert_true(isnan(noted(-1.0, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
+    /* no frequency in the entry in force at the start, only in a later one */
+    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 100, 0, INFINITY)));
+}
+
+/* The receiver is retuned after 100 samples, 0.1 s. */
+TEST(test_tuned_anew)
+{
+    const uint64_t at = DRF_FIRST_MS + 100;
+    assert_true(noted(4.4e8, 4.5e8, at, 0.0, 0.1) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, at, 0.099, 0.001) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, at, 0.1, INFINITY) == 4.5e8);
+
+    struct fx8_settings settings = {
+        .observation.dc_frequency_hz = NAN,
+        .input = {.start_s = 0.05, .duration_s = 0.051}};
+    refuse_recording(
+        "noted", &settings, FX8_ERR_INPUT,
+        "noted/metadata/2020-09-13T12-00-00/notes@1599999000.h5: "
+        "1599999500000/center_frequencies: 440000000 Hz: expected 450000000 Hz "
+        "as from 0.1 s on (entry 1600000000100), a part of the time by "
+        "input.start_s and duration_s, or observation.dc_frequency_hz");
+    /* a sample rate from the settings shifts the part in time */
+    settings.observation.sample_rate = (struct fx8_rate){500, 1};
+    struct fx8_reader *reader = open_recording("noted", &settings);
+    assert_true(reader->observation.dc_frequency_hz == 4.4e8);
+    fx8_reader_close(&reader);
+    /* a frequency from the settings wins, even 0 Hz */
+    settings.observation.sample_rate = (struct fx8_rate){0, 0};
+    settings.observation.dc_frequency_hz = 0.0;
+    reader = open_recording("noted", &settings);
+    assert_true(reader->observation.dc_frequency_hz == 0.0);
+    fx8_reader_close(&reader);
+}
+
 /* --- faults ------------------------------------------------------------ */
 
-static void refuse_tree(const char *name, const struct fx8_settings *settings,
-                        enum fx8_status status, const char *part)
+TEST(test_settings_that_do_not_fit)
 {
-    const char *path = scratch_path(name);
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must_fail_with(fx8_reader_open(&path, 1, settings, &reader, &error), error,
-                   status, part);
-    assert_null(reader);
-}
-
-/* A channel with one file; index rows as given. */
-static void make_one(const struct drf_properties *properties, hid_t part,
-                     hsize_t n_rows, hsize_t n_index, const uint64_t *index)
-{
-    static double rows[4 * FILE_ROWS];
-    const struct drf_storage storage = {part, 0, false};
-    drf_put_properties("bad", properties);
-    drf_put_file("bad", properties, storage, DRF_FIRST_MS, n_rows, rows,
-                 n_index, index);
-}
-
-TEST(test_bad_properties)
-{
-    static const struct {
-        struct drf_properties properties;
-        const char *expected;
-    } cases[] = {
-        {{0, 1, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
-         "sample_rate_numerator: 0: expected"},
-        {{1000, 0, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
-         "sample_rate_denominator: 0: expected"},
-        {{1000, 1000003, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
-         "sample_rate_denominator: 1000003 in lowest terms: expected at most"},
-        {{1000, 1, 0, 1, 1, 1, "1970-01-01T00:00:00Z"},
-         "file_cadence_millisecs: 0: expected"},
-        {{1000, 1, 500, 2, 1, 1, "1970-01-01T00:00:00Z"},
-         "is_complex: 2: expected"},
-        {{1000, 1, 500, 1, -1, 1, "1970-01-01T00:00:00Z"},
-         "is_continuous: -1: expected"},
-        {{1000, 1, 500, 1, 1, 0, "1970-01-01T00:00:00Z"},
-         "num_subchannels: 0: expected"},
-        {{1000, 1, 500, 1, 1, 1, "the beginning"},
-         "epoch: the beginning: expected"},
-    };
-    const struct fx8_settings settings = {0};
     const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
-        drf_put_properties("bad", &cases[i].properties);
-        refuse_tree("bad", &settings, FX8_ERR_INPUT, cases[i].expected);
-    }
-    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
-    assert_int_equal(unlink(scratch_path("bad/drf_properties.h5")), 0);
-    refuse_tree("bad", &settings, FX8_ERR_INPUT,
-                "bad/drf_properties.h5: No such file");
-}
-
-TEST(test_bad_files)
-{
-    const uint64_t good = (uint64_t)DRF_FIRST_MS;
-    const struct {
-        hid_t part;
-        hsize_t n_rows, n_index;
-        uint64_t index[4];
-        const char *expected;
-    } cases[] = {
-        {H5T_NATIVE_FLOAT,
-         FILE_ROWS,
-         1,
-         {good, 0},
-         "rf_data: compound {r: float32, i: float32}: expected compound {r, i} "
-         "of int8 or int16"},
-        {H5T_NATIVE_INT32, FILE_ROWS, 1, {good, 0}, "{r: int32, i: int32}"},
-        {H5T_NATIVE_UINT8, FILE_ROWS, 1, {good, 0}, "{r: uint8, i: uint8}"},
-        {H5T_NATIVE_INT8, FILE_ROWS, 1, {good, 1}, "rf_data_index: row 0: "},
-        {H5T_NATIVE_INT8,
-         FILE_ROWS,
-         1,
-         {good + 2, 0},
-         "rf_data_index: row 0: "},
-        {H5T_NATIVE_INT8,
-         FILE_ROWS,
-         1,
-         {good - 2, 0},
-         "rf_data_index: row 0: "},
-        {H5T_NATIVE_INT8, FILE_ROWS, 1, {INT64_MAX, 0}, "row 0: sample 92233"},
-        {H5T_NATIVE_INT8, FILE_ROWS, 1, {UINT64_MAX, 0}, "expected at most"},
-        {H5T_NATIVE_INT8, 2 * FILE_ROWS, 1, {good, 0}, "in 1000 rows"},
-        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 40, 50}, "row 1: "},
-        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, 0}, "row 0: "},
-        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, 100}, "row 1: "},
-        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, INT64_MAX}, "row 0: "},
-        {H5T_NATIVE_INT8, 1, 2, {good, 0, good + 200, 1}, "2 rows: expected"},
-        {H5T_NATIVE_INT8, 100, 0, {0}, "0 rows: expected"},
-    };
-    const struct fx8_settings settings = {0};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        make_one(&drf_usual, cases[i].part, cases[i].n_rows, cases[i].n_index,
-                 cases[i].index);
-        refuse_tree("bad", &settings, FX8_ERR_INPUT, cases[i].expected);
-    }
-    /* sub-channels that are not in the properties */
-    struct drf_properties other = drf_usual;
-    other.n_subchannels = 2;
-    const uint64_t index[2] = {good, 0};
-    make_one(&other, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    static const int8_t rows[2 * FILE_ROWS];
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
     drf_put_properties("bad", &drf_usual);
-    refuse_tree("bad", &settings, FX8_ERR_INPUT,
-                "rf_data: 2 axes, 500 x 2: expected rows of 1 sub-channel");
-    /* a gain that is not needed, two polarisations of one input */
-    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    drf_put_file("bad", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
+                 index);
     const struct fx8_settings scaled = {.input.scale_to_8bit = 0.5};
-    refuse_tree("bad", &scaled, FX8_ERR_USAGE,
-                "input.scale_to_8bit: expected auto");
+    refuse_recording("bad", &scaled, FX8_ERR_USAGE,
+                     "input.scale_to_8bit: expected auto");
     const struct fx8_settings dual = {.array.polarizations = 2};
-    refuse_tree("bad", &dual, FX8_ERR_USAGE,
-                "array.polarizations: expected 1, since ");
+    refuse_recording("bad", &dual, FX8_ERR_USAGE,
+                     "array.polarizations: expected 1, since ");
 }
 
 /* A file that is cut, one that is damaged, one that is of another kind, all
  * found while reading. */
 TEST(test_faults_while_reading)
 {
-    const struct fx8_settings settings = {0};
-    struct fx8_error error;
-    int8_t *buffer = exact(2 * N_SAMPLES * N_INPUTS);
-    ptrdiff_t offset[N_INPUTS];
-    struct fx8_sample_layout layout = {.input_offset = offset};
     static const char *const middle =
         "tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5";
     make_tree();
-    struct fx8_reader *reader = drf_open_tree("tree", &settings);
-    must(reader->read(reader, 500, 100, buffer, &layout, &error), error);
+    struct fx8_reader *reader = open_recording("tree", NULL);
+    ptrdiff_t offset[N_INPUTS];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    free(read_rows(reader, 500, 100, &layout));
     assert_int_equal(truncate(scratch_path(middle), 3000), 0);
-    must_fail_with(reader->read(reader, 600, 50, buffer, &layout, &error),
-                   error, FX8_ERR_INPUT, "the file has shrunk from ");
+    refuse_read(reader, 600, 50, "the file has shrunk from ");
     fx8_reader_close(&reader);
-    reader = drf_open_tree("tree", &settings);
-    must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
-                   error, FX8_ERR_INPUT, "rf@1600000000.500.h5: ");
+    reader = open_recording("tree", NULL);
+    refuse_read(reader, 400, 200, "rf@1600000000.500.h5: ");
     fx8_reader_close(&reader);
     make_file("tree/a", &properties_a, H5T_NATIVE_INT16, 1);
-    reader = drf_open_tree("tree", &settings);
-    must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
-                   error, FX8_ERR_INPUT,
-                   "rf_data: compound {r: int16, i: int16}: expected compound "
-                   "{r, i} of int8 as in the channel's first file");
+    reader = open_recording("tree", NULL);
+    refuse_read(reader, 400, 200,
+                "rf_data: compound {r: int16, i: int16}: expected compound "
+                "{r, i} of int8 as in the channel's first file");
     fx8_reader_close(&reader);
-    free(buffer);
 }
 
 TEST(test_bad_folders)
 {
-    const struct fx8_settings settings = {0};
-    drf_make_folder("empty");
     const struct fx8_settings forced = {.input.format = FX8_FORMAT_DIGITAL_RF};
-    refuse_tree("empty", &forced, FX8_ERR_INPUT, "no channels: expected");
+    mkdir(scratch_path("empty"), 0700);
+    refuse_recording("empty", &forced, FX8_ERR_INPUT, "no channels: expected");
     make_tree();
-    drf_make_folder("tree/a/2020-09-13T12-26-42");
+    mkdir(scratch_path("tree/a/2020-09-13T12-26-42"), 0700);
     assert_int_equal(
         link(scratch_path("tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5"),
              scratch_path("tree/a/2020-09-13T12-26-42/rf@1600000000.500.h5")),
         0);
-    refuse_tree("tree", &settings, FX8_ERR_INPUT,
-                "rf@1600000000.500.h5: twice: expected one");
+    refuse_recording("tree", NULL, FX8_ERR_INPUT,
+                     "rf@1600000000.500.h5: twice: expected one");
     const char *both[] = {scratch_path("tree/a"), scratch_path("tree/b")};
+    const struct fx8_settings none = {0};
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
-    must_fail_with(fx8_reader_open(both, 2, &settings, &reader, &error), error,
+    must_fail_with(fx8_reader_open(both, 2, &none, &reader, &error), error,
                    FX8_ERR_USAGE,
                    "input.files: 2 files: expected one, the folder");
 }

@@ -7,11 +7,9 @@
  * Shows (results, UVH5 item by item): header and dumps are correct, also of
  *     killed and cut runs and in files of other writers
  * Within: exact
- * In: test_uvh5_dumps.c, test_uvh5_hostile.c
+ * In: test_uvh5_dumps.c, test_hostile.c
  */
-#include <hdf5.h>
-
-#include "validation/uvh5_file.h"
+#include "validation/good_files.h"
 
 TEST(test_header)
 {
@@ -25,8 +23,7 @@ TEST(test_header)
     assert_int_equal(fx8_uvh5_close(&writer, 3, &error), FX8_OK);
     struct fx8_uvh5_file *file = NULL;
     struct fx8_uvh5_header h;
-    assert_int_equal(
-        fx8_uvh5_open(scratch_path("header.uvh5"), &file, &h, &error), FX8_OK);
+    must(fx8_uvh5_open(scratch_path("header.uvh5"), &file, &h, &error), error);
     assert_string_equal(h.telescope, "test array");
     assert_string_equal(h.instrument, "fx8");
     assert_string_equal(h.x_orientation, "east");
@@ -37,7 +34,7 @@ TEST(test_header)
     assert_true(h.write_lst);
     assert_true(h.dut1_s == -0.125);
     assert_true(h.integration_time_s == 2.0);
-    for (size_t i = 0; i < N_ANT; i++) {
+    for (size_t i = 0; i < N_STATIONS; i++) {
         assert_int_equal(h.antenna_numbers[i], f.numbers[i]);
         assert_string_equal(h.antenna_names[i], f.names[i]);
     }
@@ -103,12 +100,12 @@ TEST(test_items_of_the_format)
          1,
          0,
          {0}},
-        {"antenna_numbers", H5T_INTEGER, 8, 1, {N_ANT}},
-        {"antenna_names", H5T_STRING, 64, 1, {N_ANT}},
-        {"mount_type", H5T_STRING, 5, 1, {N_ANT}},
-        {"antenna_positions", H5T_FLOAT, 8, 2, {N_ANT, 3}},
-        {"feed_array", H5T_STRING, 1, 2, {N_ANT, 2}},
-        {"feed_angle", H5T_FLOAT, 8, 2, {N_ANT, 2}},
+        {"antenna_numbers", H5T_INTEGER, 8, 1, {N_STATIONS}},
+        {"antenna_names", H5T_STRING, 64, 1, {N_STATIONS}},
+        {"mount_type", H5T_STRING, 5, 1, {N_STATIONS}},
+        {"antenna_positions", H5T_FLOAT, 8, 2, {N_STATIONS, 3}},
+        {"feed_array", H5T_STRING, 1, 2, {N_STATIONS, 2}},
+        {"feed_angle", H5T_FLOAT, 8, 2, {N_STATIONS, 2}},
         {"ant_1_array ant_2_array phase_center_id_array",
          H5T_INTEGER,
          8,
@@ -205,8 +202,8 @@ TEST(test_feeds)
         assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
         hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDONLY, H5P_DEFAULT);
         const size_t n_feeds = strlen(cases[i].feeds);
-        char feeds[N_ANT * 2];
-        double angles[N_ANT * 2];
+        char feeds[N_STATIONS * 2];
+        double angles[N_STATIONS * 2];
         int64_t n = 0;
         hid_t letter = H5Tcopy(H5T_C_S1); /* one character, no zero */
         H5Tset_strpad(letter, H5T_STR_NULLPAD);
@@ -214,7 +211,7 @@ TEST(test_feeds)
         assert_int_equal(n, n_feeds);
         read_item(file, "Header/feed_array", letter, feeds);
         read_item(file, "Header/feed_angle", H5T_NATIVE_DOUBLE, angles);
-        for (size_t k = 0; k < N_ANT * n_feeds; k++) {
+        for (size_t k = 0; k < N_STATIONS * n_feeds; k++) {
             assert_int_equal(feeds[k], cases[i].feeds[k % n_feeds]);
             assert_true(angles[k] == cases[i].angles[k % n_feeds]);
         }
@@ -230,87 +227,139 @@ TEST(test_put_and_keywords)
     struct fx8_uvh5_writer *writer =
         create("put.uvh5", &f.header, FX8_COMPRESSION_NONE);
     double gains[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    const double level = 3.5;
     const size_t shape[2] = {2, 3};
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_put(writer, "gains", 2, shape, gains[0],
-                                  "gain per input and channel", &error),
-                     FX8_OK);
-    write_dump(writer, &f.header, 0);
-    gains[1][2] = -7.5;
-    assert_int_equal(fx8_uvh5_put(writer, "gains", 2, shape, gains[0],
-                                  "gain per input and channel", &error),
-                     FX8_OK);
-    const double one = 3.5;
-    assert_int_equal(
-        fx8_uvh5_put(writer, "level", 0, NULL, &one, "one value", &error),
-        FX8_OK);
+    struct fx8_error error;
+    for (size_t dump = 0; dump < 2; dump++) { /* the last gains count */
+        gains[1][2] = dump == 0 ? 6 : -7.5;
+        must(fx8_uvh5_put(writer, "gains", 2, shape, gains[0],
+                          "gain per input and channel", &error),
+             error);
+        write_dump(writer, &f.header, dump);
+    }
+    must(fx8_uvh5_put(writer, "level", 0, NULL, &level, "one value", &error),
+         error);
     struct fx8_keyword keyword = {
         .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = 0.75};
-    assert_int_equal(fx8_uvh5_put_keyword(writer, &keyword, &error), FX8_OK);
+    must(fx8_uvh5_put_keyword(writer, &keyword, &error), error);
     keyword = (struct fx8_keyword){
         .name = "KERNEL", .type = FX8_KEYWORD_TEXT, .text = "avx2"};
-    assert_int_equal(fx8_uvh5_put_keyword(writer, &keyword, &error), FX8_OK);
-    write_dump(writer, &f.header, 1);
-    assert_int_equal(fx8_uvh5_close(&writer, 2, &error), FX8_OK);
+    must(fx8_uvh5_put_keyword(writer, &keyword, &error), error);
+    must(fx8_uvh5_close(&writer, 2, &error), error);
     check_file("put.uvh5", &f.header, 2, 2);
     struct fx8_uvh5_file *file = NULL;
     struct fx8_uvh5_header h;
-    assert_int_equal(fx8_uvh5_open(scratch_path("put.uvh5"), &file, &h, &error),
-                     FX8_OK);
+    must(fx8_uvh5_open(scratch_path("put.uvh5"), &file, &h, &error), error);
     assert_true(fx8_uvh5_keyword(&h, "CLIPMAX")->real == 0.75);
     assert_string_equal(fx8_uvh5_keyword(&h, "KERNEL")->text, "avx2");
     size_t got[3] = {0, 0, 0};
     double *values = NULL;
-    assert_int_equal(fx8_uvh5_get(file, "gains", got, &values, &error), FX8_OK);
+    must(fx8_uvh5_get(file, "gains", got, &values, &error), error);
     assert_true(got[0] == 2 && got[1] == 3 && got[2] == 1);
     assert_memory_equal(values, gains, sizeof gains);
     free(values);
-    assert_int_equal(fx8_uvh5_get(file, "level", got, &values, &error), FX8_OK);
-    assert_true(got[0] == 1 && values[0] == 3.5);
+    must(fx8_uvh5_get(file, "level", got, &values, &error), error);
+    assert_true(got[0] == 1 && values[0] == level);
     free(values);
-    assert_int_equal(fx8_uvh5_get(file, "absent", got, &values, &error),
-                     FX8_OK);
+    must(fx8_uvh5_get(file, "absent", got, &values, &error), error);
     assert_null(values);
     fx8_uvh5_header_clear(&h);
     fx8_uvh5_file_close(&file);
 }
 
+static void refuse_header(const struct fx8_uvh5_header *header,
+                          enum fx8_compression compression, const char *part)
+{
+    struct fx8_uvh5_writer *writer = NULL;
+    struct fx8_error error;
+    must_fail_with(fx8_uvh5_create(scratch_path("use.uvh5"), false, header,
+                                   compression, &writer, &error),
+                   error, FX8_ERR_USAGE, part);
+    assert_null(writer);
+    assert_false(scratch_exists("use.uvh5.part"));
+}
+
 TEST(test_wrong_use)
 {
     struct fixture f;
+    struct fx8_error error;
     fill(&f, 2, 8, 1);
-    struct fx8_uvh5_writer *writer = NULL;
-    struct fx8_error error = {FX8_OK, ""};
     f.header.n_channels = 0;
-    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
-                                     FX8_COMPRESSION_NONE, &writer, &error),
-                     FX8_ERR_USAGE);
+    refuse_header(&f.header, FX8_COMPRESSION_NONE, "");
     f.header.n_channels = SIZE_MAX / 8;
-    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
-                                     FX8_COMPRESSION_NONE, &writer, &error),
-                     FX8_ERR_USAGE);
+    refuse_header(&f.header, FX8_COMPRESSION_NONE, "");
     f.header.n_channels = 8;
     strcpy(f.header.x_orientation, "up");
-    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
-                                     FX8_COMPRESSION_NONE, &writer, &error),
-                     FX8_ERR_USAGE);
-    assert_non_null(strstr(error.message, "up: expected east or north"));
+    refuse_header(&f.header, FX8_COMPRESSION_NONE,
+                  "up: expected east or north");
     strcpy(f.header.x_orientation, "north");
-    if (H5Zfilter_avail(32008) <= 0) {
-        assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false,
-                                         &f.header, FX8_COMPRESSION_BITSHUFFLE,
-                                         &writer, &error),
-                         FX8_ERR_USAGE);
-        assert_non_null(strstr(error.message, "Debian package bitshuffle"));
-    }
-    assert_null(writer);
-    assert_false(scratch_exists("use.uvh5.part"));
-    writer = create("use.uvh5", &f.header, FX8_COMPRESSION_NONE);
-    assert_int_equal(fx8_uvh5_write_dump(writer, 2, NULL, &error),
-                     FX8_ERR_USAGE);
+    if (H5Zfilter_avail(32008) <= 0)
+        refuse_header(&f.header, FX8_COMPRESSION_BITSHUFFLE,
+                      "Debian package bitshuffle");
+    struct fx8_uvh5_writer *writer =
+        create("use.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    must_fail_with(fx8_uvh5_write_dump(writer, 2, NULL, &error), error,
+                   FX8_ERR_USAGE, "");
     const size_t shape[1] = {1};
     const double x = 0;
-    assert_int_equal(fx8_uvh5_put(writer, "x", 4, shape, &x, "", &error),
-                     FX8_ERR_USAGE);
-    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+    must_fail_with(fx8_uvh5_put(writer, "x", 4, shape, &x, "", &error), error,
+                   FX8_ERR_USAGE, "");
+    must(fx8_uvh5_close(&writer, 0, &error), error);
+}
+
+/* What other writers write: counts of other widths as arrays of length 1,
+ * strings of variable length, integer and double visibilities, flags over 32
+ * bits. */
+TEST(test_other_writers)
+{
+    enum { ROWS = 2 * N_BL, N = ROWS * 4 * 4 };
+    const hsize_t one = 1, two = 2, cube[3] = {ROWS, 4, 4};
+    static int32_t visibilities[N][2], flags[N];
+    for (size_t i = 0; i < N; i++) {
+        visibilities[i][0] = (int32_t)i - 100;
+        visibilities[i][1] = -3 * (int32_t)i;
+        flags[i] = i % 2 == 0;
+    }
+    make_good_uvh5(".");
+    hid_t file = reopen("good.h5");
+    const uint16_t n_bl = N_BL;
+    const double pair[2] = {1, 2};
+    put_item(file, "Header/Nbls", H5T_STD_U16BE, 1, &one, H5T_NATIVE_UINT16,
+             &n_bl);
+    put_text(file, "Header/telescope_name", 0, "variable");
+    hid_t complex = pair_type("r", "i", H5T_NATIVE_INT32);
+    put_item(file, "Data/visdata", complex, 3, cube, complex, visibilities);
+    H5Tclose(complex);
+    hid_t boolean = H5Tenum_create(H5T_NATIVE_INT32);
+    const int32_t numbers[2] = {0, 1};
+    H5Tenum_insert(boolean, "FALSE", &numbers[0]);
+    H5Tenum_insert(boolean, "TRUE", &numbers[1]);
+    put_item(file, "Data/flags", boolean, 3, cube, boolean, flags);
+    H5Tclose(boolean);
+    put_item(file, "Header/extra_keywords/PAIR", H5T_IEEE_F64LE, 1, &two,
+             H5T_NATIVE_DOUBLE, pair);
+    put_number(file, "Header/extra_keywords/a long name", H5T_IEEE_F64LE, 1);
+    H5Fclose(file);
+    struct fx8_uvh5_file *odd = NULL;
+    struct fx8_uvh5_header h;
+    struct fx8_error error;
+    must(fx8_uvh5_open(scratch_path("good.h5"), &odd, &h, &error), error);
+    assert_string_equal(h.telescope, "variable");
+    assert_int_equal(h.n_keywords, 3);
+    static double got[N][2];
+    static uint8_t got_flags[N];
+    must(fx8_uvh5_read_rows(odd, 0, ROWS, got[0], got_flags, NULL, &error),
+         error);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(got[i][0] == visibilities[i][0]);
+        assert_true(got[i][1] == visibilities[i][1]);
+        assert_int_equal(got_flags[i], flags[i]);
+    }
+    must_fail_with(fx8_uvh5_read_rows(odd, ROWS, 1, NULL, NULL, NULL, &error),
+                   error, FX8_ERR_USAGE, "");
+    must_fail_with(
+        fx8_uvh5_read_rows(odd, 1, SIZE_MAX, NULL, NULL, NULL, &error), error,
+        FX8_ERR_USAGE, "");
+    fx8_uvh5_header_clear(&h);
+    fx8_uvh5_file_close(&odd);
 }

@@ -11,14 +11,14 @@
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
-enum { N_ANT = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 4000 };
+enum { N_STATIONS = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 4000 };
 
 /** Memory of a header: four antennas on the ground at Murchison. */
 struct fixture {
     struct fx8_uvh5_header header;
-    int64_t numbers[N_ANT];
-    char names[N_ANT][64];
-    double positions[N_ANT][3];
+    int64_t numbers[N_STATIONS];
+    char names[N_STATIONS][64];
+    double positions[N_STATIONS][3];
     int64_t ant_1[N_BL];
     int64_t ant_2[N_BL];
     double uvw[N_BL][3];
@@ -33,15 +33,15 @@ struct fixture {
 /** Four antennas with odd numbers, and all pairs including autos. */
 static inline void fill_array(struct fixture *f)
 {
-    static const double enu[N_ANT][3] = {
+    static const double enu[N_STATIONS][3] = {
         {0, 0, 0}, {100, 10, 1}, {-30, 250, -2}, {400, -90, 0.5}};
     size_t baseline = 0;
-    for (size_t i = 0; i < N_ANT; i++) {
+    for (size_t i = 0; i < N_STATIONS; i++) {
         f->numbers[i] = (int64_t)(2 * i + 1);
         snprintf(f->names[i], sizeof f->names[i], "ANT%03zu", 2 * i + 1);
         for (size_t k = 0; k < 3; k++)
             f->positions[i][k] = enu[i][k];
-        for (size_t j = i; j < N_ANT; j++, baseline++) {
+        for (size_t j = i; j < N_STATIONS; j++, baseline++) {
             f->ant_1[baseline] = (int64_t)(2 * i + 1);
             f->ant_2[baseline] = (int64_t)(2 * j + 1);
             for (size_t k = 0; k < 3; k++)
@@ -94,7 +94,7 @@ static inline void fill(struct fixture *f, size_t n_times, size_t n_channels,
     h->site.latitude_deg = -26.7;
     h->site.longitude_deg = 116.67;
     h->site.altitude_m = 377.8;
-    h->n_antennas = N_ANT;
+    h->n_antennas = N_STATIONS;
     h->antenna_numbers = f->numbers;
     h->antenna_names = f->names;
     h->antenna_positions_m = f->positions[0];

@@ -16,10 +16,8 @@
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"
 #include "validation/fuzz/claims.h"
-#include "validation/fuzz/good_recordings.h"
 #include "validation/fuzz/spoil.h"
-#include "validation/scratch.h"
-#include "validation/uvh5_file.h"
+#include "validation/good_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *n_arguments, char ***arguments);
@@ -372,9 +370,9 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
     H5set_free_list_limits(-1, -1, -1, -1, -1, -1);
     target = chosen_target(name_of, sizeof targets / sizeof targets[0]);
     const char *wanted = getenv("FX8_FUZZ_GOOD");
+    claim(mkdir(scratch_path("good"), 0777) == 0, "no folder");
+    targets[target].make("good");
     const char *folder = scratch_path("good");
-    claim(mkdir(folder, 0777) == 0, "%s", folder);
-    targets[target].make(folder);
     if (wanted != NULL) {
         claim(rename(folder, wanted) == 0, "%s", wanted);
         exit(0);
