@@ -263,6 +263,13 @@ TEST(positions_that_are_geocentric)
     }
 }
 
+TEST(json_nesting_is_bounded)
+{
+    char text[100010] = "{\"a\": ";
+    memset(text + 6, '[', 100000);
+    refuse(text, ":1: maximum parsing depth reached near '[': expected JSON");
+}
+
 TEST(files_that_are_no_tables)
 {
     struct fx8_antenna *antennas = NULL;

@@ -128,13 +128,16 @@ TEST(numbers_of_keys)
 TEST(numbers_that_keys_refuse)
 {
     static const char taps[] = "expected an integer from 1 to 64";
-    static const char *const bad_taps[] = {"0",      "65", "-1", "8.0",
-                                           "8 taps", "",   "x",  "1e1"};
+    static const char *const bad_taps[] = {
+        "0",   "65",     "-1",
+        "8.0", "8 taps", "",
+        "x",   "1e1",    "9223372036854775808"};
     for (size_t i = 0; i < sizeof bad_taps / sizeof *bad_taps; i++)
         refuse_value("channelizer.taps", bad_taps[i], taps);
     static const char seconds[] = "expected a plain number from 0 to 1e+07 s";
-    static const char *const bad_seconds[] = {"5 ms", "5s",  "-1", "1e8",
-                                              "nan",  "inf", "",   "all"};
+    static const char *const bad_seconds[] = {
+        "5 ms", "5s",  "-1", "1e8",   "nan",  "inf", "",   "all",
+        "1e",   "1e+", ".",  "1e309", "0x10", "1,5", "1_0"};
     for (size_t i = 0; i < sizeof bad_seconds / sizeof *bad_seconds; i++)
         refuse_value("input.start_s", bad_seconds[i], seconds);
     refuse_value("observation.dc_frequency_hz", "150 MHz",

@@ -79,6 +79,32 @@ static void clear(struct fixture *fixture)
     fx8_settings_clear(&fixture->settings);
 }
 
+/* uvw and ECEF exactly; names in ASCII. */
+TEST(antennas_and_baselines)
+{
+    struct fixture fixture;
+    describe(&fixture, NULL, "INT8");
+    const struct fx8_uvh5_header *header = &fixture.header;
+    assert_int_equal(header->n_antennas, 3);
+    assert_int_equal(header->n_baselines, 6);
+    assert_string_equal(header->antenna_names[0], "seven");
+    assert_string_equal(header->antenna_names[1], "thr??e");
+    for (size_t i = 0, b = 0; i < 3; i++) {
+        double ecef[3];
+        fx8_site_rotate(&fixture.job.observation.site, table[i].enu_m, ecef);
+        assert_int_equal(header->antenna_numbers[i], table[i].number);
+        check_bytes(header->antenna_positions_m + 3 * i, ecef, sizeof ecef);
+        for (size_t j = i; j < 3; j++, b++) {
+            assert_int_equal(header->ant_1[b], table[i].number);
+            assert_int_equal(header->ant_2[b], table[j].number);
+            for (size_t k = 0; k < 3; k++)
+                assert_true(header->uvw_m[3 * b + k] ==
+                            table[j].enu_m[k] - table[i].enu_m[k]);
+        }
+    }
+    clear(&fixture);
+}
+
 TEST(axes)
 {
     struct fixture fixture;

@@ -318,6 +318,22 @@ TEST(special_values_are_as_documented)
     }
 }
 
+/* Whatever the payload of a NaN. */
+TEST(nan_stays_nan)
+{
+    struct generator g = {74};
+    const struct fx8_operations *variant = fx8_operations_variant(0);
+    for (size_t i = 0; i < 500 * variant->n_forms; i++) {
+        const struct fx8_function_form *form = &variant->forms[i / 500];
+        const float nan = fx8_bits_float((uint32_t)random_in(&g, 1, 0x7fffff) |
+                                         (i % 2 ? 0xff800000 : 0x7f800000));
+        const float other = fx8_bits_float((uint32_t)random_bits(&g));
+        check_value(form, nan, other, NAN);
+        if (form->binary != NULL)
+            check_value(form, other, nan, NAN);
+    }
+}
+
 /* Whole powers of two, subnormal ones included, both ways; only fast mode
  * treats subnormal arguments of a logarithm as zero. */
 TEST(powers_of_two_are_exact)

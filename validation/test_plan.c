@@ -358,6 +358,29 @@ TEST(real_bands_side_by_side)
     }
 }
 
+/* N = 16, P = 8: the first spectrum takes 128 samples, each further one 16. */
+TEST(dumps_in_a_stretch)
+{
+    static const struct {
+        int64_t spectra_per_dump, n_samples, dumps;
+    } cases[] = {
+        {100, -5, 0},   {100, 0, 0},    {100, 112, 0},  {100, 1711, 0},
+        {100, 1712, 1}, {100, 3311, 1}, {100, 3312, 2}, {1, 127, 0},
+        {1, 128, 1},    {1, 143, 1},    {1, 144, 2},
+    };
+    struct fx8_plan plan = good_plan();
+    plan.first_sample = 12345; /* not used here */
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        plan.spectra_per_dump = cases[i].spectra_per_dump;
+        assert_int_equal(fx8_count_dumps(&plan, cases[i].n_samples),
+                         cases[i].dumps);
+    }
+    plan.channelizer.method = FX8_METHOD_NONE;
+    plan.channelizer.n_channels = 1;
+    assert_int_equal(fx8_count_dumps(&plan, 1), 1);
+    assert_int_equal(fx8_count_dumps(&plan, INT64_MAX), INT64_MAX);
+}
+
 /* The time is the nearest picosecond to start + half / (2 fs): twice the rate
  * times the difference is at most the rate. */
 TEST(centres_of_dumps)

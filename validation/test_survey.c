@@ -247,40 +247,49 @@ static struct fx8_sample_sums noise(double rms)
     };
 }
 
-/* At the limits, and beyond them. */
+/* Remarks just beyond their limits and just within, at a median rms of 20. */
 TEST(remarks_case_by_case)
 {
-    struct fx8_sample_sums sums[12];
-    for (size_t i = 0; i < LENGTH(sums); i++)
-        sums[i] = noise(20.0);
-    sums[1] = (struct fx8_sample_sums){.n_missing = 5};
-    sums[2] = (struct fx8_sample_sums){.n_samples = 5, .n_zero = 5};
-    sums[3].n_clipped = 1001;
-    sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
-    sums[5] = noise(63.3);
-    sums[6].sum[0] = 6330000; /* 6.33^2 is slightly more than a tenth of 20^2 */
-    sums[7].n_least = sums[7].n_clipped = 1001;
-    /* clipped equally on both sides: a converter */
-    sums[8].n_least = sums[8].n_most = 900;
-    sums[8].n_clipped = 1800;
-    sums[9].n_clipped = sums[9].n_least = 1000;
-    sums[9].sum[0] = -6320000;
-    sums[10] = noise(6.4);
-    sums[11] = (struct fx8_sample_sums){0};
-    static const unsigned want[LENGTH(sums)] = {
-        [1] = FX8_REMARK_ABSENT,
-        [2] = FX8_REMARK_DEAD,
-        [3] = FX8_REMARK_CLIPPED,
-        [4] = FX8_REMARK_WEAK,
-        [5] = FX8_REMARK_STRONG,
-        [6] = FX8_REMARK_OFFSET,
-        [7] = FX8_REMARK_MARKERS | FX8_REMARK_CLIPPED,
-        [8] = FX8_REMARK_CLIPPED,
+#define RMS(rms) .n_samples = 1000000, .square = (int64_t)((rms) * (rms)*1e6)
+    static const struct {
+        struct fx8_sample_sums sums;
+        unsigned remarks;
+    } cases[] = {
+        {{RMS(20.0)}, 0},
+        {{RMS(20.0)}, 0},
+        {{0}, 0},
+        {{.n_missing = 5}, FX8_REMARK_ABSENT},
+        {{.n_samples = 5, .n_zero = 5}, FX8_REMARK_DEAD},
+        {{RMS(6.3)}, FX8_REMARK_WEAK}, /* 20 / sqrt(10) = 6.32 */
+        {{RMS(6.4)}, 0},
+        {{RMS(63.2)}, 0},
+        {{RMS(63.3)}, FX8_REMARK_STRONG},
+        /* 6.33^2 is slightly more than a tenth of 20^2 */
+        {{RMS(20.0), .sum = {6330000}}, FX8_REMARK_OFFSET},
+        {{RMS(20.0), .n_clipped = 1001}, FX8_REMARK_CLIPPED},
+        {{RMS(20.0), .n_clipped = 1001, .n_least = 1001},
+         FX8_REMARK_MARKERS | FX8_REMARK_CLIPPED},
+        /* clipped equally on both sides: a converter */
+        {{RMS(20.0), .n_clipped = 1800, .n_least = 900, .n_most = 900},
+         FX8_REMARK_CLIPPED},
+        {{RMS(20.0), .n_clipped = 1000, .n_least = 1000, .sum = {-6320000}}, 0},
     };
-    unsigned remarks[LENGTH(sums)];
+    struct fx8_sample_sums sums[LENGTH(cases)];
+    unsigned remarks[LENGTH(cases)];
     struct fx8_error error;
-    must(fx8_sample_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
-    assert_memory_equal(remarks, want, sizeof want);
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        sums[i] = cases[i].sums;
+    must(
+        fx8_sample_sums_judge(sums, NULL, LENGTH(cases), 1, 1, remarks, &error),
+        error);
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_int_equal(remarks[i], cases[i].remarks);
+    const struct fx8_sample_figures none =
+        fx8_sample_sums_figures(&cases[2].sums, 2);
+    assert_true(isnan(none.rms_lsb) && isnan(none.missing_share));
+    const struct fx8_sample_figures lost =
+        fx8_sample_sums_figures(&cases[3].sums, 1);
+    assert_true(isnan(lost.zero_share) && lost.missing_share == 1.0);
 }
 
 TEST(levels_are_compared_within_a_band_as_recorded)
