@@ -247,9 +247,14 @@ TEST(gains_that_are_refused)
     const struct fx8_input_gains gains = {gain, is_zero, is_set};
     static const float bad[] = {0.0f, -1.0f, NAN, INFINITY, 1e-42f};
     for (size_t i = 0; i < LENGTH(bad); i++) {
+        char text[100];
+        snprintf(text, sizeof text,
+                 "gains: input 1, band 0, channel 3: %g: expected a positive "
+                 "number",
+                 (double)bad[i]);
         gain[7] = bad[i];
-        must_fail_with(fx8_set_gains(h.session, &gains, &h.error), h.error,
-                       FX8_ERR_USAGE, "gains: input 1, band 0, channel 3: ");
+        must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
+                  FX8_ERR_USAGE, text);
         assert_true(fx8_gains(h.session).gain[4] == 1.0f);
     }
     gain[7] = 2.0f;
@@ -328,9 +333,10 @@ TEST(gaps_that_are_too_long)
               FX8_ERR_USAGE,
               "block: 100 samples from 83886500: 1048577 dumps are missing "
               "since sample 340: expected at most 1048576");
-    must(push_at(&f, 80 * 3 + 100 + 80 * most, &error), error);
-    /* the rest of the block before is in no whole dump */
-    assert_int_equal(f.n_dumps, 4 + most + 1);
+    must(push_at(&f, 80 * 3 + 100 + 80 * most + 79, &error), error);
+    /* a dump with the end of each block; before the second one, `most` */
+    assert_int_equal(f.n_dumps, 4 + 1 + most + 1);
+    assert_int_equal(f.n_good, 1 + 2);
     fx8_close(&f.session);
     f = (struct flagged){.cancel_at = 4};
     must(fx8_open(&plan, count_flagged, &f, &f.session, &error), error);
@@ -414,6 +420,34 @@ TEST(the_memory_limit_counts_the_levels)
                     (2 * 1003 * cells * 2 >> 20) + 2);
     assert_in_range(fp32.samples, 515 * cells * 2 >> 20,
                     (515 * cells * 2 >> 20) + 2);
+}
+
+/* Any combination of what takes memory. */
+TEST(the_memory_limit_asked_for_suffices)
+{
+    static const double offsets_hz[] = {0, 1e6, 2e6};
+    struct generator g = {121};
+    for (int round = 0; round < 60; round++) {
+        const enum fx8_method method = (enum fx8_method)random_below(&g, 3);
+        const bool is_none = method == FX8_METHOD_NONE;
+        struct fx8_plan plan = small_plan(
+            1 + random_below(&g, 40), 1 + random_below(&g, 2),
+            is_none || random_below(&g, 2) == 0,
+            is_none ? 1 : 1 + random_below(&g, 300), random_in(&g, 1, 4000));
+        plan.channelizer.method = method;
+        plan.sample_rate.numerator_hz = plan.is_complex ? 1000000 : 2000000;
+        plan.channelizer.fir = (enum fx8_fir)random_below(&g, 2);
+        plan.n_bands = 1 + random_below(&g, 3);
+        plan.band_offset_hz = offsets_hz;
+        const unsigned some = (unsigned)random_in(&g, 1, 7);
+        plan.precision = (enum fx8_precision)(some & 4 ? some | 8 : some);
+        plan.quicklook = (some & FX8_PRECISION_BOTH) && random_below(&g, 2);
+        plan.math = (enum fx8_math)random_below(&g, 2);
+        plan.marker.is_used = random_below(&g, 3) == 0;
+        plan.marker.least_length = random_in(&g, 1, 100000);
+        plan.machine.threads.count = 1 + random_below(&g, 4);
+        ask(plan);
+    }
 }
 
 /* More memory than any machine has is refused before anything is allocated:

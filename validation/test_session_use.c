@@ -266,6 +266,10 @@ TEST(counters_add_up)
     /* 127.5 is 2.125 sigma: one component in 30 is beyond it, one spectrum in
      * 15: 469 of 7040, within six times 22 */
     assert_in_range(clips, 469 - 132, 469 + 132);
+    const double times[] = {s->align_s, s->channelize_s, s->correlate_s,
+                            s->postprocess_s, s->gains_s};
+    for (size_t i = 0; i < LENGTH(times); i++)
+        assert_true(times[i] > 0.0 && times[i] < 60.0);
 }
 
 /* --- stopping from another thread --------------------------------------- */
