@@ -294,6 +294,70 @@ TEST(sigmas_are_honest)
     assert_true(sqrt(sums[1] / 100) < 1 + 5 * 0.071);
 }
 
+/* Rounded values are the exact ones, turned and scaled; nothing is predicted.
+ * The sums are rounded, and a median is within half a bin. */
+TEST(a_turn_and_a_scale_are_found)
+{
+    const double degree = 180 / 3.14159265358979323846;
+    for (int turn_deg = -2; turn_deg <= 2; turn_deg += 4) {
+        struct data *data = make_data(&plain);
+        const double re = 1.05 * cos(turn_deg / degree);
+        const double im = 1.05 * sin(turn_deg / degree);
+        for (size_t k = 0; k < DUMPS * BASELINES * ROW; k++) {
+            const double *b =
+                data->fp32[k / ROW / BASELINES][k / ROW % BASELINES][k % ROW];
+            double *a =
+                data->int8[k / ROW / BASELINES][k / ROW % BASELINES][k % ROW];
+            a[0] = re * b[0] - im * b[1];
+            a[1] = im * b[0] + re * b[1];
+        }
+        struct fx8_comparison comparison;
+        compare(data, NULL, &comparison);
+        assert_true(is_inside(&comparison)); /* different, but not judged */
+        assert_false(comparison.is_identical);
+        const struct fx8_compare_figures figures = fx8_compare_figures_of(
+            &comparison, &comparison.overall, FX8_COMPARE_CHANNEL);
+        assert_near(figures.amplitude, 1.05, 1e-12);
+        assert_near(figures.phase_deg, turn_deg, 1e-12);
+        assert_true(isnan(figures.predicted) && isnan(figures.sigmas));
+        struct fx8_compare_phases phases;
+        fx8_compare_phases_of(&comparison, &phases);
+        assert_near(phases.rms_deg, 2, 1e-9);
+        assert_near(phases.median_deg, turn_deg, 2.0 / 128);
+        assert_near(phases.median_absolute_deg, 2, 2.0 / 64);
+        double total = phases.percent_outside;
+        for (size_t k = 0; k < FX8_COMPARE_PHASE_BINS; k++) {
+            const double low = phases.first_deg + (double)k * phases.step_deg;
+            total += phases.percent[k];
+            /* all are in a bin of 1/32 degree */
+            if (low > turn_deg + 0.04 ||
+                low + phases.step_deg < turn_deg - 0.04)
+                assert_true(phases.percent[k] == 0);
+        }
+        assert_near(total, 100, 1e-9);
+        const struct fx8_compare_amplitudes amplitudes =
+            fx8_compare_amplitudes_of(&comparison);
+        assert_near(log(amplitudes.median) / log(1.05), 1, 1.0 / 128);
+        /* one value, in one bin */
+        assert_true(amplitudes.low <= 1.0505 && amplitudes.high >= 1.0495);
+        fx8_compare_clear(&comparison);
+        free(data);
+    }
+}
+
+TEST(wrong_number_of_levels_is_refused)
+{
+    const struct fx8_compare_shape shape = {.n_channels = 4};
+    const struct fx8_compare_theory theory = {.n_plan_channels = 6};
+    struct fx8_comparison comparison;
+    struct fx8_error error;
+    must_fail(fx8_compare_open(&shape, &theory, &comparison, &error), error,
+              FX8_ERR_INPUT,
+              "/fx8/gain: 6 channels: expected a multiple of the 4 channels of "
+              "the visibilities");
+    fx8_compare_clear(&comparison);
+}
+
 /* each reason once, with nonsense in the cells left out, counted exactly */
 TEST(cells_are_left_out)
 {

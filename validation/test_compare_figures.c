@@ -74,6 +74,9 @@ TEST(quantiles_are_those_of_a_sorted_list)
     for (size_t k = 0; k < 4; k++)
         fx8_compare_spread_add(&spread, four[k]);
     assert_near(fx8_compare_spread_quantile(&spread, 0.5), 1, 2.0 / 128);
+    fx8_compare_spread_add(&spread, 7);
+    assert_near(fx8_compare_spread_quantile(&spread, 0.5), 3, 3.0 / 128);
+    assert_near(fx8_compare_spread_quantile(&spread, 1.0), 7, 7.0 / 128);
     fx8_compare_spread_clear(&spread);
 }
 
@@ -98,6 +101,23 @@ TEST(even_steps_hold_what_they_span)
     fx8_compare_spread_fill(&spread, -100, 200, 1, counts);
     assert_true(fabs(counts[0] / VALUES - 1) < 1e-9);
     fx8_compare_spread_clear(&spread);
+}
+
+TEST(a_median_phase_between_two_is_their_mean)
+{
+    static const double phases_deg[] = {1, -1, 1, 3, -3, 3};
+    const double degree = 180 / 3.14159265358979323846;
+    struct fx8_comparison comparison = {.n_dumps = 0};
+    struct fx8_error error;
+    must(fx8_compare_spread_open(&comparison.phase, "phases", &error), error);
+    for (size_t k = 0; k < 6; k++)
+        fx8_compare_spread_add(&comparison.phase, phases_deg[k] / degree);
+    struct fx8_compare_phases phases;
+    fx8_compare_phases_of(&comparison, &phases);
+    /* each within its bin, 1/64 */
+    assert_near(phases.median_absolute_deg, 2, 0.5 * (1 + 3) / 64);
+    assert_near(phases.median_deg, 1, 1.0 / 128);
+    fx8_compare_spread_clear(&comparison.phase);
 }
 
 /* --- the worst, names, the page ---------------------------------- */

@@ -159,6 +159,8 @@ TEST(different_files_are_refused)
         {{.edit = an_hour_later}, ": time_array[0]: 2458725.3333"},
         {{.number = 2 * (7 * PRODUCTS + 2), .change = NAN},
          ": Data/visdata[2, 1, 2]: nan: expected a finite number"},
+        {{.number = 2 * (7 * PRODUCTS + 2), .change = -INFINITY},
+         ": Data/visdata[2, 1, 2]: -inf: expected a finite number"},
     };
     struct fx8_comparison comparison;
     struct fx8_error error;
@@ -209,8 +211,14 @@ TEST(all_inside_or_outside)
         assert_true(e.absolute.largest == 1.0);
         assert_near(fx8_compare_spread_quantile(&e.absolute, 0.5), 0.25,
                     0.25 / 128);
-        if (offset == 0)
+        assert_int_equal(e.worst.dump, 0);
+        if (offset == 0) {
+            assert_string_equal(reason, "0 of 480 numbers beyond their bounds");
+            assert_int_equal(e.relative.n, 2 * DUMPS * CELLS);
             assert_true(e.relative.largest == 1.0 / 64);
+            assert_near(fx8_compare_spread_quantile(&e.relative, 0.5),
+                        1.0 / 256, 0.01 / 256);
+        }
         fx8_enclosure_clear(&e);
         assert_null(e.absolute.bins);
     }
@@ -272,9 +280,12 @@ TEST(cells_without_data)
 
 TEST(roles_and_weights)
 {
-    struct variant unnamed = down, lighter = down;
+    struct variant unnamed = down, lighter = down, endless = up;
     unnamed.precision = "";
     lighter.weight = 0.5f;
+    endless.dump = 1;
+    endless.number = 2 * ((9 * CHANNELS + 1) * PRODUCTS);
+    endless.change = INFINITY;
     const struct {
         const struct variant *sides[3];
         size_t at; /* the file that the message begins with */
@@ -288,6 +299,9 @@ TEST(roles_and_weights)
         {{&x, &lighter, &up},
          1,
          ": Data/nsamples[0, 0, 2]: 0.5: expected 1 as in "},
+        {{&x, &down, &endless},
+         2,
+         ": Data/visdata[19, 1, 0]: inf: expected a finite number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const paths[3] = {write_file(cases[i].sides[0]),

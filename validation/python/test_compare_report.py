@@ -156,6 +156,7 @@ class Report(program.Case):
     def told(self, *arguments, code=0):
         """The JSON of a comparison; text and page must agree with it."""
         words = self.well("compare", *arguments, code=code)
+        self.assertLess(max(map(len, words.stdout.splitlines())), 200)
         page = self.path("page.html")
         done = self.well("compare", *arguments, "--json", "--html", page,
                          "--force", code=code)
