@@ -42,10 +42,20 @@ static inline struct fx8_observation recording(void)
     return o;
 }
 
+/* The job of the last call, and its settings; the next call clears them. */
+static struct fx8_job job;
+static struct fx8_settings settings;
+
+/* Clear the job; clearing a zeroed one is legal. */
+static inline void forget_job(void)
+{
+    fx8_job_clear(&job);
+    fx8_job_clear(&job);
+    fx8_settings_clear(&settings);
+}
+
 static inline enum fx8_status resolve(const struct fx8_observation *o,
                                       const char *const *sets,
-                                      struct fx8_job *job,
-                                      struct fx8_settings *settings,
                                       struct fx8_error *error)
 {
     const char *all[MOST_SETS + 3] = {"channelizer.channels=16",
@@ -54,52 +64,56 @@ static inline enum fx8_status resolve(const struct fx8_observation *o,
     for (; sets != NULL && *sets != NULL; sets++)
         all[n++] = *sets;
     assert_true(n <= MOST_SETS + 2);
-    must(fx8_settings_load(NULL, all, n, true, settings, error), *error);
-    memset(job, GARBAGE, sizeof *job);
-    return fx8_job_resolve(settings, o, "rec.h5", job, error);
+    forget_job();
+    must(fx8_settings_load(NULL, all, n, true, &settings, error), *error);
+    memset(&job, GARBAGE, sizeof job);
+    return fx8_job_resolve(&settings, o, "rec.h5", &job, error);
 }
 
-/* A job that must resolve; the settings must outlive it. */
-static inline struct fx8_job good(const struct fx8_observation *o,
-                                  const char *const *sets,
-                                  struct fx8_settings *settings)
+/* A job that must resolve. */
+static inline void good(const struct fx8_observation *o,
+                        const char *const *sets)
 {
-    struct fx8_job job;
     struct fx8_error error;
-    must(resolve(o, sets, &job, settings, &error), error);
-    return job;
+    must(resolve(o, sets, &error), error);
 }
 
-static inline void clear(struct fx8_job *job, struct fx8_settings *settings)
+/* The job has exactly these warnings. */
+static inline void expect_warnings(const char *const *texts)
 {
-    fx8_job_clear(job);
-    fx8_job_clear(job); /* clearing a zeroed job is legal */
-    fx8_settings_clear(settings);
+    size_t n = 0;
+    for (; texts[n] != NULL && n < job.n_warnings; n++)
+        assert_string_equal(job.warnings[n], texts[n]);
+    assert_int_equal(job.n_warnings, n);
+    assert_null(texts[n]);
 }
 
 /* A job that must not resolve; it must be left empty. */
-static inline void refuse(const struct fx8_observation *o,
-                          const char *const *sets, const char *text)
+static inline void refuse_as(enum fx8_status status,
+                             const struct fx8_observation *o,
+                             const char *const *sets, const char *text)
 {
-    struct fx8_settings settings;
-    struct fx8_job job;
     struct fx8_error error;
-    must_fail(resolve(o, sets, &job, &settings, &error), error, FX8_ERR_USAGE,
-              text);
+    must_fail(resolve(o, sets, &error), error, status, text);
     assert_null(job.inputs);
     assert_null(job.observation.antennas);
     assert_null(job.flag_antenna);
-    fx8_settings_clear(&settings);
+}
+
+static inline void refuse(const struct fx8_observation *o,
+                          const char *const *sets, const char *text)
+{
+    refuse_as(FX8_ERR_USAGE, o, sets, text);
 }
 
 /* Channels flagged at each end of a band, which are equally many. */
-static inline size_t flagged_edges(const struct fx8_job *job)
+static inline size_t flagged_edges(void)
 {
-    const size_t n = job->axes.n_kept;
+    const size_t n = job.axes.n_kept;
     uint8_t flags[256];
     size_t edge = 0;
     assert_true(n <= sizeof flags);
-    fx8_plan_flag_channels(&job->plan, flags);
+    fx8_plan_flag_channels(&job.plan, flags);
     while (edge < n && flags[edge])
         edge++;
     for (size_t k = 0; k < n; k++)

@@ -35,16 +35,12 @@ TEST(what_is_lacking_is_supplied)
         "rec.h5: observation.start_time_utc: neither configured nor "
         "recorded: expected the instant of the first sample");
     o.sideband = FX8_SIDEBAND_UNKNOWN;
-    struct fx8_settings settings;
-    struct fx8_job job = good(
-        &o,
-        SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",
-             "observation.start_time_utc=2021-01-01T00:00:00Z"),
-        &settings);
+    good(&o,
+         SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",
+              "observation.start_time_utc=2021-01-01T00:00:00Z"));
     assert_int_equal(job.n_warnings, 0);
     assert_int_equal(job.observation.sideband, FX8_SIDEBAND_UPPER);
     assert_false(job.plan.lower_sideband);
-    clear(&job, &settings);
 }
 
 TEST(sidebands_and_conjugation)
@@ -57,17 +53,12 @@ TEST(sidebands_and_conjugation)
         {FX8_SIDEBAND_LOWER, false, true},  {FX8_SIDEBAND_LOWER, true, false},
         {FX8_SIDEBAND_UNKNOWN, true, true},
     };
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct fx8_observation o = recording();
         o.sideband = cases[i].recorded;
-        struct fx8_settings settings;
-        struct fx8_job job =
-            good(&o,
-                 SETS(cases[i].conjugate ? "input.conjugate=yes"
-                                         : "input.conjugate=no"),
-                 &settings);
+        good(&o, SETS(cases[i].conjugate ? "input.conjugate=yes"
+                                         : "input.conjugate=no"));
         assert_int_equal(job.plan.lower_sideband, cases[i].lower);
-        clear(&job, &settings);
     }
     struct fx8_observation o = recording();
     o.is_complex = false;
@@ -94,21 +85,18 @@ TEST(a_stretch_of_the_recording)
         {"0.05", "1e6", 50000, 50000, true},
     };
     const struct fx8_observation o = recording();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char start[64], duration[64];
         snprintf(start, sizeof start, "input.start_s=%s", cases[i].start);
         snprintf(duration, sizeof duration, "input.duration_s=%s",
                  cases[i].duration);
-        struct fx8_settings settings;
-        struct fx8_job job = good(&o, SETS(start, duration), &settings);
+        good(&o, SETS(start, duration));
         assert_int_equal(job.plan.first_sample, cases[i].first);
         assert_int_equal(job.n_samples, cases[i].n);
-        assert_int_equal(job.n_warnings, cases[i].is_cut);
-        if (cases[i].is_cut)
-            assert_string_equal(job.warnings[0], "input.duration_s: the "
-                                                 "recording ends 0.05 s "
-                                                 "after start_s");
-        clear(&job, &settings);
+        expect_warnings(SETS(
+            cases[i].is_cut
+                ? "input.duration_s: the recording ends 0.05 s after start_s"
+                : NULL));
     }
     refuse(&o, SETS("input.start_s=0.1"),
            "--set: input.start_s: 0.1: expected less than 0.1 s, the length of "
@@ -138,18 +126,16 @@ TEST(dumps_of_a_stretch)
         {"0.0499359", 3121, 2},
     };
     const struct fx8_observation o = recording();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char set[64];
         snprintf(set, sizeof set, "correlator.integration_time_s=%s",
                  cases[i].time);
-        struct fx8_settings settings;
-        struct fx8_job job = good(&o, SETS(set), &settings);
+        good(&o, SETS(set));
         assert_int_equal(job.plan.spectra_per_dump, cases[i].spectra);
         assert_int_equal(job.n_dumps, cases[i].dumps);
         assert_int_equal(job.dropped_samples,
                          100000 - 7 * 16 -
                              cases[i].dumps * cases[i].spectra * 16);
-        clear(&job, &settings);
     }
     refuse(&o, SETS("correlator.integration_time_s=0.0998961"),
            "--set: correlator.integration_time_s: 0.0998961: expected at most "
@@ -195,14 +181,12 @@ TEST(channels_of_a_job)
         {true, {"channelizer.flag_edges=0"}, 0},
         {true, {"channelizer.flag_edges=7"}, 7},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct fx8_observation o = recording();
         o.is_complex = cases[i].is_complex;
-        struct fx8_settings settings;
-        struct fx8_job job = good(&o, cases[i].sets, &settings);
-        assert_int_equal(flagged_edges(&job), cases[i].edges);
+        good(&o, cases[i].sets);
+        assert_int_equal(flagged_edges(), cases[i].edges);
         assert_int_equal(job.plan.is_complex, cases[i].is_complex);
-        clear(&job, &settings);
     }
     struct fx8_observation o = recording();
     o.is_complex = false;
@@ -214,8 +198,7 @@ TEST(channels_of_a_job)
 TEST(an_average_divides_the_channels)
 {
     const struct fx8_observation o = recording();
-    struct fx8_settings settings;
-    struct fx8_job job = good(&o, SETS("output.channel_average=4"), &settings);
+    good(&o, SETS("output.channel_average=4"));
     assert_int_equal(job.plan.channel_average, 4);
     fx8_job_clear(&job);
     settings.output.channel_average = 3; /* refused by the settings alone */
@@ -224,7 +207,6 @@ TEST(an_average_divides_the_channels)
               FX8_ERR_USAGE,
               "--set: output.channel_average: 4: expected a divisor of the 16 "
               "channels written of a band");
-    fx8_settings_clear(&settings);
 }
 
 /* --- coarse bands ------------------------------------------------------ */
@@ -243,15 +225,11 @@ static struct fx8_observation coarse_recording(void)
 TEST(bands_of_a_job)
 {
     const struct fx8_observation o = coarse_recording();
-    struct fx8_settings settings;
-    struct fx8_job job =
-        good(&o,
-             SETS("channelizer.channels=64", "channelizer.keep_fraction=27/32",
-                  "array.antennas=2,0", "input.polarization_order=yx"),
-             &settings);
+    good(&o, SETS("channelizer.channels=64", "channelizer.keep_fraction=27/32",
+                  "array.antennas=2,0", "input.polarization_order=yx"));
     assert_int_equal(job.plan.n_bands, 4);
     assert_int_equal(job.plan.channelizer.n_kept, 54);
-    assert_int_equal(flagged_edges(&job), 0);
+    assert_int_equal(flagged_edges(), 0);
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4 * 54);
     assert_true(job.plan.band_offset_hz != coarse_hz); /* an independent copy */
     assert_memory_equal(job.plan.band_offset_hz, coarse_hz, sizeof coarse_hz);
@@ -262,30 +240,21 @@ TEST(bands_of_a_job)
         assert_int_equal(job.inputs[i].antenna, i / 2 % 2 == 0 ? 2 : 0);
         assert_int_equal(job.inputs[i].polarization, 1 - i % 2);
     }
-    clear(&job, &settings);
-    job = good(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
-               &settings);
+    good(&o, SETS("channelizer.method=none", "channelizer.channels=1"));
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4);
-    assert_int_equal(flagged_edges(&job), 0);
-    clear(&job, &settings);
-    job = good(&o,
-               SETS("channelizer.method=none", "channelizer.channels=1",
-                    "output.channel_average=2"),
-               &settings);
+    assert_int_equal(flagged_edges(), 0);
+    good(&o, SETS("channelizer.method=none", "channelizer.channels=1",
+                  "output.channel_average=2"));
     assert_int_equal(job.plan.channel_average, 2);
-    clear(&job, &settings);
     refuse(&o,
            SETS("channelizer.method=none", "channelizer.channels=1",
                 "output.channel_average=3"),
            "--set: output.channel_average: 3: expected a divisor of the 4 "
            "channels written");
     /* as many are flagged as requested */
-    job = good(&o,
-               SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
-                    "channelizer.flag_edges=3"),
-               &settings);
-    assert_int_equal(flagged_edges(&job), 3);
-    clear(&job, &settings);
+    good(&o, SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
+                  "channelizer.flag_edges=3"));
+    assert_int_equal(flagged_edges(), 3);
 }
 
 TEST(bands_that_overlap)
@@ -304,10 +273,7 @@ TEST(bands_that_overlap)
     refuse(&o, NULL,
            "default: channelizer.keep_fraction: 1: bands of rec.h5 723379.6 Hz "
            "apart overlap by 202546.326 Hz: expected at most 3/4");
-    struct fx8_settings settings;
-    struct fx8_job job =
-        good(&o, SETS("channelizer.keep_fraction=3/4"), &settings);
-    clear(&job, &settings);
+    good(&o, SETS("channelizer.keep_fraction=3/4"));
 }
 
 /* Bands so close that no whole channel could be kept are refused; so is leaving
@@ -316,27 +282,19 @@ TEST(bands_that_cannot_be_helped)
 {
     static const double near_hz[] = {0, 100};
     struct fx8_observation o = coarse_recording();
-    struct fx8_settings settings;
-    struct fx8_job job;
-    struct fx8_error error;
     o.n_bands = 2;
     o.band_offset_hz = (double *)(uintptr_t)near_hz;
     o.sample_rate = (struct fx8_rate){1000003, 1};
-    must_fail(resolve(&o, NULL, &job, &settings, &error), error, FX8_ERR_INPUT,
+    refuse_as(FX8_ERR_INPUT, &o, NULL,
               "rec.h5: bands 100 Hz apart: expected at least one of 16 "
               "channels of 1000003 Hz");
-    fx8_settings_clear(&settings);
     o = coarse_recording();
     o.is_complex = false;
-    must(resolve(&o, SETS("correlator.integration_time_s=0.02"), &job,
-                 &settings, &error),
-         error);
-    clear(&job, &settings);
+    good(&o, SETS("correlator.integration_time_s=0.02"));
     o.sample_rate = (struct fx8_rate){1600000, 1};
-    must_fail(resolve(&o, NULL, &job, &settings, &error), error, FX8_ERR_INPUT,
+    refuse_as(FX8_ERR_INPUT, &o, NULL,
               "rec.h5: bands 781250 Hz apart: expected at least their width, "
               "800000 Hz");
-    fx8_settings_clear(&settings);
     refuse(&o, SETS("channelizer.keep_fraction=3/4"),
            "--set: channelizer.keep_fraction: 3/4: expected 1: the samples are "
            "real");
@@ -347,15 +305,12 @@ TEST(bands_that_cannot_be_helped)
 TEST(keys_reach_the_plan)
 {
     const struct fx8_observation o = recording();
-    struct fx8_settings settings;
-    struct fx8_job job = good(
-        &o,
-        SETS("input.missing_value=-128", "input.missing_run=77",
-             "quantizer.target_rms=11", "quantizer.level=input",
-             "correlator.precision=both", "correlator.memory_limit_mib=3",
-             "correlator.spot_check=no", "postprocess.quantization_bias=no",
-             "channelizer.flag_dc=yes"),
-        &settings);
+    good(&o,
+         SETS("input.missing_value=-128", "input.missing_run=77",
+              "quantizer.target_rms=11", "quantizer.level=input",
+              "correlator.precision=both", "correlator.memory_limit_mib=3",
+              "correlator.spot_check=no", "postprocess.quantization_bias=no",
+              "channelizer.flag_dc=yes"));
     const struct fx8_plan *plan = &job.plan;
     assert_true(plan->marker.is_used && plan->marker.value == -128);
     assert_int_equal(plan->marker.least_length, 77);
@@ -366,13 +321,13 @@ TEST(keys_reach_the_plan)
     assert_int_equal(plan->machine.spot_check, FX8_SPOT_NO);
     assert_true(plan->channelizer.flag_dc && !plan->quantizer.remove_bias);
     assert_string_equal(plan->machine.kernel, "auto");
-    clear(&job, &settings);
 
     const char *path =
         scratch_text("job.ini", "[channelizer]\nchannels = 16\n"
                                 "[correlator]\nintegration_time_s = 5\n");
     struct fx8_error error;
     char text[900];
+    forget_job();
     must(fx8_settings_load(path, NULL, 0, true, &settings, &error), error);
     snprintf(text, sizeof text,
              "%s:4: correlator.integration_time_s: 5: expected at most "
@@ -380,5 +335,4 @@ TEST(keys_reach_the_plan)
              path);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE, text);
-    fx8_settings_clear(&settings);
 }
