@@ -121,6 +121,4 @@ static inline size_t flagged_edges(void)
     return edge;
 }
 
-#define SETS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 #endif

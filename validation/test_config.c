@@ -12,22 +12,7 @@
 #include <math.h>
 
 #include "config/keys.h"
-#include "config/settings.h"
-#include "validation/scratch.h"
 #include "validation/settings_checks.h"
-#include "validation/testing.h"
-
-/* A whole dump as text; the caller frees it. */
-static char *dump(const struct fx8_settings *settings)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    assert_non_null(stream);
-    fx8_settings_dump(settings, stream);
-    assert_int_equal(fclose(stream), 0);
-    return text;
-}
 
 /* --- the table ------------------------------------------------------------ */
 
@@ -55,10 +40,7 @@ TEST(every_key_is_complete)
 /* Every default is valid, and the dump writes it as in the table. */
 TEST(every_default_reads_and_writes)
 {
-    struct fx8_settings settings;
-    struct fx8_error error;
-    assert_int_equal(fx8_settings_load(NULL, NULL, 0, false, &settings, &error),
-                     FX8_OK);
+    load_file(NULL, NULL, false);
     for (size_t i = 0; i < fx8_keys_count; i++) {
         const struct fx8_key *key = &fx8_keys[i];
         if (key->fallback == NULL)
@@ -74,7 +56,6 @@ TEST(every_default_reads_and_writes)
         assert_string_equal(text, key->fallback);
         free(text);
     }
-    fx8_settings_clear(&settings);
 }
 
 TEST(only_two_keys_are_required)
@@ -89,13 +70,9 @@ TEST(only_two_keys_are_required)
     refuse("[channelizer]\nchannels = 64\n",
            ": correlator.integration_time_s: (not given): expected a plain "
            "number from 0.001 to 1e+07 s, or all");
-    struct fx8_settings settings;
-    struct fx8_error error;
-    assert_int_equal(fx8_settings_load(NULL, NULL, 0, true, &settings, &error),
-                     FX8_ERR_USAGE);
-    assert_string_equal(error.message,
-                        "configuration: channelizer.channels: (not given): "
-                        "expected an integer from 1 to 1048576");
+    refuse_overrides(NULL, true,
+                     "configuration: channelizer.channels: (not given): "
+                     "expected an integer from 1 to 1048576");
 }
 
 /* Both forms of the reference: how each writes sections and keys. */
@@ -109,7 +86,7 @@ TEST(reference_names_every_key)
         {fx8_settings_print_keys, "\n[%s]\n", "\n  %s = %s "},
         {fx8_settings_print_markdown, "\n## [%s]\n", "\n- `%s`: "},
     };
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+    for (size_t f = 0; f < LENGTH(forms); f++) {
         char *text = NULL;
         size_t size = 0;
         FILE *stream = open_memstream(&text, &size);
@@ -139,34 +116,28 @@ TEST(reference_names_every_key)
 TEST(overrides_win_and_the_last_one_most)
 {
     const char *path = scratch_text("good.ini", REQUIRED);
-    const char *const overrides[] = {"channelizer.channels=8",
-                                     " channelizer . channels = 16 ",
-                                     "output.file=a=b.uvh5"};
-    struct fx8_settings settings;
-    struct fx8_error error;
-    assert_int_equal(
-        fx8_settings_load(path, overrides, 3, true, &settings, &error), FX8_OK);
+    load_file(path,
+              LIST("channelizer.channels=8", " channelizer . channels = 16 ",
+                   "output.file=a=b.uvh5"),
+              true);
     assert_int_equal(settings.channelizer.n_channels, 16);
     assert_string_equal(settings.output.file, "a=b.uvh5");
-    assert_int_equal(fx8_settings_fail(&settings, "channelizer.channels",
-                                       &error, "expected %d", 7),
-                     FX8_ERR_USAGE);
-    assert_string_equal(error.message,
-                        "--set: channelizer.channels: 16: expected 7");
-    fx8_settings_fail(&settings, "correlator.integration_time_s", &error,
-                      "expected more");
-    char whole[FX8_ERROR_MESSAGE_SIZE];
-    snprintf(whole, sizeof whole,
-             "%s:4: correlator.integration_time_s: 1: expected more", path);
-    assert_string_equal(error.message, whole);
-    fx8_settings_fail(&settings, "quantizer.target_rms", &error, "expected x");
-    assert_string_equal(error.message,
-                        "default: quantizer.target_rms: 20: expected x");
+    char in_file[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(in_file, sizeof in_file,
+             "%s:4: correlator.integration_time_s: 1: expected 7", path);
+    const char *const origins[][2] = {
+        {"channelizer.channels", "--set: channelizer.channels: 16: expected 7"},
+        {"correlator.integration_time_s", in_file},
+        {"quantizer.target_rms",
+         "default: quantizer.target_rms: 20: expected 7"},
+        {"array.positions", "default: array.positions: (empty): expected 7"},
+    };
+    struct fx8_error error;
+    for (size_t i = 0; i < LENGTH(origins); i++)
+        must_fail(fx8_settings_fail(&settings, origins[i][0], &error,
+                                    "expected %d", 7),
+                  error, FX8_ERR_USAGE, origins[i][1]);
     fx8_settings_fail(&settings, "output.compression", NULL, "expected x");
-    fx8_settings_fail(&settings, "array.positions", &error, "expected x");
-    assert_string_equal(error.message,
-                        "default: array.positions: (empty): expected x");
-    fx8_settings_clear(&settings);
 }
 
 TEST(overrides_that_are_none)
@@ -188,23 +159,13 @@ TEST(overrides_that_are_none)
         {"output.file=a\nb", "--set: output.file: a?b: expected no control "
                              "character"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct fx8_settings settings;
-        struct fx8_error error = {.message = ""};
-        assert_int_equal(
-            fx8_settings_load(NULL, &bad[i][0], 1, false, &settings, &error),
-            FX8_ERR_USAGE);
-        assert_string_equal(error.message, bad[i][1]);
-    }
+    for (size_t i = 0; i < LENGTH(bad); i++)
+        refuse_overrides(LIST(bad[i][0]), false, bad[i][1]);
     char value[600] = "output.channel_average=";
     memset(value + 23, '9', 500);
-    const char *override = value;
-    struct fx8_settings settings;
     struct fx8_error error;
-    assert_int_equal(
-        fx8_settings_load(NULL, &override, 1, false, &settings, &error),
-        FX8_ERR_USAGE);
-    assert_non_null(strstr(error.message, "999...: expected an integer"));
+    must_fail_with(try_to_load(NULL, LIST(value), false, &error), error,
+                   FX8_ERR_USAGE, "999...: expected an integer");
 }
 
 /* --- paths ---------------------------------------------------------------- */
@@ -220,11 +181,7 @@ TEST(relative_paths_are_relative_to_the_file)
                        "[array]\npositions = ant.csv\n"
                        "[output]\nfile = ../out.uvh5\n"
                        "[simulate]\nsources = /abs/sources.csv\n");
-    const char *const overrides[] = {"delay.iers_file=", "array.positions=x"};
-    struct fx8_settings settings;
-    struct fx8_error error;
-    assert_int_equal(
-        fx8_settings_load(ini, overrides, 2, true, &settings, &error), FX8_OK);
+    load_file(ini, LIST("delay.iers_file=", "array.positions=x"), true);
     char expected[2 * SCRATCH_PATH_SIZE];
     snprintf(expected, sizeof expected, "%s/b 1.h5", folder);
     assert_int_equal(settings.input.files.count, 3);
@@ -243,25 +200,24 @@ TEST(relative_paths_are_relative_to_the_file)
     /* no file matches yet, then two do, in alphabetical order */
     scratch_text("odd [1]*/b 1.h5", "");
     struct fx8_text_list files;
-    assert_int_equal(fx8_settings_files(&settings, &files, &error),
-                     FX8_ERR_USAGE);
+    struct fx8_error error;
     char whole[FX8_ERROR_MESSAGE_SIZE + SCRATCH_PATH_SIZE];
     snprintf(whole, sizeof whole,
              "%s:6: input.files: b 1.h5 ,/abs/c.h5,  d*.h5: expected files "
              "that match %s",
              ini, settings.input.files.items[2]);
-    assert_string_equal(error.message, whole);
+    must_fail(fx8_settings_files(&settings, &files, &error), error,
+              FX8_ERR_USAGE, whole);
     assert_null(files.items);
     scratch_text("odd [1]*/d2.h5", "");
     scratch_text("odd [1]*/d10.h5", "");
-    assert_int_equal(fx8_settings_files(&settings, &files, &error), FX8_OK);
+    must(fx8_settings_files(&settings, &files, &error), error);
     assert_int_equal(files.count, 4);
     snprintf(expected, sizeof expected, "%s/d10.h5", folder);
     assert_string_equal(files.items[2], expected);
     snprintf(expected, sizeof expected, "%s/d2.h5", folder);
     assert_string_equal(files.items[3], expected);
     fx8_text_list_clear(&files);
-    fx8_settings_clear(&settings);
 }
 
 TEST(a_file_wins_over_a_pattern)
@@ -270,38 +226,26 @@ TEST(a_file_wins_over_a_pattern)
     scratch_text("run1.h5", "");
     char value[SCRATCH_PATH_SIZE];
     snprintf(value, sizeof value, "input.files=%s", scratch_path("run[1].h5"));
-    const char *override = value;
-    struct fx8_settings settings;
     struct fx8_error error;
     struct fx8_text_list files;
-    assert_int_equal(
-        fx8_settings_load(NULL, &override, 1, false, &settings, &error),
-        FX8_OK);
-    assert_int_equal(fx8_settings_files(&settings, &files, &error), FX8_OK);
+    load_file(NULL, LIST(value), false);
+    must(fx8_settings_files(&settings, &files, &error), error);
     assert_int_equal(files.count, 1);
     assert_string_equal(files.items[0], scratch_path("run[1].h5"));
     fx8_text_list_clear(&files);
-    fx8_settings_clear(&settings);
 }
 
 /* --- dump ----------------------------------------------------------------- */
 
-/* The dump of `settings` loads, and dumps to itself. */
-static void assert_fixed_point(const struct fx8_settings *settings)
+/* The dump of the settings loads, and dumps to itself. */
+static void assert_fixed_point(void)
 {
-    char *first = dump(settings);
-    struct fx8_settings again;
-    struct fx8_error error = {.message = ""};
-    const enum fx8_status status = fx8_settings_load(
-        scratch_text("dumped.ini", first), NULL, 0, false, &again, &error);
-    if (status != FX8_OK)
-        print_error("%s\n", error.message);
-    assert_int_equal(status, FX8_OK);
-    char *second = dump(&again);
+    char *first = dump();
+    load_file(scratch_text("dumped.ini", first), NULL, false);
+    char *second = dump();
     assert_string_equal(first, second);
     free(first);
     free(second);
-    fx8_settings_clear(&again);
 }
 
 TEST(dump_loads_to_itself)
@@ -328,17 +272,19 @@ TEST(dump_loads_to_itself)
         "[output]\nfile=out.uvh5\nchannel_average=16\ncompression=gzip\n"
         "[simulate]\nsamples=real\nseed=7\nnoise_rms=0\n",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct fx8_settings settings = load(texts[i]);
-        assert_fixed_point(&settings);
-        fx8_settings_clear(&settings);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        load(texts[i]);
+        assert_fixed_point();
     }
-    struct fx8_settings fragment;
-    struct fx8_error error;
-    assert_int_equal(fx8_settings_load(NULL, NULL, 0, false, &fragment, &error),
-                     FX8_OK);
-    assert_fixed_point(&fragment);
-    fx8_settings_clear(&fragment);
+    load_file(NULL, NULL, false);
+    assert_fixed_point();
+    const char *const *ready =
+        LIST("config/ready/tart.ini", "config/ready/demo.ini",
+             "config/ready/station.ini");
+    for (; *ready != NULL; ready++) {
+        load_file(*ready, NULL, true);
+        assert_fixed_point();
+    }
 }
 
 /* A dump loads from any folder, as its paths are absolute; long ones too. */
@@ -346,14 +292,9 @@ TEST(dumped_paths_are_absolute)
 {
     char value[3000] = "output.file=";
     memset(value + 12, 'n', 2900);
-    const char *const overrides[] = {value, "input.files=p q.h5,r*.h5"};
-    struct fx8_settings settings;
-    struct fx8_error error;
-    assert_int_equal(
-        fx8_settings_load(NULL, overrides, 2, false, &settings, &error),
-        FX8_OK);
-    assert_fixed_point(&settings);
-    char *text = dump(&settings);
+    load_file(NULL, LIST(value, "input.files=p q.h5,r*.h5"), false);
+    assert_fixed_point();
+    char *text = dump();
     char here[2000], expected[5000];
     assert_non_null(getcwd(here, sizeof here));
     snprintf(expected, sizeof expected, "\nfile = %s/%s\n", here, value + 12);
@@ -362,22 +303,4 @@ TEST(dumped_paths_are_absolute)
              here);
     assert_non_null(strstr(text, expected));
     free(text);
-    fx8_settings_clear(&settings);
-}
-
-TEST(ready_configurations_load)
-{
-    static const char *const paths[] = {"config/ready/tart.ini",
-                                        "config/ready/demo.ini",
-                                        "config/ready/station.ini"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        struct fx8_settings settings;
-        struct fx8_error error = {.message = ""};
-        const enum fx8_status status =
-            fx8_settings_load(paths[i], NULL, 0, true, &settings, &error);
-        assert_string_equal(error.message, "");
-        assert_int_equal(status, FX8_OK);
-        assert_fixed_point(&settings);
-        fx8_settings_clear(&settings);
-    }
 }

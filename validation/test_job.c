@@ -25,18 +25,18 @@ TEST(what_is_lacking_is_supplied)
            "rec.h5: observation.sample_rate_hz: neither configured nor "
            "recorded: expected the sampling rate");
     o.dc_frequency_hz = NAN;
-    refuse(&o, SETS("observation.sample_rate_hz=1e6"),
+    refuse(&o, LIST("observation.sample_rate_hz=1e6"),
            "rec.h5: observation.dc_frequency_hz: neither configured nor "
            "recorded: expected the sky frequency of baseband zero");
     o.has_start_time = false;
     refuse(
         &o,
-        SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0"),
+        LIST("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0"),
         "rec.h5: observation.start_time_utc: neither configured nor "
         "recorded: expected the instant of the first sample");
     o.sideband = FX8_SIDEBAND_UNKNOWN;
     good(&o,
-         SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",
+         LIST("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",
               "observation.start_time_utc=2021-01-01T00:00:00Z"));
     assert_int_equal(job.n_warnings, 0);
     assert_int_equal(job.observation.sideband, FX8_SIDEBAND_UPPER);
@@ -56,13 +56,13 @@ TEST(sidebands_and_conjugation)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct fx8_observation o = recording();
         o.sideband = cases[i].recorded;
-        good(&o, SETS(cases[i].conjugate ? "input.conjugate=yes"
+        good(&o, LIST(cases[i].conjugate ? "input.conjugate=yes"
                                          : "input.conjugate=no"));
         assert_int_equal(job.plan.lower_sideband, cases[i].lower);
     }
     struct fx8_observation o = recording();
     o.is_complex = false;
-    refuse(&o, SETS("input.conjugate=yes"),
+    refuse(&o, LIST("input.conjugate=yes"),
            "--set: input.conjugate: yes: expected no: the samples are real");
 }
 
@@ -90,25 +90,25 @@ TEST(a_stretch_of_the_recording)
         snprintf(start, sizeof start, "input.start_s=%s", cases[i].start);
         snprintf(duration, sizeof duration, "input.duration_s=%s",
                  cases[i].duration);
-        good(&o, SETS(start, duration));
+        good(&o, LIST(start, duration));
         assert_int_equal(job.plan.first_sample, cases[i].first);
         assert_int_equal(job.n_samples, cases[i].n);
-        expect_warnings(SETS(
+        expect_warnings(LIST(
             cases[i].is_cut
                 ? "input.duration_s: the recording ends 0.05 s after start_s"
                 : NULL));
     }
-    refuse(&o, SETS("input.start_s=0.1"),
+    refuse(&o, LIST("input.start_s=0.1"),
            "--set: input.start_s: 0.1: expected less than 0.1 s, the length of "
            "rec.h5");
-    refuse(&o, SETS("input.start_s=9e6"),
+    refuse(&o, LIST("input.start_s=9e6"),
            "--set: input.start_s: 9e6: expected less than 0.1 s, the length of "
            "rec.h5");
     /* half a sample or less rounds to none */
-    refuse(&o, SETS("input.duration_s=4.9e-7"),
+    refuse(&o, LIST("input.duration_s=4.9e-7"),
            "--set: input.duration_s: 4.9e-7: expected at least 1e-06 s, one "
            "sample");
-    refuse(&o, SETS("input.duration_s=127e-6"),
+    refuse(&o, LIST("input.duration_s=127e-6"),
            "--set: channelizer.channels: 16: one spectrum takes 128 samples, "
            "but rec.h5 has only 127 to process");
 }
@@ -130,14 +130,14 @@ TEST(dumps_of_a_stretch)
         char set[64];
         snprintf(set, sizeof set, "correlator.integration_time_s=%s",
                  cases[i].time);
-        good(&o, SETS(set));
+        good(&o, LIST(set));
         assert_int_equal(job.plan.spectra_per_dump, cases[i].spectra);
         assert_int_equal(job.n_dumps, cases[i].dumps);
         assert_int_equal(job.dropped_samples,
                          100000 - 7 * 16 -
                              cases[i].dumps * cases[i].spectra * 16);
     }
-    refuse(&o, SETS("correlator.integration_time_s=0.0998961"),
+    refuse(&o, LIST("correlator.integration_time_s=0.0998961"),
            "--set: correlator.integration_time_s: 0.0998961: expected at most "
            "0.099888 s: rec.h5 has 0.1 s to process");
 }
@@ -150,17 +150,17 @@ TEST(half_a_spectrum_too_many)
     o.sample_rate = (struct fx8_rate){1024, 1};
     o.n_samples = 16;
     refuse(&o,
-           SETS("channelizer.channels=2", "channelizer.method=fft",
+           LIST("channelizer.channels=2", "channelizer.method=fft",
                 "correlator.integration_time_s=0.0166015625"),
            "--set: correlator.integration_time_s: 0.0166015625: expected at "
            "most 0.015625 s: rec.h5 has 0.015625 s to process");
     refuse(&o,
-           SETS("channelizer.channels=8", "channelizer.method=fft",
+           LIST("channelizer.channels=8", "channelizer.method=fft",
                 "correlator.integration_time_s=0.003"),
            "--set: correlator.integration_time_s: 0.003: expected at least "
            "0.0078125 s, one spectrum");
     o.sample_rate.numerator_hz = 1024000;
-    refuse(&o, SETS("correlator.integration_time_s=all", "channelizer.taps=1"),
+    refuse(&o, LIST("correlator.integration_time_s=all", "channelizer.taps=1"),
            "--set: correlator.integration_time_s: all: a dump of 1 spectrum "
            "takes 1.5625e-05 s: expected at least 0.001 s");
 }
@@ -190,7 +190,7 @@ TEST(channels_of_a_job)
     }
     struct fx8_observation o = recording();
     o.is_complex = false;
-    refuse(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
+    refuse(&o, LIST("channelizer.method=none", "channelizer.channels=1"),
            "--set: channelizer.method: none: expected pfb or fft: the samples "
            "are real");
 }
@@ -198,7 +198,7 @@ TEST(channels_of_a_job)
 TEST(an_average_divides_the_channels)
 {
     const struct fx8_observation o = recording();
-    good(&o, SETS("output.channel_average=4"));
+    good(&o, LIST("output.channel_average=4"));
     assert_int_equal(job.plan.channel_average, 4);
     fx8_job_clear(&job);
     settings.output.channel_average = 3; /* refused by the settings alone */
@@ -225,7 +225,7 @@ static struct fx8_observation coarse_recording(void)
 TEST(bands_of_a_job)
 {
     const struct fx8_observation o = coarse_recording();
-    good(&o, SETS("channelizer.channels=64", "channelizer.keep_fraction=27/32",
+    good(&o, LIST("channelizer.channels=64", "channelizer.keep_fraction=27/32",
                   "array.antennas=2,0", "input.polarization_order=yx"));
     assert_int_equal(job.plan.n_bands, 4);
     assert_int_equal(job.plan.channelizer.n_kept, 54);
@@ -240,19 +240,19 @@ TEST(bands_of_a_job)
         assert_int_equal(job.inputs[i].antenna, i / 2 % 2 == 0 ? 2 : 0);
         assert_int_equal(job.inputs[i].polarization, 1 - i % 2);
     }
-    good(&o, SETS("channelizer.method=none", "channelizer.channels=1"));
+    good(&o, LIST("channelizer.method=none", "channelizer.channels=1"));
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4);
     assert_int_equal(flagged_edges(), 0);
-    good(&o, SETS("channelizer.method=none", "channelizer.channels=1",
+    good(&o, LIST("channelizer.method=none", "channelizer.channels=1",
                   "output.channel_average=2"));
     assert_int_equal(job.plan.channel_average, 2);
     refuse(&o,
-           SETS("channelizer.method=none", "channelizer.channels=1",
+           LIST("channelizer.method=none", "channelizer.channels=1",
                 "output.channel_average=3"),
            "--set: output.channel_average: 3: expected a divisor of the 4 "
            "channels written");
     /* as many are flagged as requested */
-    good(&o, SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
+    good(&o, LIST("channelizer.channels=32", "channelizer.keep_fraction=1/2",
                   "channelizer.flag_edges=3"));
     assert_int_equal(flagged_edges(), 3);
 }
@@ -263,7 +263,7 @@ TEST(bands_that_overlap)
     refuse(&o, NULL,
            "default: channelizer.keep_fraction: 1: bands of rec.h5 781250 Hz "
            "apart overlap by 144675.926 Hz: expected at most 27/32");
-    refuse(&o, SETS("channelizer.keep_fraction=15/16"),
+    refuse(&o, LIST("channelizer.keep_fraction=15/16"),
            "--set: channelizer.keep_fraction: 15/16: bands of rec.h5 781250 Hz "
            "apart overlap by 86805.5556 Hz: expected at most 27/32");
     /* not a simple fraction of the rate: whole channels, 12.5 of 16 */
@@ -273,7 +273,7 @@ TEST(bands_that_overlap)
     refuse(&o, NULL,
            "default: channelizer.keep_fraction: 1: bands of rec.h5 723379.6 Hz "
            "apart overlap by 202546.326 Hz: expected at most 3/4");
-    good(&o, SETS("channelizer.keep_fraction=3/4"));
+    good(&o, LIST("channelizer.keep_fraction=3/4"));
 }
 
 /* Bands so close that no whole channel could be kept are refused; so is leaving
@@ -290,12 +290,12 @@ TEST(bands_that_cannot_be_helped)
               "channels of 1000003 Hz");
     o = coarse_recording();
     o.is_complex = false;
-    good(&o, SETS("correlator.integration_time_s=0.02"));
+    good(&o, LIST("correlator.integration_time_s=0.02"));
     o.sample_rate = (struct fx8_rate){1600000, 1};
     refuse_as(FX8_ERR_INPUT, &o, NULL,
               "rec.h5: bands 781250 Hz apart: expected at least their width, "
               "800000 Hz");
-    refuse(&o, SETS("channelizer.keep_fraction=3/4"),
+    refuse(&o, LIST("channelizer.keep_fraction=3/4"),
            "--set: channelizer.keep_fraction: 3/4: expected 1: the samples are "
            "real");
 }
@@ -306,7 +306,7 @@ TEST(keys_reach_the_plan)
 {
     const struct fx8_observation o = recording();
     good(&o,
-         SETS("input.missing_value=-128", "input.missing_run=77",
+         LIST("input.missing_value=-128", "input.missing_run=77",
               "quantizer.target_rms=11", "quantizer.level=input",
               "correlator.precision=both", "correlator.memory_limit_mib=3",
               "correlator.spot_check=no", "postprocess.quantization_bias=no",

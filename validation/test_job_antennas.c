@@ -25,7 +25,7 @@ TEST(antennas_by_count_and_by_list)
     };
     const struct fx8_observation o = recording();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        good(&o, SETS(cases[i].set));
+        good(&o, LIST(cases[i].set));
         assert_int_equal(job.plan.n_antennas, cases[i].n);
         assert_int_equal(job.n_inputs, 2 * cases[i].n);
         for (size_t a = 0; a < cases[i].n; a++) {
@@ -35,10 +35,10 @@ TEST(antennas_by_count_and_by_list)
             assert_int_equal(job.observation.antennas[a].number, 11 + position);
         }
     }
-    refuse(&o, SETS("array.antennas=5"),
+    refuse(&o, LIST("array.antennas=5"),
            "--set: array.antennas: 5: expected at most the 4 antennas of "
            "rec.h5");
-    refuse(&o, SETS("array.antennas=0,4"),
+    refuse(&o, LIST("array.antennas=0,4"),
            "--set: array.antennas: 0,4: position 4: expected 0 to 3, the "
            "antennas of rec.h5");
 }
@@ -50,16 +50,16 @@ TEST(more_antennas_than_can_be_paired)
     struct fx8_observation o = recording();
     o.n_antennas = 65536;
     o.n_polarizations = 1;
-    refuse(&o, SETS("array.positions=none"),
+    refuse(&o, LIST("array.positions=none"),
            "default: array.antennas: all: expected at most 32768 of the 65536 "
            "antennas of rec.h5");
-    refuse(&o, SETS("array.positions=none", "array.antennas=32769"),
+    refuse(&o, LIST("array.positions=none", "array.antennas=32769"),
            "--set: array.antennas: 32769: expected at most 32768 of the 65536 "
            "antennas of rec.h5");
-    refuse(&o, SETS("array.positions=none", "array.antennas=0-32767,65535"),
+    refuse(&o, LIST("array.positions=none", "array.antennas=0-32767,65535"),
            "--set: array.antennas: 0-32767,65535: expected at most 32768 of "
            "the 65536 antennas of rec.h5");
-    good(&o, SETS("array.positions=none", "array.antennas=32767-65534"));
+    good(&o, LIST("array.positions=none", "array.antennas=32767-65534"));
     assert_int_equal(job.plan.n_antennas, 32768);
     assert_int_equal(job.inputs[32767].antenna, 65534);
 }
@@ -84,7 +84,7 @@ TEST(feeds_in_either_order)
         snprintf(order, sizeof order, "input.polarization_order=%s",
                  cases[i].order);
         snprintf(count, sizeof count, "array.polarizations=%s", cases[i].count);
-        good(&o, SETS(order, count));
+        good(&o, LIST(order, count));
         assert_int_equal(job.plan.n_polarizations, cases[i].n);
         assert_int_equal(job.n_inputs, 4 * cases[i].n);
         for (size_t input = 0; input < job.n_inputs; input++)
@@ -93,9 +93,9 @@ TEST(feeds_in_either_order)
     }
     struct fx8_observation o = recording();
     o.n_polarizations = 1;
-    refuse(&o, SETS("array.polarizations=2"),
+    refuse(&o, LIST("array.polarizations=2"),
            "--set: array.polarizations: 2: expected at most 1, as rec.h5 has");
-    refuse(&o, SETS("input.polarization_order=yx"),
+    refuse(&o, LIST("input.polarization_order=yx"),
            "--set: input.polarization_order: yx: expected xy: rec.h5 has one "
            "polarisation, which is written as X");
 }
@@ -110,7 +110,7 @@ TEST(positions_from_a_table)
         scratch_text("antennas.csv", "number,east_m,north_m,up_m,input\n"
                                      "7,1,2,3,2\n8,4,5,6,0\n9,7,8,9,1\n");
     snprintf(set, sizeof set, "array.positions=%s", path);
-    good(&o, SETS(set, "array.antennas=3", "array.flag_antennas=9,7"));
+    good(&o, LIST(set, "array.antennas=3", "array.flag_antennas=9,7"));
     static const int numbers[] = {8, 9, 7}, flags[] = {0, 1, 1};
     for (size_t a = 0; a < 3; a++) {
         assert_int_equal(job.observation.antennas[a].number, numbers[a]);
@@ -118,22 +118,22 @@ TEST(positions_from_a_table)
         assert_int_equal(job.flag_antenna[a], flags[a]);
     }
     assert_true(job.observation.antennas[2].enu_m[2] == 3);
-    expect_warnings(SETS(
+    expect_warnings(LIST(
         ("array.positions: antenna 7 of the table is at position 2, where the "
          "recording has antenna 13: sort the rows, or add a column input")));
     snprintf(text, sizeof text,
              "%s: 3 rows: expected one for the antenna at position 3 of the "
              "recording",
              path);
-    refuse(&o, SETS(set), text);
-    refuse(&o, SETS(set, "array.antennas=2", "array.flag_antennas=7"),
+    refuse(&o, LIST(set), text);
+    refuse(&o, LIST(set, "array.antennas=2", "array.flag_antennas=7"),
            "--set: array.flag_antennas: 7: number 7: expected an antenna that "
            "is correlated");
     path = scratch_text("more.csv", "number,east_m,north_m,up_m\n11,1,2,3\n"
                                     "12,4,5,6\n13,7,8,9\n14,8,8,8\n15,9,9,9\n");
     snprintf(set, sizeof set, "array.positions=%s", path);
-    good(&o, SETS(set));
-    expect_warnings(SETS("array.positions: 1 of 5 rows ignored: the recording "
+    good(&o, LIST(set));
+    expect_warnings(LIST("array.positions: 1 of 5 rows ignored: the recording "
                          "has 4 antennas"));
 }
 
@@ -159,7 +159,7 @@ TEST(positions_of_a_recording)
     refuse(&o, NULL,
            "rec.h5: antennas: row 3: position: 0, 0, -5100000: expected metres "
            "east, north and up of the site, at most 1000 km (ECEF?)");
-    good(&o, SETS("array.antennas=3")); /* not asked for */
+    good(&o, LIST("array.antennas=3")); /* not asked for */
     o.n_table = 2;
     refuse(&o, NULL,
            "rec.h5: 2 rows: expected one for the antenna at position 2 of the "
@@ -180,13 +180,13 @@ TEST(positions_that_are_made_up)
     refuse(&o, NULL,
            "rec.h5: array.longitude_deg: neither configured nor recorded: "
            "expected the site of the array");
-    refuse(&o, SETS("array.positions=none"),
+    refuse(&o, LIST("array.positions=none"),
            "rec.h5: array.longitude_deg: neither configured nor recorded: "
            "expected the site of the array");
     o.site = (struct fx8_site){NAN, NAN, NAN};
-    good(&o, SETS("array.positions=none", "array.antennas=3,1"));
+    good(&o, LIST("array.positions=none", "array.antennas=3,1"));
     assert_true(job.positions_are_faked);
-    expect_warnings(SETS(("array.positions: none: antennas are written 1 m "
+    expect_warnings(LIST(("array.positions: none: antennas are written 1 m "
                           "apart eastward (keyword POSFAKE)"),
                          ("array.latitude_deg: not given: the site is written "
                           "as latitude 0, longitude 0, altitude 0")));
@@ -202,7 +202,7 @@ TEST(positions_that_are_made_up)
         assert_true(antenna->enu_m[1] == 0 && antenna->enu_m[2] == 0);
     }
     o.site = (struct fx8_site){50, 6, 400};
-    good(&o, SETS("array.positions=none"));
+    good(&o, LIST("array.positions=none"));
     assert_int_equal(job.n_warnings, 1);
     assert_true(job.observation.site.latitude_deg == 50);
 }

@@ -11,12 +11,12 @@
 TEST(contradictions_are_told)
 {
     const struct fx8_observation o = recording();
-    good(&o, SETS("observation.sample_rate_hz=2000000",
+    good(&o, LIST("observation.sample_rate_hz=2000000",
                   "observation.dc_frequency_hz=140e6",
                   "observation.start_time_utc=2021-01-01T00:00:00Z",
                   "observation.telescope=Other", "observation.object=Sun",
                   "input.sideband=lower", "array.altitude_m=500"));
-    expect_warnings(SETS(
+    expect_warnings(LIST(
         "observation.sample_rate_hz: 2000000 wins over 1000000 recorded",
         "observation.dc_frequency_hz: 140000000 wins over 150000000 recorded",
         ("observation.start_time_utc: 2021-01-01T00:00:00Z wins over "
@@ -36,11 +36,11 @@ TEST(agreement_is_not_told)
 {
     struct fx8_observation o = recording();
     o.sample_rate = (struct fx8_rate){25000000, 27};
-    good(&o, SETS("observation.sample_rate_hz=50000000/54",
+    good(&o, LIST("observation.sample_rate_hz=50000000/54",
                   "observation.dc_frequency_hz=150e6",
                   "observation.telescope=Bench", "input.sideband=upper",
                   "array.latitude_deg=50"));
-    expect_warnings(SETS(NULL));
+    expect_warnings(LIST(NULL));
     assert_int_equal(job.plan.sample_rate.numerator_hz, 25000000);
     assert_int_equal(job.plan.sample_rate.denominator, 27);
 }
@@ -48,11 +48,11 @@ TEST(agreement_is_not_told)
 TEST(math_without_a_quicklook_is_told)
 {
     const struct fx8_observation o = recording();
-    good(&o, SETS("postprocess.math=fast"));
-    expect_warnings(SETS("postprocess.math: fast: has no effect without "
+    good(&o, LIST("postprocess.math=fast"));
+    expect_warnings(LIST("postprocess.math: fast: has no effect without "
                          "postprocess.quicklook"));
-    good(&o, SETS("postprocess.math=fast", "postprocess.quicklook=look.h5"));
-    expect_warnings(SETS(NULL));
+    good(&o, LIST("postprocess.math=fast", "postprocess.quicklook=look.h5"));
+    expect_warnings(LIST(NULL));
 }
 
 /* Only for real samples of the lower sideband is the bin at baseband zero
@@ -77,11 +77,11 @@ TEST(flag_dc_that_flags_nothing_is_told)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         o.is_complex = cases[i].is_complex;
         good(&o,
-             SETS("channelizer.flag_dc=no", cases[i].sideband, cases[i].more));
-        expect_warnings(SETS(NULL));
+             LIST("channelizer.flag_dc=no", cases[i].sideband, cases[i].more));
+        expect_warnings(LIST(NULL));
         good(&o,
-             SETS("channelizer.flag_dc=yes", cases[i].sideband, cases[i].more));
-        expect_warnings(SETS(
+             LIST("channelizer.flag_dc=yes", cases[i].sideband, cases[i].more));
+        expect_warnings(LIST(
             cases[i].is_told
                 ? "channelizer.flag_dc: yes: flags nothing: real samples of "
                   "the lower sideband have no channel at baseband zero"
@@ -130,7 +130,7 @@ TEST(a_frequency_in_mhz_is_asked_about)
     o = recording();
     o.dc_frequency_hz = 150;
     good(&o, NULL);
-    expect_warnings(SETS("observation.dc_frequency_hz: 150: puts the band at "
+    expect_warnings(LIST("observation.dc_frequency_hz: 150: puts the band at "
                          "-499850 to 500150 Hz: is it in MHz?"));
 }
 
@@ -143,9 +143,9 @@ TEST(numbered_bands_are_not_asked_about)
     o.n_bands = 2;
     o.band_offset_hz = offsets;
     o.dc_frequency_hz = 781250;
-    good(&o, SETS("channelizer.keep_fraction=1/2"));
-    expect_warnings(SETS(NULL));
-    good(&o, SETS("channelizer.keep_fraction=1/2",
+    good(&o, LIST("channelizer.keep_fraction=1/2"));
+    expect_warnings(LIST(NULL));
+    good(&o, LIST("channelizer.keep_fraction=1/2",
                   "observation.dc_frequency_hz=150"));
     assert_int_equal(job.n_warnings, 2);
     assert_non_null(strstr(job.warnings[1], ": is it in MHz?"));
