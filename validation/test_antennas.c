@@ -9,50 +9,55 @@
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
-/* Load a text that must be good. */
-static struct fx8_antenna *load(const char *text, size_t n_expected)
+/* The table of the last call; the next one frees it. */
+static struct fx8_antenna *antennas;
+
+static enum fx8_status try_to_load(const char *path, size_t *n,
+                                   struct fx8_error *error)
 {
-    struct fx8_antenna *antennas = NULL;
-    size_t n = 0;
-    struct fx8_error error = {.message = ""};
-    const enum fx8_status status = fx8_antennas_load(
-        scratch_text("antennas", text), &antennas, &n, &error);
-    if (status != FX8_OK)
-        print_error("%s\n", error.message);
-    assert_int_equal(status, FX8_OK);
-    assert_int_equal(n, n_expected);
-    return antennas;
+    free(antennas);
+    antennas = (void *)&antennas;
+    const enum fx8_status status = fx8_antennas_load(path, &antennas, n, error);
+    assert_true(status == FX8_OK || antennas == NULL);
+    return status;
 }
 
-/* Load a text that must be refused with "PATH" + expected. */
-static void refuse(const char *text, const char *expected)
+/* Load a text that must be good. */
+static void load(const char *text, size_t n_expected)
 {
-    struct fx8_antenna *antennas = (void *)&expected;
-    size_t n = 99;
-    struct fx8_error error = {.message = ""};
-    const char *path = scratch_text("antennas", text);
-    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
-                     FX8_ERR_USAGE);
-    assert_null(antennas);
+    size_t n = 0;
+    struct fx8_error error;
+    must(try_to_load(scratch_text("antennas", text), &n, &error), error);
+    assert_int_equal(n, n_expected);
+}
+
+/* Load a file that must be refused with "PATH" + expected. */
+static void refuse_file(const char *path, const char *expected)
+{
+    size_t n;
+    struct fx8_error error;
     char whole[FX8_ERROR_MESSAGE_SIZE];
     snprintf(whole, sizeof whole, "%s%s", path, expected);
-    assert_string_equal(error.message, whole);
-    assert_int_equal(error.status, FX8_ERR_USAGE);
+    must_fail(try_to_load(path, &n, &error), error, FX8_ERR_USAGE, whole);
+}
+
+static void refuse(const char *text, const char *expected)
+{
+    refuse_file(scratch_text("antennas", text), expected);
 }
 
 #define HEADER "east_m,north_m,up_m\n"
 
 TEST(csv_with_every_column)
 {
-    struct fx8_antenna *antennas =
-        load("\xef\xbb\xbf# a comment\r\n"
-             "number, name, east_m, north_m, up_m, cable_delay_x_ns, "
-             "cable_delay_y_ns, input\r\n"
-             "\r\n"
-             " 7 , West , -1.5e1 , 2.25 , -.5 , 12.5 , -3 , 1 \r\n"
-             "# between\r\n"
-             "2147483647,East 2,1000000,0,+0,0,1e9,0",
-             2);
+    load("\xef\xbb\xbf# a comment\r\n"
+         "number, name, east_m, north_m, up_m, cable_delay_x_ns, "
+         "cable_delay_y_ns, input\r\n"
+         "\r\n"
+         " 7 , West , -1.5e1 , 2.25 , -.5 , 12.5 , -3 , 1 \r\n"
+         "# between\r\n"
+         "2147483647,East 2,1000000,0,+0,0,1e9,0",
+         2);
     assert_int_equal(antennas[0].number, 7);
     assert_string_equal(antennas[0].name, "West");
     assert_true(antennas[0].enu_m[0] == -15.0);
@@ -65,13 +70,11 @@ TEST(csv_with_every_column)
     assert_string_equal(antennas[1].name, "East 2");
     assert_true(antennas[1].cable_delay_s[1] == 1.0);
     assert_int_equal(antennas[1].position, 0);
-    free(antennas);
 }
 
 TEST(csv_defaults_come_from_the_row)
 {
-    struct fx8_antenna *antennas =
-        load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2);
+    load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(antennas[i].number, i);
         assert_int_equal(antennas[i].position, i);
@@ -83,7 +86,6 @@ TEST(csv_defaults_come_from_the_row)
     assert_string_equal(antennas[1].name, "ANT001");
     assert_true(antennas[0].cable_delay_s[0] == 4e-9);
     assert_true(antennas[0].cable_delay_s[1] == 4e-9);
-    free(antennas);
 }
 
 TEST(csv_faults_of_the_header)
@@ -119,7 +121,7 @@ TEST(csv_faults_of_a_row)
         {"1 m,0,0", "east_m", "1 m"},   {",0,0", "east_m", "(empty)"},
         {"0,0,1e999", "up_m", "1e999"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < LENGTH(bad); i++) {
         char text[200], expected[200];
         snprintf(text, sizeof text, HEADER "1,1,1\n\n%s\n", bad[i].row);
         snprintf(expected, sizeof expected, ":4: %s: %s%s", bad[i].column,
@@ -154,7 +156,7 @@ TEST(antennas_that_collide)
            ":4: position: 0, 0, 0.0005: expected at least 1 mm from the "
            "antenna of line 2");
     /* with explicit numbers nothing clashes: numbers are one column */
-    free(load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3));
+    load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3);
 }
 
 TEST(a_line_of_antennas_is_checked_fast)
@@ -181,8 +183,8 @@ TEST(json_of_tart)
         "[true, false, null, {}, [], -0.5]}],\r\n\t\"antenna_positions\" :\n"
         "[ [0.068 , 0.33 , 0.0 ] ,\n[-15,78,-0.25]], \"more\": 1e3 }\n",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct fx8_antenna *antennas = load(texts[i], 2);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        load(texts[i], 2);
         assert_true(antennas[0].enu_m[0] == 0.068);
         assert_true(antennas[0].enu_m[1] == 0.33);
         assert_true(antennas[0].enu_m[2] == 0.0);
@@ -192,7 +194,6 @@ TEST(json_of_tart)
         assert_int_equal(antennas[1].number, 1);
         assert_int_equal(antennas[1].position, 1);
         assert_string_equal(antennas[1].name, "ANT001");
-        free(antennas);
     }
 }
 
@@ -231,7 +232,7 @@ TEST(json_faults)
          MEMBER "[2]: position: 0, 0, 0: expected at least 1 mm from the "
                 "antenna of position 0"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < LENGTH(bad); i++)
         refuse(bad[i].text, bad[i].expected);
 }
 
@@ -254,7 +255,7 @@ TEST(positions_that_are_geocentric)
         {"[[0, 0, 0],\n[", "-2559454.08, 5095372.14, -2849057.18", "]]",
          MEMBER "[1]: position: -2559454.08, 5095372.14, -2849057.18"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < LENGTH(bad); i++) {
         char text[200], whole[300];
         snprintf(text, sizeof text, "%s%s%s", bad[i].before, bad[i].position,
                  bad[i].after);
@@ -272,38 +273,17 @@ TEST(json_nesting_is_bounded)
 
 TEST(files_that_are_no_tables)
 {
-    struct fx8_antenna *antennas = NULL;
-    size_t n = 0;
-    struct fx8_error error;
-    char expected[FX8_ERROR_MESSAGE_SIZE];
-    const char *path = scratch_path("absent.csv");
-    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
-                     FX8_ERR_USAGE);
-    snprintf(expected, sizeof expected,
-             "%s: cannot be read: No such file or directory", path);
-    assert_string_equal(error.message, expected);
-
-    assert_int_equal(fx8_antennas_load(scratch_folder(), &antennas, &n, &error),
-                     FX8_ERR_USAGE);
-    snprintf(expected, sizeof expected, "%s: expected a regular file",
-             scratch_folder());
-    assert_string_equal(error.message, expected);
-
+    static const char irregular[] = ": expected a regular file";
+    refuse_file(scratch_path("absent.csv"),
+                ": cannot be read: No such file or directory");
+    refuse_file(scratch_folder(), irregular);
     /* a pipe that nobody writes to, as a CSV table and as JSON */
-    for (size_t i = 0; i < 2; i++) {
-        path = scratch_path(i == 0 ? "pipe.csv" : "pipe.json");
-        assert_int_equal(mkfifo(path, 0600), 0);
-        assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
-                         FX8_ERR_USAGE);
-        snprintf(expected, sizeof expected, "%s: expected a regular file",
-                 path);
-        assert_string_equal(error.message, expected);
+    for (const char *const *name = LIST("pipe.csv", "pipe.json"); *name;
+         name++) {
+        assert_int_equal(mkfifo(scratch_path(*name), 0600), 0);
+        refuse_file(scratch_path(*name), irregular);
     }
-
-    path = scratch_write("binary", HEADER "1,\0,3\n", sizeof HEADER "1,\0,3");
-    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
-                     FX8_ERR_USAGE);
-    snprintf(expected, sizeof expected, "%s:2: byte 0x00: expected a text file",
-             path);
-    assert_string_equal(error.message, expected);
+    refuse_file(
+        scratch_write("binary", HEADER "1,\0,3\n", sizeof HEADER "1,\0,3"),
+        ":2: byte 0x00: expected a text file");
 }

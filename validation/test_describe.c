@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_describe.c
+ * test_describe.c -- the header of a result: antennas, axes, times, keywords.
  *
  * Shows: as test_timebase.c
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
-#include "validation/testing.h"
+#include "validation/job_case.h"
+
+enum { START_S = 1577836800 };
 
 /* Three antennas with numbers out of order and two polarisations. */
 static struct fx8_antenna table[] = {
@@ -22,119 +21,90 @@ static struct fx8_antenna table[] = {
     {.number = 5, .name = "five", .enu_m = {-2, 30, 0.5}, .position = 2},
 };
 
-/* Coarse bands of the recording; NULL: one. */
-static double *offsets_hz;
+/* The header of the last call; the next one clears it. */
+static struct fx8_uvh5_header header;
 
-static struct fx8_observation make_observation(void)
+static enum fx8_status try_to_describe(const char *precision,
+                                       struct fx8_error *error)
 {
-    struct fx8_observation observation = fx8_observation_unknown();
-    observation.is_complex = true;
-    observation.n_antennas = 3;
-    observation.n_polarizations = 2;
-    observation.n_samples = 1000000;
-    observation.sample_rate = (struct fx8_rate){1000000, 1};
-    observation.has_start_time = true;
-    observation.start_time = (struct fx8_time){1577836800, 0}; /* 2020 */
-    observation.dc_frequency_hz = 100e6;
-    observation.sideband = FX8_SIDEBAND_UPPER;
-    snprintf(observation.telescope, sizeof observation.telescope,
-             "Tele\nscope");
-    observation.site = (struct fx8_site){-26.7, 116.67, 377.8};
-    observation.antennas = table;
-    observation.n_table = 3;
-    observation.n_bands = offsets_hz == NULL ? 1 : 3;
-    observation.band_offset_hz = offsets_hz;
-    return observation;
+    fx8_uvh5_header_clear(&header);
+    return fx8_describe(&job, &settings,
+                        &(struct fx8_provenance){precision, "CPU", "avx2",
+                                                 "estimate", "fx8 correlate x",
+                                                 "voltages.h5"},
+                        &header, error);
 }
 
-struct fixture {
-    struct fx8_settings settings;
-    struct fx8_job job;
-    struct fx8_uvh5_header header;
-};
-
-static void describe(struct fixture *fixture, const char *extra,
+/* A second of three antennas at 1 MS/s in 2020, in coarse bands unless NULL;
+ * with one more override, or NULL. */
+static void describe(double *offsets_hz, const char *extra,
                      const char *precision)
 {
-    const char *const overrides[] = {
-        "channelizer.channels=64", "correlator.integration_time_s=0.2", extra};
-    const struct fx8_observation observation = make_observation();
-    struct fx8_error error = {.message = ""};
-    if (fx8_settings_load(NULL, overrides, extra == NULL ? 2 : 3, true,
-                          &fixture->settings, &error) != FX8_OK ||
-        fx8_job_resolve(&fixture->settings, &observation, "voltages.h5",
-                        &fixture->job, &error) != FX8_OK ||
-        fx8_describe(&fixture->job, &fixture->settings,
-                     &(struct fx8_provenance){precision, "CPU", "avx2",
-                                              "estimate", "fx8 correlate x",
-                                              "voltages.h5"},
-                     &fixture->header, &error) != FX8_OK)
-        fail_msg("%s", error.message);
-}
-
-static void clear(struct fixture *fixture)
-{
-    fx8_uvh5_header_clear(&fixture->header);
-    fx8_job_clear(&fixture->job);
-    fx8_settings_clear(&fixture->settings);
+    struct fx8_observation o = recording();
+    o.n_antennas = o.n_table = 3;
+    o.antennas = table;
+    o.n_samples = 1000000;
+    o.start_time = (struct fx8_time){START_S, 0};
+    o.dc_frequency_hz = 100e6;
+    snprintf(o.telescope, sizeof o.telescope, "Tele\nscope");
+    o.n_bands = offsets_hz == NULL ? 1 : 3;
+    o.band_offset_hz = offsets_hz;
+    good(&o, LIST("channelizer.channels=64",
+                  "correlator.integration_time_s=0.2", extra));
+    struct fx8_error error;
+    must(try_to_describe(precision, &error), error);
 }
 
 /* uvw and ECEF exactly; names in ASCII. */
 TEST(antennas_and_baselines)
 {
-    struct fixture fixture;
-    describe(&fixture, NULL, "INT8");
-    const struct fx8_uvh5_header *header = &fixture.header;
-    assert_int_equal(header->n_antennas, 3);
-    assert_int_equal(header->n_baselines, 6);
-    assert_string_equal(header->antenna_names[0], "seven");
-    assert_string_equal(header->antenna_names[1], "thr??e");
+    describe(NULL, NULL, "INT8");
+    assert_int_equal(header.n_antennas, 3);
+    assert_int_equal(header.n_baselines, 6);
+    assert_string_equal(header.antenna_names[0], "seven");
+    assert_string_equal(header.antenna_names[1], "thr??e");
     for (size_t i = 0, b = 0; i < 3; i++) {
         double ecef[3];
-        fx8_site_rotate(&fixture.job.observation.site, table[i].enu_m, ecef);
-        assert_int_equal(header->antenna_numbers[i], table[i].number);
-        check_bytes(header->antenna_positions_m + 3 * i, ecef, sizeof ecef);
+        fx8_site_rotate(&job.observation.site, table[i].enu_m, ecef);
+        assert_int_equal(header.antenna_numbers[i], table[i].number);
+        check_bytes(header.antenna_positions_m + 3 * i, ecef, sizeof ecef);
         for (size_t j = i; j < 3; j++, b++) {
-            assert_int_equal(header->ant_1[b], table[i].number);
-            assert_int_equal(header->ant_2[b], table[j].number);
+            assert_int_equal(header.ant_1[b], table[i].number);
+            assert_int_equal(header.ant_2[b], table[j].number);
             for (size_t k = 0; k < 3; k++)
-                assert_true(header->uvw_m[3 * b + k] ==
+                assert_true(header.uvw_m[3 * b + k] ==
                             table[j].enu_m[k] - table[i].enu_m[k]);
         }
     }
-    clear(&fixture);
 }
 
 TEST(axes)
 {
-    struct fixture fixture;
-    describe(&fixture, "output.channel_average=4", "FP32");
-    const struct fx8_uvh5_header *header = &fixture.header;
+    describe(NULL, "output.channel_average=4", "FP32");
     static const int products[] = {-5, -6, -7, -8};
-    assert_int_equal(header->n_products, 4);
-    assert_memory_equal(header->products, products, sizeof products);
+    assert_int_equal(header.n_products, 4);
+    assert_memory_equal(header.products, products, sizeof products);
     /* 64 channels of 15625 Hz from -32 on, averaged by 4 */
-    assert_int_equal(header->n_channels, 16);
-    assert_near(header->channel_widths_hz[15], 62500, 1e-9);
-    assert_near(header->frequencies_hz[0], 100e6 - 30.5 * 15625, 1e-6);
-    assert_near(header->frequencies_hz[15], 100e6 + 29.5 * 15625, 1e-6);
+    assert_int_equal(header.n_channels, 16);
+    assert_near(header.channel_widths_hz[15], 62500, 1e-9);
+    assert_near(header.frequencies_hz[0], 100e6 - 30.5 * 15625, 1e-6);
+    assert_near(header.frequencies_hz[15], 100e6 + 29.5 * 15625, 1e-6);
     const double spectra = 3125; /* 0.2 s * 15625 Hz */
-    assert_near(header->integration_time_s, 0.2, 1e-15);
-    assert_int_equal(header->n_times, fixture.job.n_dumps);
-    for (size_t t = 0; t < header->n_times; t++) {
+    assert_near(header.integration_time_s, 0.2, 1e-15);
+    assert_int_equal(header.n_times, job.n_dumps);
+    for (size_t t = 0; t < header.n_times; t++) {
         /* the dump's centre: mean of the centres of its windows, each eight
          * taps long */
         const double centre_s =
             (((double)t + 0.5) * spectra - 0.5) * 64e-6 + 8 * 64e-6 / 2;
-        const double got_s = (double)(header->times[t].unix_s - 1577836800) +
-                             (double)header->times[t].picosecond * 1e-12;
+        const double got_s = (double)(header.times[t].unix_s - START_S) +
+                             (double)header.times[t].picosecond * 1e-12;
         assert_near(got_s, centre_s, 1e-11);
-        assert_true(header->julian_dates[t] ==
-                    fx8_time_julian_date(header->times[t]));
+        assert_true(header.julian_dates[t] ==
+                    fx8_time_julian_date(header.times[t]));
     }
-    assert_string_equal(header->telescope, "Tele?scope");
-    assert_string_equal(header->x_orientation, "east");
-    clear(&fixture);
+    assert_string_equal(header.telescope, "Tele?scope");
+    assert_string_equal(header.x_orientation, "east");
 }
 
 /* The middle half of each band, 32 channels, averaged by 8: four of 125 kHz
@@ -142,55 +112,43 @@ TEST(axes)
 TEST(axis_of_bands)
 {
     static double three_hz[] = {0, 500e3, 2e6};
-    struct fixture fixture;
-    offsets_hz = three_hz;
-    describe(&fixture, "channelizer.keep_fraction=1/2", "INT8");
-    fixture.job.plan.channel_average = 8;
-    fixture.job.axes = fx8_plan_axes(&fixture.job.plan);
-    fx8_uvh5_header_clear(&fixture.header);
     struct fx8_error error;
-    must(fx8_describe(&fixture.job, &fixture.settings,
-                      &(struct fx8_provenance){"INT8", "", "", "", "", ""},
-                      &fixture.header, &error),
-         error);
-    offsets_hz = NULL;
-    assert_int_equal(fixture.header.n_channels, 12);
+    describe(three_hz, "channelizer.keep_fraction=1/2", "INT8");
+    job.plan.channel_average = 8;
+    job.axes = fx8_plan_axes(&job.plan);
+    must(try_to_describe("INT8", &error), error);
+    assert_int_equal(header.n_channels, 12);
     for (size_t c = 0; c < 12; c++) {
-        assert_near(fixture.header.frequencies_hz[c],
+        assert_near(header.frequencies_hz[c],
                     100e6 + three_hz[c / 4] +
                         (-16 + 3.5 + 8 * (double)(c % 4)) * 15625,
                     1e-6);
-        assert_near(fixture.header.channel_widths_hz[c], 125e3, 1e-9);
+        assert_near(header.channel_widths_hz[c], 125e3, 1e-9);
     }
-    assert_non_null(strstr(fixture.header.history, "keep_fraction = 1/2"));
-    clear(&fixture);
+    assert_non_null(strstr(header.history, "keep_fraction = 1/2"));
 }
 
 /* sidereal time always, lst_array only with a known UT1 */
 TEST(sidereal_time)
 {
-    struct fixture fixture;
-    describe(&fixture, NULL, "FP32");
-    const double without = fixture.header.apparent_lst_rad[0];
-    assert_false(fixture.header.write_lst);
-    assert_true(fixture.header.dut1_s == 0);
-    clear(&fixture);
-    describe(&fixture, "delay.dut1_s=-0.25", "FP32");
-    assert_true(fixture.header.write_lst);
-    assert_true(fixture.header.dut1_s == -0.25);
-    assert_near(fixture.header.apparent_lst_rad[0] - without,
-                -0.25 * 7.292116e-5, 1e-10);
-    clear(&fixture);
+    describe(NULL, NULL, "FP32");
+    const double without = header.apparent_lst_rad[0];
+    assert_false(header.write_lst);
+    assert_true(header.dut1_s == 0);
+    describe(NULL, "delay.dut1_s=-0.25", "FP32");
+    assert_true(header.write_lst);
+    assert_true(header.dut1_s == -0.25);
+    assert_near(header.apparent_lst_rad[0] - without, -0.25 * 7.292116e-5,
+                1e-10);
 }
 
-static void assert_keyword(const struct fx8_uvh5_header *header,
-                           const char *name, const char *text)
+static void assert_keyword(const char *name, const char *text)
 {
     const struct fx8_keyword *keyword = NULL;
-    for (size_t k = 0; k < header->n_keywords; k++)
-        if (strcmp(header->keywords[k].name, name) == 0) {
+    for (size_t k = 0; k < header.n_keywords; k++)
+        if (strcmp(header.keywords[k].name, name) == 0) {
             assert_null(keyword); /* each keyword once */
-            keyword = &header->keywords[k];
+            keyword = &header.keywords[k];
         }
     if (text == NULL) {
         assert_null(keyword);
@@ -205,58 +163,43 @@ static void assert_keyword(const struct fx8_uvh5_header *header,
 
 TEST(provenance)
 {
-    struct fixture fixture;
-    describe(&fixture, NULL, "INT8");
-    const struct fx8_uvh5_header *header = &fixture.header;
-    assert_keyword(header, "PRECISN", "INT8");
-    assert_keyword(header, "BACKEND", "CPU");
-    assert_keyword(header, "KERNEL", "avx2");
-    assert_keyword(header, "FFTPLAN", "estimate");
-    assert_keyword(header, "FX8VERS", fx8_version());
-    assert_keyword(header, "INPUT", "voltages.h5");
-    assert_keyword(header, "CHANAVG", "1");
-    assert_keyword(header, "AUTOCORR", "QUANTISER NOISE REMOVED");
-    assert_keyword(header, "POSFAKE", NULL);
-    assert_non_null(strstr(header->history, "command: fx8 correlate x\n"));
-    assert_non_null(strstr(header->history, "\n[channelizer]\n"));
-    assert_non_null(strstr(header->history, "integration_time_s"));
-    for (const char *c = header->history; *c != '\0'; c++)
+    describe(NULL, NULL, "INT8");
+    assert_keyword("PRECISN", "INT8");
+    assert_keyword("BACKEND", "CPU");
+    assert_keyword("KERNEL", "avx2");
+    assert_keyword("FFTPLAN", "estimate");
+    assert_keyword("FX8VERS", fx8_version());
+    assert_keyword("INPUT", "voltages.h5");
+    assert_keyword("CHANAVG", "1");
+    assert_keyword("AUTOCORR", "QUANTISER NOISE REMOVED");
+    assert_keyword("POSFAKE", NULL);
+    assert_non_null(strstr(header.history, "command: fx8 correlate x\n"));
+    assert_non_null(strstr(header.history, "\n[channelizer]\n"));
+    assert_non_null(strstr(header.history, "integration_time_s"));
+    for (const char *c = header.history; *c != '\0'; c++)
         assert_true(*c == '\n' || (*c >= 0x20 && *c < 0x7f));
     char digest[17];
     snprintf(digest, sizeof digest, "%.16s",
-             fx8_uvh5_keyword(header, "CONFSHA")->text);
+             fx8_uvh5_keyword(&header, "CONFSHA")->text);
     assert_int_equal(strspn(digest, "0123456789abcdef"), 16);
-    clear(&fixture);
     /* equal configurations have equal names, different ones different names */
-    describe(&fixture, NULL, "FP32");
-    assert_keyword(&fixture.header, "CONFSHA", digest);
-    assert_keyword(&fixture.header, "AUTOCORR", NULL);
-    clear(&fixture);
-    describe(&fixture, "quantizer.target_rms=21", "FP32");
-    assert_string_not_equal(fx8_uvh5_keyword(&fixture.header, "CONFSHA")->text,
-                            digest);
-    clear(&fixture);
-    describe(&fixture, "array.positions=none", "FP32");
-    assert_keyword(&fixture.header, "POSFAKE", "1");
-    clear(&fixture);
-    describe(&fixture, "postprocess.quantization_bias=no", "INT8");
-    assert_keyword(&fixture.header, "AUTOCORR", "AS MEASURED");
-    clear(&fixture);
+    describe(NULL, NULL, "FP32");
+    assert_keyword("CONFSHA", digest);
+    assert_keyword("AUTOCORR", NULL);
+    describe(NULL, "quantizer.target_rms=21", "FP32");
+    assert_string_not_equal(fx8_uvh5_keyword(&header, "CONFSHA")->text, digest);
+    describe(NULL, "array.positions=none", "FP32");
+    assert_keyword("POSFAKE", "1");
+    describe(NULL, "postprocess.quantization_bias=no", "INT8");
+    assert_keyword("AUTOCORR", "AS MEASURED");
 }
 
 TEST(no_site_is_an_error)
 {
-    struct fixture fixture;
-    describe(&fixture, NULL, "FP32");
-    fx8_uvh5_header_clear(&fixture.header);
-    fixture.job.observation.site.longitude_deg = NAN;
     struct fx8_error error;
-    assert_int_equal(
-        fx8_describe(&fixture.job, &fixture.settings,
-                     &(struct fx8_provenance){"FP32", "", "", "", "", ""},
-                     &fixture.header, &error),
-        FX8_ERR_USAGE);
-    assert_non_null(strstr(error.message, "array.longitude_deg"));
-    assert_null(fixture.header.history);
-    clear(&fixture);
+    describe(NULL, NULL, "FP32");
+    job.observation.site.longitude_deg = NAN;
+    must_fail_with(try_to_describe("FP32", &error), error, FX8_ERR_USAGE,
+                   "array.longitude_deg");
+    assert_null(header.history);
 }
