@@ -76,9 +76,9 @@ static inline void find_direction(const struct fx8_simulation *plan,
         return;
     double enu[1][3];
     struct fx8_error error;
-    assert_int_equal(fx8_site_sky(&plan->site, time, plan->dut1_s, 1,
-                                  &source->icrs_deg, enu, &error),
-                     FX8_OK);
+    must(fx8_site_sky(&plan->site, time, plan->dut1_s, 1, &source->icrs_deg,
+                      enu, &error),
+         error);
     memcpy(direction, enu[0], sizeof enu[0]);
 }
 
@@ -95,23 +95,35 @@ static inline struct fx8_simulator *open_simulator(
 {
     struct fx8_simulator *simulator;
     struct fx8_error error;
-    assert_int_equal(fx8_simulator_open(plan, &simulator, &error), FX8_OK);
+    must(fx8_simulator_open(plan, &simulator, &error), error);
     return simulator;
 }
 
-/** All samples of a plan, int8 or ci8 [input][n_samples]; the caller frees
- *  them. */
+/** All samples of a plan, int8 or ci8 [input][n_samples], in memory that lasts
+ *  for the case. */
 static inline int8_t *simulate(const struct fx8_simulation *plan)
 {
     struct fx8_simulator *simulator = open_simulator(plan);
-    const size_t size = (size_t)plan->n_samples * INPUTS * 2;
-    int8_t *samples = malloc(size);
-    assert_non_null(samples);
-    memset(samples, 99, size);
+    int8_t *samples = temporary((size_t)plan->n_samples * INPUTS * 2);
     fx8_simulator_read(simulator, 0, plan->n_samples, samples);
     fx8_simulator_close(&simulator);
     assert_null(simulator);
     return samples;
+}
+
+/** A plan with this one source, which must be refused. */
+static inline void refuse_source(struct fx8_simulation plan,
+                                 const struct fx8_source *source,
+                                 const char *text)
+{
+    struct fx8_simulator *simulator;
+    struct fx8_error error;
+    plan.sources = source;
+    plan.n_sources = 1;
+    must_fail(fx8_simulator_open(&plan, &simulator, &error), error,
+              FX8_ERR_USAGE, text);
+    assert_null(simulator);
+    fx8_simulator_close(&simulator);
 }
 
 #endif

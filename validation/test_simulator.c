@@ -8,8 +8,7 @@
 #include "correlator/simulate/random.h"
 #include "validation/simulated_array.h"
 
-/* --- random numbers ----------------------------------------------------------
- */
+/* --- random numbers ---------------------------------------------- */
 
 /* Known answers of Philox4x32-10 from the Random123 distribution. */
 TEST(philox_known_answers)
@@ -29,8 +28,7 @@ TEST(philox_known_answers)
     assert_memory_equal(words, digits, sizeof words);
 }
 
-/* --- determinism
- * ------------------------------------------------------------------ */
+/* --- determinism ------------------------------------------------- */
 
 static void check_blocks(const struct fx8_simulation *plan)
 {
@@ -40,8 +38,7 @@ static void check_blocks(const struct fx8_simulation *plan)
     struct fx8_simulation threaded = *plan;
     threaded.n_threads = 3;
     struct fx8_simulator *simulator = open_simulator(&threaded);
-    int8_t *part = malloc(n * INPUTS * parts);
-    assert_non_null(part);
+    int8_t *part = temporary(n * INPUTS * parts);
     static const size_t sizes[] = {1, 777, 8192, 20001, 5};
     size_t first = 0;
     for (size_t k = 0; first < n; k++) {
@@ -62,8 +59,6 @@ static void check_blocks(const struct fx8_simulation *plan)
         assert_memory_equal(part + i * back * parts,
                             whole + (i * n + 10) * parts, back * parts);
     fx8_simulator_close(&simulator);
-    free(part);
-    free(whole);
 }
 
 TEST(blocks_and_threads_change_nothing)
@@ -111,14 +106,9 @@ TEST(seeds_differ)
         n_equal += a[k] == b[k];
     /* independent normals of rms 12 agree once in about 42 */
     assert_true(n_equal < SIZE / 20);
-    free(a);
-    free(again);
-    free(b);
 }
 
-/* --- power
- * ----------------------------------------------------------------------------
- */
+/* --- power ------------------------------------------------------- */
 
 TEST(noise_has_the_power_it_should)
 {
@@ -149,7 +139,6 @@ TEST(noise_has_the_power_it_should)
     assert_true(turns > 0.01 * 0.05 && turns < 0.01 * 4);
     assert_int_equal(fx8_simulator_clipped(simulator), 0);
     fx8_simulator_close(&simulator);
-    free(samples);
 }
 
 /* The windows of overlapping blocks leave no trace: a source has the same power
@@ -173,7 +162,6 @@ TEST(power_is_stationary)
     for (size_t k = 0; k < SECTIONS; k++)
         assert_true(fabs(power[k] / 40 / SECTION / (800 + 1.0 / 6) - 1) <
                     5 / sqrt(40.0 * SECTION));
-    free(samples);
 }
 
 TEST(clamped_numbers_are_counted)
@@ -182,8 +170,7 @@ TEST(clamped_numbers_are_counted)
     plan.noise_rms = 80;
     struct fx8_simulator *simulator = open_simulator(&plan);
     const size_t n = 2 * (size_t)plan.n_samples * INPUTS;
-    int8_t *samples = malloc(n);
-    assert_non_null(samples);
+    int8_t *samples = temporary(n);
     fx8_simulator_read(simulator, 0, plan.n_samples, samples);
     int64_t n_extreme = 0;
     for (size_t k = 0; k < n; k++) {
@@ -198,12 +185,9 @@ TEST(clamped_numbers_are_counted)
     fx8_simulator_read(simulator, 0, 10, samples);
     assert_int_equal(fx8_simulator_clipped(simulator), clipped);
     fx8_simulator_close(&simulator);
-    free(samples);
 }
 
-/* --- dropouts
- * ----------------------------------------------------------------------------------
- */
+/* --- dropouts ---------------------------------------------------- */
 
 TEST(dropouts_are_blank_and_listed)
 {
@@ -217,8 +201,7 @@ TEST(dropouts_are_blank_and_listed)
     const struct fx8_missing *missing =
         fx8_simulator_missing(simulator, &n_missing);
     const size_t n = (size_t)plan.n_samples;
-    uint8_t *lost = calloc(n, INPUTS);
-    assert_non_null(lost);
+    uint8_t *lost = temporary_zeros(n * INPUTS);
     int64_t total = 0;
     for (size_t m = 0; m < n_missing; m++) {
         assert_true(m == 0 ||
@@ -241,8 +224,5 @@ TEST(dropouts_are_blank_and_listed)
                              lost[k] ? 0 : full[2 * k + part]);
     }
     assert_memory_not_equal(lost, lost + n, n);
-    free(lost);
-    free(full);
-    free(gappy);
     fx8_simulator_close(&simulator);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error records, exit codes, checked sizes, aligned memory, bit rows.
+ * Error records, exit codes, checked sizes, aligned memory.
  *
  * Shows: as test_timebase.c
  */
@@ -66,7 +66,7 @@ TEST(product_refuses_to_overflow)
 TEST(allocate_gives_zeroed_aligned_memory)
 {
     const size_t sizes[] = {0, 1, 63, 64, 65, 4097};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
         void *memory = NULL;
         struct fx8_error error;
         assert_int_equal(fx8_allocate(sizes[i], 3, "a test", &memory, &error),
@@ -84,7 +84,7 @@ TEST(allocate_names_what_does_not_fit)
     struct fx8_error error;
     const size_t cases[][2] = {
         {SIZE_MAX, 1}, {SIZE_MAX / 2, 3}, {SIZE_MAX - 8, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         void *memory = &error;
         assert_int_equal(
             fx8_allocate(cases[i][0], cases[i][1], "spectra", &memory, &error),
@@ -97,45 +97,6 @@ TEST(allocate_names_what_does_not_fit)
                  cases[i][0], cases[i][1]);
         assert_string_equal(error.message, expected);
     }
-}
-
-TEST(next_bits_are_those_that_are_set)
-{
-    for (size_t one = 0; one < 256; one++)
-        for (size_t other = one; other < 256; other += 7) {
-            uint64_t words[4] = {0};
-            fx8_bit_set(words, one);
-            fx8_bit_set(words, other);
-            for (size_t from = 0; from <= 256; from++)
-                for (size_t n = 192; n <= 256; n += 31) {
-                    const size_t found = from <= one     ? one
-                                         : from <= other ? other
-                                                         : n;
-                    assert_int_equal(fx8_bit_next(words, from, n),
-                                     found < n ? found : n);
-                }
-        }
-}
-
-TEST(bits_are_set_and_cleared_alone)
-{
-    uint64_t words[3];
-    for (size_t bit = 0; bit < 192; bit++) {
-        memset(words, 0, sizeof words);
-        fx8_bit_set(words, bit);
-        for (size_t other = 0; other < 192; other++)
-            assert_int_equal(fx8_bit_get(words, other), other == bit);
-        memset(words, 0xff, sizeof words);
-        fx8_bit_clear(words, bit);
-        for (size_t other = 0; other < 192; other++)
-            assert_int_equal(fx8_bit_get(words, other), other != bit);
-    }
-    assert_int_equal(fx8_bit_words(0), 0);
-    assert_int_equal(fx8_bit_words(64), 1);
-    assert_int_equal(fx8_bit_words(65), 2);
-    assert_int_equal(fx8_round_up(0, 64), 0);
-    assert_int_equal(fx8_round_up(65, 64), 128);
-    assert_int_equal(fx8_round_up(9, 3), 9);
 }
 
 TEST(arrays_grow_by_doubling)
