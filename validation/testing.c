@@ -73,11 +73,16 @@ void release_early(void *memory)
     pthread_mutex_unlock(&lasting_guard);
 }
 
-static int release_all(void **state)
+void release_all(void)
 {
-    (void)state;
     while (lasting != NULL)
         release_early(lasting->memory);
+}
+
+static int end_case(void **state)
+{
+    (void)state;
+    release_all();
     return 0;
 }
 
@@ -123,7 +128,7 @@ static int run_group(struct test_case *const *all, size_t n)
     for (size_t k = 0; k < n; k++) {
         tests[k] = all[k]->test;
         tests[k].setup_func = fixture.before_each;
-        tests[k].teardown_func = release_all;
+        tests[k].teardown_func = end_case;
     }
     return _cmocka_run_group_tests(group_of(all[0]->file, group), tests, n,
                                    fixture.before_all, NULL);

@@ -105,9 +105,10 @@ static inline void *exact(size_t size)
     return memory;
 }
 
-/** As exact(), but freed when the case ends, or earlier by release_early(). */
+/** As exact(), but freed when the case ends, or earlier by these functions. */
 void *temporary(size_t size);
 void release_early(void *memory);
+void release_all(void);
 
 /** As temporary(), but zeros. */
 static inline void *temporary_zeros(size_t size)
