@@ -78,37 +78,21 @@ static void check_rows(const void *wide, const void *one, size_t n_rows,
                             (const char *)one + row * n * size, n * size);
 }
 
-/* One band's part of the wide outcome. */
-static void check_band(const struct fx8_plan *plan,
-                       const struct collected *wide,
-                       const struct collected *one, size_t band)
+/* `one` is a part of each row of `wide`, from a share of one's length on. */
+static void check_part(const struct collected *wide,
+                       const struct collected *one, size_t share, size_t of)
 {
-    const size_t n_inputs = one->n_inputs, kept = one->n_channels;
-    const size_t products = plan->n_polarizations * plan->n_polarizations;
-    const size_t n = kept / plan->channel_average * products;
-    const size_t first = band * n;
+    struct part all[N_PARTS], parts[N_PARTS];
+    list_parts(wide, all);
+    list_parts(one, parts);
     assert_int_equal(wide->n_dumps, one->n_dumps);
     assert_int_equal(wide->dropped_spectra, one->dropped_spectra);
-    assert_int_equal(wide->n_cells, N_BANDS * one->n_cells);
-    const size_t rows = one->n_dumps * one->n_cells / n;
-    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
-        check_rows(wide->visibilities[k], one->visibilities[k], rows,
-                   N_BANDS * n, n, first, 2 * sizeof(float));
-        check_rows(wide->flags[k], one->flags[k], rows, N_BANDS * n, n, first,
-                   1);
-        check_rows(wide->nsamples[k], one->nsamples[k], rows, N_BANDS * n, n,
-                   first, sizeof(float));
+    for (size_t k = 0; k < N_PARTS; k++) {
+        const size_t n = parts[k].n_items, rows = parts[k].n_rows;
+        const size_t n_wide = all[k].n_rows * all[k].n_items / rows;
+        check_rows(all[k].data, parts[k].data, rows, n_wide, n,
+                   n_wide > n ? n * share / of : 0, parts[k].size);
     }
-    check_rows(wide->dead, one->dead, one->n_dumps, N_BANDS * n_inputs,
-               n_inputs, band * n_inputs, 1);
-    check_rows(wide->valid_spectra, one->valid_spectra, 1, N_BANDS * n_inputs,
-               n_inputs, band * n_inputs, sizeof(int64_t));
-    check_rows(wide->gains, one->gains, n_inputs, N_BANDS * kept, kept,
-               band * kept, sizeof(float));
-    check_rows(wide->zero, one->zero, n_inputs, N_BANDS * kept, kept,
-               band * kept, 1);
-    check_rows(wide->clips, one->clips, n_inputs, N_BANDS * kept, kept,
-               band * kept, sizeof(int64_t));
 }
 
 static void check_bands(const struct fx8_plan *plan, const struct voltages *v,
@@ -121,7 +105,8 @@ static void check_bands(const struct fx8_plan *plan, const struct voltages *v,
         const struct voltages of = band_of(v, band);
         struct collected one = collect(&alone, &of, d);
         assert_true(one.n_dumps >= 2);
-        check_band(plan, &wide, &one, band);
+        assert_int_equal(wide.n_cells, N_BANDS * one.n_cells);
+        check_part(&wide, &one, band, 1);
         n_clipped += one.statistics.n_clipped;
         n_valid += one.statistics.n_valid_spectra;
         assert_int_equal(wide.statistics.n_spectra, one.statistics.n_spectra);
@@ -143,7 +128,7 @@ static void spoil(struct voltages *v, struct generator *g)
         {2600, 3, (int64_t)(3 * n - 1)},
     };
     memcpy(v->missing, runs, sizeof runs);
-    v->n_missing = sizeof runs / sizeof *runs;
+    v->n_missing = LENGTH(runs);
     memset(voltages_at(v, n + random_below(g, n), 1000), 99, 200 * v->size);
     memset(voltages_at(v, 2 * n, 0), 0, (size_t)v->n_samples * v->size);
 }
@@ -255,18 +240,11 @@ TEST(averages_across_bands)
 
 /* --- central channels --------------------------------------------- */
 
-/* Rows of K items from the middle of rows of C: items K/2 below the middle. */
-static void check_centre(const void *all, const void *kept, size_t n_rows,
-                         size_t c, size_t k, size_t size)
-{
-    check_rows(all, kept, n_rows, c, k, c / 2 - k / 2, size);
-}
-
 TEST(kept_channels_are_the_central_ones)
 {
     static const size_t sizes[][2] = {{32, 27}, {64, 54}, {7, 4}, {8, 1},
                                       {9, 9},   {15, 7},  {6, 5}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
         const size_t c = sizes[i][0], k = sizes[i][1];
         struct fx8_plan plan = small_plan(2, 2, true, c, 50);
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
@@ -279,17 +257,7 @@ TEST(kept_channels_are_the_central_ones)
         assert_int_equal(fx8_plan_axes(&plan).n_fine, k);
         struct collected kept = collect(&plan, &v, &whole);
         assert_true(kept.n_dumps >= 2);
-        assert_int_equal(kept.n_dumps, all.n_dumps);
-        const size_t rows = kept.n_dumps * 3; /* baselines */
-        for (size_t p = 0; p < FX8_N_RESULTS; p++) {
-            check_centre(all.visibilities[p], kept.visibilities[p], rows, c, k,
-                         4 * 2 * sizeof(float));
-            check_centre(all.flags[p], kept.flags[p], rows, c, k, 4);
-            check_centre(all.nsamples[p], kept.nsamples[p], rows, c, k,
-                         4 * sizeof(float));
-        }
-        check_centre(all.gains, kept.gains, 4, c, k, sizeof(float));
-        check_centre(all.clips, kept.clips, 4, c, k, sizeof(int64_t));
+        check_part(&all, &kept, c / 2 - k / 2, k);
     }
 }
 
