@@ -34,8 +34,7 @@ static struct fx8_compare_spread make_spread(double *values)
     struct fx8_compare_spread spread;
     struct fx8_error error;
     generator.state = 5;
-    assert_int_equal(fx8_compare_spread_open(&spread, "values", &error),
-                     FX8_OK);
+    must(fx8_compare_spread_open(&spread, "values", &error), error);
     for (size_t i = 0; i < VALUES; i++) {
         /* off centre, and some are zero */
         values[i] = i % 50 == 0 ? 0.0 : 0.3 + random_normal(&generator);
@@ -52,7 +51,7 @@ TEST(quantiles_are_those_of_a_sorted_list)
     struct fx8_compare_spread spread = make_spread(values);
     struct fx8_error error;
     static const double shares[] = {0.001, 0.16, 0.38, 0.39, 0.5, 0.84, 0.999};
-    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+    for (size_t k = 0; k < LENGTH(shares); k++) {
         const double exact = values[(size_t)ceil(shares[k] * VALUES) - 1];
         const double got = fx8_compare_spread_quantile(&spread, shares[k]);
         assert_true(fabs(got - exact) <= fabs(exact) / 128);
@@ -136,16 +135,14 @@ static void make_array(size_t n_antennas, size_t n_channels,
         .feeds = {{0, 0}, {1, 1}, {0, 1}, {1, 0}},
     };
     const size_t n_levels = 2 * n_antennas * n_channels;
-    double *gain = calloc(n_levels, sizeof *gain);
-    double *clips = calloc(n_levels, sizeof *clips);
-    assert_true(gain != NULL && clips != NULL);
+    double *gain = temporary(n_levels * sizeof *gain);
+    double *clips = temporary_zeros(n_levels * sizeof *clips);
     for (size_t k = 0; k < n_levels; k++)
         gain[k] = 0.5 + random_uniform(&generator);
     const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000,
                                               false};
     struct fx8_error error;
-    assert_int_equal(fx8_compare_open(&shape, &theory, comparison, &error),
-                     FX8_OK);
+    must(fx8_compare_open(&shape, &theory, comparison, &error), error);
     comparison->is_identical = false;
     for (size_t a = 0, b = 0; a < n_antennas; a++) {
         comparison->antenna_numbers[a] = (int64_t)(3 * a + 1);
@@ -166,8 +163,6 @@ static void make_array(size_t n_antennas, size_t n_channels,
         comparison->channels_left_out[c] = (int64_t)(c % 2);
     }
     comparison->left_out[0] = 1;
-    free(gain);
-    free(clips);
     fx8_compare_finish(comparison);
 }
 

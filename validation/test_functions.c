@@ -161,7 +161,6 @@ static const struct value special_values[] = {
     {"reciprocal", -0.0f, -INFINITY},
     {"reciprocal", INFINITY, 0.0f},
     {"reciprocal", -INFINITY, -0.0f},
-    {"reciprocal", NAN, NAN},
     {"reciprocal", -4.0f, -0.25f},
     {"reciprocal", 0x1p-149f, INFINITY},
     {"reciprocal", 0x1p127f, 0x1p-127f},
@@ -170,18 +169,14 @@ static const struct value special_values[] = {
     {"rsqrt", INFINITY, 0.0f},
     {"rsqrt", -1.0f, NAN},
     {"rsqrt", -INFINITY, NAN},
-    {"rsqrt", NAN, NAN},
     {"rsqrt", 16.0f, 0.25f},
     {"rsqrt", 0x1p-148f, 0x1p74f},
     {"sin_turns", INFINITY, NAN},
     {"sin_turns", -INFINITY, NAN},
-    {"sin_turns", NAN, NAN},
     {"cos_turns", INFINITY, NAN},
     {"cos_turns", -INFINITY, NAN},
-    {"cos_turns", NAN, NAN},
     {"exp2", INFINITY, INFINITY},
     {"exp2", -INFINITY, 0.0f},
-    {"exp2", NAN, NAN},
     {"exp2", 0.0f, 1.0f},
     {"exp2", -0.0f, 1.0f},
     {"exp2", 128.0f, INFINITY},
@@ -195,14 +190,12 @@ static const struct value special_values[] = {
     {"log2", -INFINITY, NAN},
     {"log2", -1.0f, NAN},
     {"log2", -0x1p-149f, NAN},
-    {"log2", NAN, NAN},
     {"log10", 0.0f, -INFINITY},
     {"log10", -0.0f, -INFINITY},
     {"log10", 1.0f, 0.0f},
     {"log10", INFINITY, INFINITY},
     {"log10", -INFINITY, NAN},
     {"log10", -FLT_MIN, NAN},
-    {"log10", NAN, NAN},
     {"tanh", 0.0f, 0.0f},
     {"tanh", -0.0f, -0.0f},
     {"tanh", 0x1p-149f, 0x1p-149f},
@@ -210,7 +203,6 @@ static const struct value special_values[] = {
     {"tanh", -INFINITY, -1.0f},
     {"tanh", FLT_MAX, 1.0f},
     {"tanh", -20.0f, -1.0f},
-    {"tanh", NAN, NAN},
     {"atanh", 0.0f, 0.0f},
     {"atanh", -0.0f, -0.0f},
     {"atanh", -0x1p-149f, -0x1p-149f},
@@ -219,7 +211,6 @@ static const struct value special_values[] = {
     {"atanh", 1.0f + FLT_EPSILON, NAN},
     {"atanh", -FLT_MAX, NAN},
     {"atanh", INFINITY, NAN},
-    {"atanh", NAN, NAN},
 };
 
 /** As IEEE 754 says; angles other than zero within ANGLE_LIMIT, relative: 4
@@ -299,8 +290,7 @@ TEST(special_values_are_as_documented)
     for (size_t i = 0; i < variant->n_forms; i++) {
         const struct fx8_function_form *form = &variant->forms[i];
         size_t n = 0;
-        for (size_t k = 0; k < sizeof special_values / sizeof *special_values;
-             k++) {
+        for (size_t k = 0; k < LENGTH(special_values); k++) {
             const struct value *value = &special_values[k];
             if (strcmp(value->function, form->function) != 0)
                 continue;
@@ -308,10 +298,10 @@ TEST(special_values_are_as_documented)
             n++;
         }
         if (strcmp(form->function, "atan2") == 0)
-            for (n = 0; n < sizeof angles / sizeof *angles; n++)
+            for (n = 0; n < LENGTH(angles); n++)
                 check_angle(form, angles[n].y, angles[n].x, angles[n].angle);
         if (strcmp(form->function, "divide") == 0)
-            for (n = 0; n < sizeof quotients / sizeof *quotients; n++)
+            for (n = 0; n < LENGTH(quotients); n++)
                 check_value(form, quotients[n].a, quotients[n].b,
                             quotients[n].quotient);
         assert_true(n > 0);

@@ -71,26 +71,31 @@ TEST(sidebands_and_conjugation)
 TEST(a_stretch_of_the_recording)
 {
     static const struct {
-        const char *start, *duration;
+        const char *sets[3];
         int64_t first, n;
         bool is_cut;
     } cases[] = {
-        {"0", "all", 0, 100000, false},
-        {"0.0100004", "all", 10000, 90000, false}, /* to the nearest */
-        {"0.0100006", "all", 10001, 89999, false},
-        {"0.05", "0.0200004", 50000, 20000, false},
-        {"0.05", "0.0200006", 50000, 20001, false},
-        {"0.05", "0.05", 50000, 50000, false},
-        {"0.05", "0.0500006", 50000, 50000, true},
-        {"0.05", "1e6", 50000, 50000, true},
+        {{"input.start_s=0", "input.duration_s=all"}, 0, 100000, false},
+        {{"input.start_s=0.0100004"}, 10000, 90000, false}, /* to the nearest */
+        {{"input.start_s=0.0100006"}, 10001, 89999, false},
+        {{"input.start_s=0.05", "input.duration_s=0.0200004"},
+         50000,
+         20000,
+         false},
+        {{"input.start_s=0.05", "input.duration_s=0.0200006"},
+         50000,
+         20001,
+         false},
+        {{"input.start_s=0.05", "input.duration_s=0.05"}, 50000, 50000, false},
+        {{"input.start_s=0.05", "input.duration_s=0.0500006"},
+         50000,
+         50000,
+         true},
+        {{"input.start_s=0.05", "input.duration_s=1e6"}, 50000, 50000, true},
     };
     const struct fx8_observation o = recording();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char start[64], duration[64];
-        snprintf(start, sizeof start, "input.start_s=%s", cases[i].start);
-        snprintf(duration, sizeof duration, "input.duration_s=%s",
-                 cases[i].duration);
-        good(&o, LIST(start, duration));
+        good(&o, cases[i].sets);
         assert_int_equal(job.plan.first_sample, cases[i].first);
         assert_int_equal(job.n_samples, cases[i].n);
         expect_warnings(LIST(

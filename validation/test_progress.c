@@ -18,48 +18,38 @@
 #include "correlator/run/progress.h"
 #include "validation/testing.h"
 
-/* Both ends of a terminal: `reader` gets what is written to `stream`. */
-struct terminal {
-    int reader;
-    FILE *stream;
-};
+/* Both ends of a terminal: `reader` gets what is written to `terminal`. */
+static int reader;
+static FILE *terminal;
 
-static struct terminal open_terminal(void)
+static int open_terminal(void **state)
 {
-    struct terminal terminal = {.reader = posix_openpt(O_RDWR | O_NOCTTY)};
-    assert_true(terminal.reader >= 0);
-    assert_int_equal(grantpt(terminal.reader), 0);
-    assert_int_equal(unlockpt(terminal.reader), 0);
-    const int writer = open(ptsname(terminal.reader), O_RDWR | O_NOCTTY);
-    assert_true(writer >= 0);
-    terminal.stream = fdopen(writer, "w");
-    assert_non_null(terminal.stream);
-    return terminal;
+    (void)state;
+    reader = posix_openpt(O_RDWR | O_NOCTTY);
+    if (reader < 0 || grantpt(reader) != 0 || unlockpt(reader) != 0)
+        return 1;
+    terminal = fopen(ptsname(reader), "r+");
+    return terminal == NULL;
 }
 
-static void close_terminal(struct terminal *terminal)
-{
-    fclose(terminal->stream);
-    close(terminal->reader);
-}
+FIXTURE(open_terminal, NULL)
 
 /* The line shown on a terminal of so many columns, without control sequences;
  * `passed_s` seconds after the start. */
-static void show(const struct terminal *terminal, unsigned short columns,
-                 const struct fx8_progress *progress, double passed_s,
-                 char line[512])
+static void show(unsigned short columns, const struct fx8_progress *progress,
+                 double passed_s, char line[512])
 {
     const struct winsize size = {.ws_row = 24, .ws_col = columns};
-    assert_int_equal(ioctl(terminal->reader, TIOCSWINSZ, &size), 0);
+    assert_int_equal(ioctl(reader, TIOCSWINSZ, &size), 0);
     struct fx8_progress_display display;
-    fx8_progress_start(&display, terminal->stream);
+    fx8_progress_start(&display, terminal);
     assert_true(display.is_terminal);
     display.start_s = fx8_clock_seconds() - passed_s;
     display.last_s = 0;
     fx8_progress_show(&display, progress);
     static const char home[] = "\r\033[K";
     char text[512];
-    const ssize_t n = read(terminal->reader, text, sizeof text - 1);
+    const ssize_t n = read(reader, text, sizeof text - 1);
     assert_true(n >= (ssize_t)strlen(home));
     text[n] = '\0';
     assert_memory_equal(text, home, strlen(home));
@@ -81,11 +71,10 @@ static const struct fx8_progress long_run = {
 
 TEST(time_left_is_cut_last)
 {
-    struct terminal terminal = open_terminal();
     size_t most = 0;
     for (unsigned short columns = 1; columns <= 200; columns++) {
         char line[512];
-        show(&terminal, columns, &long_run, PASSED_S, line);
+        show(columns, &long_run, PASSED_S, line);
         const size_t length = strlen(line), tail = strlen(LONG_LEFT);
         if (length >= columns)
             fail_msg("%d columns: %zu letters", columns, length);
@@ -100,7 +89,6 @@ TEST(time_left_is_cut_last)
         assert_true(length >= most);
         most = length;
     }
-    close_terminal(&terminal);
 }
 
 /* The parts that fit into each width, by their letters. */
@@ -118,10 +106,9 @@ TEST(parts_go_one_by_one)
         {88, true, true, true, true, true},
         {200, true, true, true, true, true},
     };
-    struct terminal terminal = open_terminal();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         char line[512];
-        show(&terminal, cases[i].columns, &long_run, PASSED_S, line);
+        show(cases[i].columns, &long_run, PASSED_S, line);
         const bool as_wanted =
             (strstr(line, "  1 %") != NULL) == cases[i].percent &&
             (strstr(line, "[.") != NULL) == cases[i].bar &&
@@ -131,7 +118,6 @@ TEST(parts_go_one_by_one)
         if (!as_wanted)
             fail_msg("%d columns: %s", cases[i].columns, line);
     }
-    close_terminal(&terminal);
 }
 
 TEST(the_bar_is_as_full_as_the_run)
@@ -144,7 +130,6 @@ TEST(the_bar_is_as_full_as_the_run)
         {240, "[######..................]   25 %  0.0 Msamples/s  0:30 left"},
         {960, "[########################]  100 %  0.0 Msamples/s  0:00 left"},
     };
-    struct terminal terminal = open_terminal();
     for (size_t i = 0; i < 3; i++) {
         const struct fx8_progress progress = {
             .n_samples = cases[i].n_samples,
@@ -152,10 +137,9 @@ TEST(the_bar_is_as_full_as_the_run)
             .n_inputs = 2,
         };
         char line[512];
-        show(&terminal, 80, &progress, 10.0, line);
+        show(80, &progress, 10.0, line);
         assert_string_equal(line, cases[i].line);
     }
-    close_terminal(&terminal);
 }
 
 TEST(a_log_has_every_part)

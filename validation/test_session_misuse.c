@@ -132,44 +132,41 @@ TEST(what_a_callback_must_not_call)
 
 /* --- what is refused ------------------------------------------------- */
 
+/* A call on the held session `h` is refused as wrong use. */
+#define MISUSED(call, text) must_fail(call, h.error, FX8_ERR_USAGE, text)
+
 /* NULL pointers are named in the message. */
 TEST(pointers_that_are_missing)
 {
+    static const char closed[] = "session: NULL: expected one that is open";
+    static const char no_gains[] =
+        "gains: NULL: expected gains from fx8_gains()";
+    const struct fx8_input_gains gains = {NULL, NULL, NULL};
     struct held_session h;
     hold(&h, FX8_PRECISION_INT8, 20, 100);
     struct fx8_session *none = (void *)&h, *session = h.session;
     struct fx8_error *error = &h.error;
-    const struct fx8_input_gains gains = {NULL, NULL, NULL};
-    const struct fx8_block *block = &h.all.block;
-    static const char closed[] = "session: NULL: expected one that is open";
-    static const char no_gains[] =
-        "gains: NULL: expected gains from fx8_gains()";
-    must_fail(fx8_open(NULL, collect_dump, &h.c, &none, error), h.error,
-              FX8_ERR_USAGE, "plan: NULL: expected one");
+    MISUSED(fx8_open(NULL, collect_dump, &h.c, &none, error),
+            "plan: NULL: expected one");
     assert_null(none);
-    must_fail(fx8_open(&h.plan, collect_dump, &h.c, NULL, error), h.error,
-              FX8_ERR_USAGE, "session: NULL: expected room for a handle");
-    must_fail(fx8_push(NULL, block, error), h.error, FX8_ERR_USAGE, closed);
-    must_fail(fx8_set_gains(NULL, &gains, error), h.error, FX8_ERR_USAGE,
-              closed);
-    must_fail(fx8_flush(NULL, error), h.error, FX8_ERR_USAGE, closed);
-    must_fail(fx8_finish(NULL, NULL, error), h.error, FX8_ERR_USAGE, closed);
-    must_fail(fx8_push(session, NULL, error), h.error, FX8_ERR_USAGE,
-              "block: NULL: expected one");
-    must_fail(fx8_set_gains(session, NULL, error), h.error, FX8_ERR_USAGE,
-              no_gains);
-    must_fail(fx8_set_gains(session, &gains, error), h.error, FX8_ERR_USAGE,
-              no_gains);
+    MISUSED(fx8_open(&h.plan, collect_dump, &h.c, NULL, error),
+            "session: NULL: expected room for a handle");
+    MISUSED(fx8_push(NULL, &h.all.block, error), closed);
+    MISUSED(fx8_set_gains(NULL, &gains, error), closed);
+    MISUSED(fx8_flush(NULL, error), closed);
+    MISUSED(fx8_finish(NULL, NULL, error), closed);
+    MISUSED(fx8_push(session, NULL, error), "block: NULL: expected one");
+    MISUSED(fx8_set_gains(session, NULL, error), no_gains);
+    MISUSED(fx8_set_gains(session, &gains, error), no_gains);
     h.plan.machine.device = "0,"; /* the other failures: test_plan.c */
     none = (void *)&h;
-    must_fail(fx8_open(&h.plan, collect_dump, NULL, &none, error), h.error,
-              FX8_ERR_USAGE,
-              "plan: device: 0,: expected auto, or up to 64 different ordinals "
-              "such as 0 or 0,1");
+    MISUSED(fx8_open(&h.plan, collect_dump, NULL, &none, error),
+            "plan: device: 0,: expected auto, or up to 64 different ordinals "
+            "such as 0 or 0,1");
     assert_null(none);
     h.plan.n_antennas = 0;
-    must_fail(fx8_open(&h.plan, collect_dump, NULL, &none, error), h.error,
-              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
+    MISUSED(fx8_open(&h.plan, collect_dump, NULL, &none, error),
+            "plan: n_antennas: expected 1 to 32768");
     /* nor is an error record needed */
     assert_int_equal(fx8_push(session, NULL, NULL), FX8_ERR_USAGE);
     fx8_close(&h.session);
@@ -253,8 +250,7 @@ TEST(gains_that_are_refused)
                  "number",
                  (double)bad[i]);
         gain[7] = bad[i];
-        must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
-                  FX8_ERR_USAGE, text);
+        MISUSED(fx8_set_gains(h.session, &gains, &h.error), text);
         assert_true(fx8_gains(h.session).gain[4] == 1.0f);
     }
     gain[7] = 2.0f;
@@ -262,12 +258,12 @@ TEST(gains_that_are_refused)
     assert_true(fx8_gains(h.session).gain[7] == 2.0f);
     assert_true(fx8_gains(h.session).gain[0] == 1.0f);
     must(fx8_push(h.session, &h.all.block, &h.error), h.error);
-    must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
-              FX8_ERR_USAGE, "gains: cannot be set after the first block");
+    MISUSED(fx8_set_gains(h.session, &gains, &h.error),
+            "gains: cannot be set after the first block");
     fx8_close(&h.session);
     hold(&h, FX8_PRECISION_FP32, 30, 1500);
-    must_fail(fx8_set_gains(h.session, &gains, &h.error), h.error,
-              FX8_ERR_USAGE, "gains: expected a plan with a quantiser");
+    MISUSED(fx8_set_gains(h.session, &gains, &h.error),
+            "gains: expected a plan with a quantiser");
     assert_null(fx8_gains(h.session).gain);
     assert_null(fx8_gains(h.session).is_zero);
     assert_null(fx8_gains(h.session).is_set);

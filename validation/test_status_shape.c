@@ -69,8 +69,7 @@ TEST(allocate_gives_zeroed_aligned_memory)
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         void *memory = NULL;
         struct fx8_error error;
-        assert_int_equal(fx8_allocate(sizes[i], 3, "a test", &memory, &error),
-                         FX8_OK);
+        must(fx8_allocate(sizes[i], 3, "a test", &memory, &error), error);
         assert_non_null(memory);
         assert_true((uintptr_t)memory % FX8_ALIGNMENT == 0);
         for (size_t byte = 0; byte < sizes[i] * 3; byte++)
@@ -86,16 +85,15 @@ TEST(allocate_names_what_does_not_fit)
         {SIZE_MAX, 1}, {SIZE_MAX / 2, 3}, {SIZE_MAX - 8, 1}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         void *memory = &error;
-        assert_int_equal(
-            fx8_allocate(cases[i][0], cases[i][1], "spectra", &memory, &error),
-            FX8_ERR_SYSTEM);
-        assert_null(memory);
         char expected[FX8_ERROR_MESSAGE_SIZE];
         snprintf(expected, sizeof expected,
                  "out of memory: spectra: %zu items of %zu bytes are more than "
                  "this machine can address",
                  cases[i][0], cases[i][1]);
-        assert_string_equal(error.message, expected);
+        must_fail(
+            fx8_allocate(cases[i][0], cases[i][1], "spectra", &memory, &error),
+            error, FX8_ERR_SYSTEM, expected);
+        assert_null(memory);
     }
 }
 
@@ -105,17 +103,14 @@ TEST(arrays_grow_by_doubling)
     int64_t *items = NULL;
     size_t n = 0;
     for (; n < 1000; n++) {
-        assert_int_equal(fx8_grow(&items, n, sizeof *items, "items", &error),
-                         FX8_OK);
+        must(fx8_grow(&items, n, sizeof *items, "items", &error), error);
         items[n] = (int64_t)n; /* the address checker watches */
     }
     for (size_t i = 0; i < n; i++)
         assert_int_equal(items[i], i);
     int64_t *before = items;
-    assert_int_equal(
-        fx8_grow(&items, (size_t)1 << 62, sizeof *items, "items", &error),
-        FX8_ERR_SYSTEM);
-    assert_string_equal(error.message, "out of memory: items");
+    must_fail(fx8_grow(&items, (size_t)1 << 62, sizeof *items, "items", &error),
+              error, FX8_ERR_SYSTEM, "out of memory: items");
     assert_ptr_equal(items, before);
     free(items);
 }
