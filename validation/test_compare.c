@@ -3,7 +3,7 @@
  * The comparison of INT8 with FP32 on generated spectra: Gaussian, partly
  * common to all inputs, rounded by a quantiser of known step.
  *
- * Shows: as python/test_compare.py
+ * Shows: as python/test_compare_faults.py
  */
 #include "validation/compared_array.h"
 

@@ -4,7 +4,7 @@
  * fx8_enclosure_test(), what must agree, what is refused, which number is the
  * worst. test_compare_alarms.c tests the statistics.
  *
- * Shows: as python/test_compare.py
+ * Shows: as python/test_compare_faults.py
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 """Shared by the Python tests and the scenarios: recordings written with h5py,
 fx8 run on them, its UVH5 files read back item by item, refusals, faults."""
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -301,6 +302,18 @@ class Case(unittest.TestCase):
         done = run(*arguments, **options)
         self.assertIn(done.returncode, np.ravel(code), done.stderr)
         return done
+
+    def both(self, *arguments, **options):
+        """Correlate in both precisions; returns the paths of INT8 and FP32."""
+        self.said = self.well("correlate", *arguments, "--precision", "both",
+                              "-o", self.path("out.uvh5"), "--force",
+                              **options).stdout
+        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+
+    def verdict(self, *files, code=0):
+        """What fx8 compare reports as JSON."""
+        return json.loads(self.well("compare", "--json", *files,
+                                    code=code).stdout)
 
     def start(self, *arguments, **options):
         """Start fx8; it ends with the test at the latest."""

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare accepts no bad file: one part of a file is spoiled, the rest is
-unchanged, and the reason names that part.
+"""fx8 compare accepts the files of fx8 and no bad file: one part of a file is
+spoiled, the rest is unchanged, and the reason names that part.
+
+Shows (commands, compare): files stay inside the limits at 4, 8, 16, 20, 28 LSB
+    and on TART, as `--precision both` reports too; exit 3 on a coarser
+    quantiser, swapped baselines, a rotated or scaled file
+Within: exit codes
+In: test_files_as_made test_coarser_quantiser, test_compare.c,
+    test_compare_files.c, python/test_recording_tart.py
 
 Shows (commands, compare calls nothing good that is not): exit 3 with the place
     for 29 of 60 channels zero, 28 conjugated and 7 times too large; for a
     channel of 1e5, 1e5 times too large or a copy of its neighbour; for a cell
     of 1e6; for a conjugated baseline of 1,128 pairs; for spoiled dumps, autos,
     flags or weights; in either file, also where cells are left out for clips
-    or low levels. `--precision both` reports the same; a wild cell is found
-    among any interference
+    or low levels; a wild cell is found among any interference
 Within: exit 3, the reason begins with the place
 In: test_compare_alarms.c nothing_wild_is_good
 """
-import json
 import shutil
 
 import h5py
@@ -38,6 +43,10 @@ def one(index, change):
 
 def copied(values):
     values[:, :, 20] = values[:, :, 21]
+
+
+def swapped_baselines(values):
+    values[:, [1, 2]] = values[:, [2, 1]]
 
 
 def swapped_dumps(values):
@@ -82,10 +91,13 @@ FAULTS = (
      "baseline 1-3: "),
     ("a dump is zero", one(2, np.zeros_like), "dump 2: "),
     ("a dump is 5 % too large", one(2, lambda v: 1.05 * v), "dump 2: "),
+    ("two baselines are exchanged", swapped_baselines, ""),
     ("two dumps are exchanged", swapped_dumps, "all pairs: "),
     ("autos are 10 % too large", autos_of(3, 1.1), "baseline 3-3 XX, "),
     ("autos are 10 % too small", autos_of(3, 0.9), "baseline 3-3 XX, "),
     ("an antenna is turned", turned, ""),
+    ("everything is turned", one(..., lambda v: v * np.exp(0.02j)), ""),
+    ("everything is 2 % too large", one(..., lambda v: 1.02 * v), ""),
 )
 
 
@@ -103,7 +115,7 @@ class Faults(program.Case):
     def tearDownClass(cls):
         cls.maker.doCleanups()
 
-    def make(self, n_antennas, n_spectra, target_rms, n_dumps=4, extra=()):
+    def make(self, n_antennas, n_spectra, target_rms, n_dumps=4):
         """Common and independent noise at five levels; 64 channels, 2 flagged
         at each end."""
         generator = np.random.default_rng(77)
@@ -116,14 +128,10 @@ class Faults(program.Case):
         samples = program.to_int8(
             level[:, None] * (0.5 * draw(1) + 0.85 * draw(n_antennas)))
         recording = self.write(program.Scene(samples[:, None, :]))
-        config = self.ini(
-            oracle.Setup(64, 64 * n_spectra * 1e-6, taps=4,
-                         target_rms=target_rms, precision="int8"),
-            {"correlator.precision": "both", **dict(extra)}, name="both.ini")
-        self.both = program.run("correlate", config, recording, "-o",
-                                self.path("out.uvh5"), "--force")
-        self.assertEqual(self.both.returncode, 0, self.both.stderr)
-        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+        config = self.ini(oracle.Setup(
+            64, 64 * n_spectra * 1e-6, taps=4, target_rms=target_rms,
+            precision="int8"))
+        return self.both(config, recording)
 
     def spoiled(self, path, change, n_baselines=15):
         """A copy with [dump, baseline, channel, product] changed in place."""
@@ -136,11 +144,36 @@ class Faults(program.Case):
             dataset[...] = values.astype(dataset.dtype)
         return copy
 
-    def told(self, rough, exact, code):
-        done = self.well("compare", "--json", rough, exact, code=code)
-        told = json.loads(done.stdout)
-        self.assertEqual(told["verdict"], "outside" if code else "good")
-        return told
+    def compare(self, rough, exact, code):
+        result = self.verdict(rough, exact, code=code)
+        self.assertEqual(result["verdict"], "outside" if code else "good")
+        return result
+
+    def test_files_as_made(self):
+        checks = self.compare(self.rough, self.exact, 0)["checks"]
+        self.assertTrue(all(check["is_inside"] for check in checks))
+        self.assertEqual([(check["name"], check["n_judged"])
+                          for check in checks], [
+            ("weights and flags", 64 * 15 * 4), ("all pairs", 1),
+            ("channels", 60), ("baselines", 10), ("dumps", 4),
+            ("cells", 60 * 10 * 4), ("autos", 60 * 5 * 4), ("bounds", 0)])
+        for target in (4, 8, 16, 20, 28):
+            with self.subTest(target_rms=target):
+                result = self.compare(*self.make(5, 500, target), 0)
+                self.assertIn(f"verdict: good: {result['reason']}\n", self.said)
+
+    def test_coarser_quantiser(self):
+        """INT8 made at 5 LSB but labelled as made at 20."""
+        coarse, exact = self.make(5, 500, 5)
+        with h5py.File(coarse, "r+") as file, h5py.File(self.rough) as fine:
+            file["fx8/gain"][...] = fine["fx8/gain"][...]
+        self.compare(coarse, exact, 3)
+        self.well("compare", coarse, exact, code=3)
+
+    def test_files_of_different_shape(self):
+        other, _ = self.make(4, 500, 20)
+        done = self.well("compare", self.rough, other, code=(1, 2))
+        self.assert_one_line(done, done.returncode)
 
     def test_exact_data_are_not_int8(self):
         """Data without any rounding, in a file that has gains."""
@@ -148,8 +181,8 @@ class Faults(program.Case):
         shutil.copy(self.rough, copy)
         with h5py.File(copy, "r+") as file, h5py.File(self.exact) as exact:
             file["Data/visdata"][...] = exact["Data/visdata"][...]
-        told = self.told(copy, self.exact, 3)
-        self.assertIn("at least", told["reason"])
+        result = self.compare(copy, self.exact, 3)
+        self.assertIn("at least", result["reason"])
 
     def test_levels_that_are_none(self):
         for name, value in (("clip_fraction", np.nan), ("clip_fraction", -1),
@@ -167,26 +200,26 @@ class Faults(program.Case):
     def test_faults(self):
         for name, change, place in FAULTS:
             with self.subTest(name):
-                told = self.told(self.spoiled(self.rough, change), self.exact,
+                result = self.compare(self.spoiled(self.rough, change), self.exact,
                                  3)
-                self.assertTrue(told["reason"].startswith(place),
-                                told["reason"])
+                self.assertTrue(result["reason"].startswith(place),
+                                result["reason"])
 
     def test_faults_of_the_reference(self):
         """The file used to derive levels may be the spoiled one."""
         for name, change, _ in FAULTS:
             with self.subTest(name):
-                self.told(self.rough, self.spoiled(self.exact, change), 3)
+                self.compare(self.rough, self.spoiled(self.exact, change), 3)
 
     def test_a_baseline_of_many(self):
         """192 times the expected variance in one of 1,128 pairs adds 17 % to
         all of them; the median over channels of its root is still within 1.1."""
         rough, exact = self.make(48, 200, 4, n_dumps=2)
-        self.told(rough, exact, 0)
+        self.compare(rough, exact, 0)
         spoiled = self.spoiled(rough, one((slice(None), 100), np.conj), 1176)
-        told = self.told(spoiled, exact, 3)
-        self.assertLess(told["median_ratio"]["value"], 1.1)
-        self.assertIn("baseline 2-7: ", told["reason"])
+        result = self.compare(spoiled, exact, 3)
+        self.assertLess(result["median_ratio"]["value"], 1.1)
+        self.assertIn("baseline 2-7: ", result["reason"])
 
     def test_flags_and_weights(self):
         def change(name, index, value):
@@ -199,10 +232,10 @@ class Faults(program.Case):
         for name, value in (("flags", True), ("nsamples", 0.5),
                             ("nsamples", 0)):
             with self.subTest(name=name, value=value):
-                told = self.told(change(name, (row, 20, 0), value), self.exact,
+                result = self.compare(change(name, (row, 20, 0), value), self.exact,
                                  3)
                 self.assertEqual("flags or weights differ in 1 cell, first "
-                                 + CELL[:-2], told["reason"])
+                                 + CELL[:-2], result["reason"])
 
     def test_nothing_hides_where_cells_are_left_out(self):
         """A fault in a channel that clips or is below a step.  If the INT8 file
@@ -217,12 +250,12 @@ class Faults(program.Case):
             with h5py.File(rough, "r+") as file:
                 file["fx8/clip_fraction"][:, 20] = clips
                 file["fx8/gain"][:, 20] *= gain
-            self.told(rough, self.exact, 0)
+            self.compare(rough, self.exact, 0)
             for factor in factors:
                 with self.subTest(clips=clips, gain=gain, factor=factor):
-                    self.told(self.spoiled(rough, channels(
+                    self.compare(self.spoiled(rough, channels(
                         20, 21, lambda v, f=factor: f * v)), self.exact, 3)
             for factor in of_exact:
                 with self.subTest(clips=clips, gain=gain, of_exact=factor):
-                    self.told(rough, self.spoiled(self.exact, channels(
+                    self.compare(rough, self.spoiled(self.exact, channels(
                         20, 21, lambda v, f=factor: f * v)), 3)

@@ -146,12 +146,7 @@ class Report(program.Case):
             extra)
 
     def correlate_both(self, recordings, setup, extra=()):
-        config = self.ini(
-            setup, {"correlator.precision": "both", **dict(extra)},
-            name="both.ini")
-        self.well("correlate", config, *recordings, "-o",
-                  self.path("out.uvh5"), "--quiet", "--force")
-        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+        return self.both(self.ini(setup, extra), *recordings)
 
     def told(self, *arguments, code=0):
         """The JSON of a comparison; text and page must agree with it."""

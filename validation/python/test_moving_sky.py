@@ -193,3 +193,20 @@ class Sky(program.Case):
                         5 / np.sqrt(2 * n))
         self.assertLess(np.abs(errors.mean(axis=(1, 2))).max(),
                         5 / np.sqrt(n))
+
+    def test_truth_of_many_antennas_is_that_of_few(self):
+        """Sums of 80 antennas and 512 channels (27 MB) are post-processed in
+        parts, those of four antennas at once."""
+        rows = f"ra_deg,dec_deg,az_deg,el_deg,I\n{RA_DEG},{DEC_DEG},,,2\n" \
+            ",,30,60,1\n"
+        few, many = (program.read(self.simulate(
+            rows, array__positions="none", array__antennas=n,
+            channelizer__channels=512, simulate__duration_s=0.2,
+            simulate__gain_spread=0.2, correlator__integration_time_s=0.04)[1])
+            for n in (4, 80))
+        among = [row for row, (_, j) in enumerate(
+            itertools.combinations_with_replacement(range(80), 2)) if j < 4]
+        for name in ("visibilities", "flags"):
+            np.testing.assert_array_equal(getattr(many, name)[:, among],
+                                          getattr(few, name))
+        self.assertEqual(few.visibilities.shape[2], 512)

@@ -121,6 +121,8 @@ class Reading(program.Case):
         data = self.assert_clean(got.path)
         self.assertEqual(data.Nfreqs, 4)
         self.assertEqual(sorted(data.get_ants()), [3, 4, 9, 11])
+        self.assertNotIn("blt_order", got.header)
+        self.assertEqual(self.well("info", got.path).stderr, "")
 
     def test_positions_none(self):
         scene = make_scene(has_table=False)
@@ -169,6 +171,18 @@ class Reading(program.Case):
                         "ms" if ending == ".ms" else "uvfits"))
                 self.assertEqual(data.Nfreqs, 16)
                 self.assertEqual(data.Ntimes, 4)
+
+    def test_apparent_position_of_the_phase_centre(self):
+        data = self.assert_clean(
+            self.correlate(make_scene(), oracle.Setup(16, 0.004)).path)
+        # within UT1 - UTC, at most 0.9 s of time, when it is not configured
+        gap = np.angle(np.exp(1j * (data.phase_center_app_ra
+                                    - data.lst_array)))
+        self.assertLess(np.abs(gap).max(), 0.9 * 2 * np.pi / 86164)
+        np.testing.assert_allclose(
+            data.phase_center_app_dec,
+            np.radians(program.SITE["latitude_deg"]), atol=1e-9)
+
 
 class Joining(program.Case):
     """Results of consecutive stretches join to the result of the whole."""

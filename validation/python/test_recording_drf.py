@@ -72,6 +72,26 @@ class RecordingDigitalRf(program.Case):
                     self.compare_int8(got, want)
                 self.compare_axes(got, want)
 
+    def test_stretches_of_the_recording_compare(self):
+        """One receiver has no pairs: stretches of its samples serve as
+        inputs."""
+        random = np.random.default_rng(9001)
+        values = self.samples[self.valid] / np.std(self.samples[self.valid])
+        for _ in range(50 if program.LONG else 3):
+            n = int(random.integers(2, 7))
+            length = int(random.integers(800, len(values) // n))
+            setup = oracle.Setup(
+                int(random.choice([8, 16, 32])), "all", precision="int8",
+                target_rms=round(random.uniform(2, 40), 2))
+            with self.subTest(n=n, length=length, setup=setup):
+                files = self.both(
+                    self.ini(setup), self.write(program.Scene(program.to_int8(
+                        random.uniform(3, 30)
+                        * values[:n * length].reshape(n, 1, length)),
+                        rate=Fraction(10_000))))
+                self.assertIn(self.verdict(*files, code=(0, 3))["verdict"],
+                              ("good", "none"))
+
     def test_recording_in_words(self):
         done = self.well("info", FOLDER)
         for words in ("digital_rf", "2019-08-29T19:08:20Z", "10000 Hz",

@@ -117,10 +117,27 @@ class RecordingTart(program.Case):
 
     def test_recording_compares_within_the_limits(self):
         for target in (8, 16, 20, 28) if program.LONG else (8, 28):
-            output = self.path("both.uvh5")
-            self.well(
-                "correlate", CONFIG, RECORDING, "-o", output, "--precision",
-                "both", "--quiet", "--force", "--set",
-                f"quantizer.target_rms={target}")
-            self.well("compare", self.path("both.int8.uvh5"),
-                      self.path("both.fp32.uvh5"))
+            self.verdict(*self.both(CONFIG, RECORDING, keys={
+                "quantizer.target_rms": target}))
+
+    def test_stretches_of_the_recording_compare(self):
+        random = np.random.default_rng(9000)
+        n, n_good = 100 if program.LONG else 3, 0
+        for _ in range(n):
+            duration = 0.064 * 10**random.uniform(-1.2, 0)
+            channels = int(2**random.integers(4, 11))
+            # one to five dumps after the filter, none too short
+            dump = 0.95 * (duration - 16 * channels / 16.368e6)
+            keys = {
+                "input.start_s": round(random.uniform(0, 0.064 - duration), 6),
+                "input.duration_s": round(duration, 6),
+                "channelizer.channels": channels,
+                "correlator.integration_time_s": round(max(
+                    0.0015, dump / random.integers(1, 6)), 6),
+                "quantizer.target_rms": round(random.uniform(2, 40), 2)}
+            with self.subTest(**keys):
+                result = self.verdict(*self.both(CONFIG, RECORDING, keys=keys),
+                                      code=(0, 3))
+                self.assertIn(result["verdict"], ("good", "none"))
+                n_good += result["verdict"] == "good"
+        self.assertGreater(n_good, 0.7 * n)

@@ -131,6 +131,18 @@ class Tone(program.Case):
             peak = np.abs(want).max(axis=0)
             self.assertTrue((np.abs(got - want) < 1e-5 * peak).all())
 
+    def test_int8_within_half_a_step(self):
+        setup = oracle.Setup(16, "all", precision="int8", flag_edges=0,
+                             quantization_bias=False)
+        got = square(self.correlate(self.scene(True), setup), 0)[8 + 4]
+        want = np.abs(response(setup, 16, 0))**2 * np.multiply.outer(
+            AMPLITUDES.conj(), AMPLITUDES)
+        # half a step in each component of 20 sqrt(2 ln 2) = 23.5 steps
+        step = np.sqrt(0.5) / (20 * np.sqrt(2 * np.log(2)))
+        self.assertLess((np.abs(got - want) / np.abs(want)).max(),
+                        2 * step + step**2)
+
+
 class ChannelShape(program.Case):
     """(f) 128 tones across a channel, each measured in all 64 channels."""
 

@@ -2,8 +2,9 @@
 """fx8 simulate: the oracle reads its recordings; baseband zero of real samples
 scatters about the truth by no more than the radiometer's law.
 
-Shows (signals, simulated recordings): the oracle reads the recordings
-    of `simulate`; seeds, threads; faint inputs lose to rounding,
+Shows (signals, simulated recordings): `simulate` makes recordings that scatter
+    about the true visibilities; the same seed gives the same samples and the same truth in every
+    order of axes and on any number of threads; faint inputs lose to rounding,
     with a warning; baseband zero of real samples, where spectra are real, is
     right with broad band and tones in it
 Within: 5 sigma; truth 10⁻⁶ of the power
@@ -17,9 +18,11 @@ Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for sam
 Because: both read the same samples
 In: Documents
 """
+import itertools
 import re
 import warnings
 
+import h5py
 import numpy as np
 from astropy.utils import iers
 from pyuvdata import UVData
@@ -50,6 +53,38 @@ class Simulate(program.Case):
                   *[word for setting in settings
                     for word in ("--set", setting)])
         return program.read(output)
+
+    def test_scatter_about_the_truth(self):
+        """(V - truth) / sqrt(P_i P_j): zero mean, 1 / sqrt(M) of spread, with
+        the share 0.969 of spectra independent (8 taps, Hamming).  Baselines
+        share antennas, so the cells of one pair determine the limit."""
+        i, j = np.triu_indices(8)
+        for settings in ((), ("simulate.samples=real",),
+                         ("channelizer.channels=60",),
+                         ("channelizer.keep_fraction=27/32",)):
+            path, true = self.simulate(*settings)
+            true = program.read(true)
+            for precision in ("int8", "fp32"):
+                with self.subTest(settings=settings, precision=precision):
+                    got = self.correlate_demo(
+                        path, f"correlator.precision={precision}", *settings)
+                    keep = ~(got.flags | true.flags).any(axis=(0, 1, 3))
+                    self.assertGreater(keep.sum(), 50)
+                    spectra = (got.header["integration_time"][0]
+                               * got.header["channel_width"][0])
+                    self.assertGreater(spectra, 500)
+                    first, second = np.array(oracle.PRODUCTS[2]).T
+                    power = got.visibilities[:, i == j][:, :, keep].real
+                    scale = np.sqrt(power[:, i[i != j]][..., first]
+                                    * power[:, j[i != j]][..., second])
+                    error = (got.visibilities - true.visibilities)[
+                        :, i != j][:, :, keep] / scale * np.sqrt(
+                            0.969 * spectra)
+                    cells = keep.sum() * len(error)
+                    self.assertLess(abs(np.sqrt(np.mean(np.abs(error)**2)) - 1),
+                                    5 / np.sqrt(2 * cells))
+                    self.assertLess(np.abs(error.mean(axis=(0, 2))).max(),
+                                    5 / np.sqrt(cells))
 
     def test_rounding_takes_of_faint_inputs(self):
         """The reason for the warning of faint inputs: rounding Gaussian samples
@@ -93,6 +128,27 @@ class Simulate(program.Case):
         self.compare_axes(got, want)
         self.compare_fp32(got, want)
         self.assertLess(got.nsamples.min(), 1)
+
+    def test_seeds_threads_and_orders_of_axes(self):
+        def made(*settings):
+            path, true = self.simulate("simulate.duration_s=0.35",
+                                       "simulate.dropout_fraction=0.1",
+                                       *settings)
+            recording, truth = oracle.read_native(path), program.read(true)
+            with h5py.File(path) as file:
+                order = ",".join(dim.label for dim in file["voltages"].dims)
+            return order, (recording.samples, recording.missing,
+                           truth.visibilities, truth.nsamples)
+        _, first = made("correlator.threads=1")
+        for order in map(",".join, itertools.permutations(
+                ("antenna", "pol", "time"))):
+            got, again = made(f"simulate.axis_order={order}",
+                              "correlator.threads=3")
+            self.assertEqual(got, order)
+            for one, other in zip(first, again):
+                np.testing.assert_array_equal(one, other)
+        _, other = made("simulate.seed=7")
+        self.assertGreater(np.mean(first[0] != other[0]), 0.5)
 
     def test_truth_reads_clean_in_pyuvdata(self):
         _, true = self.simulate("simulate.duration_s=0.15")
@@ -178,6 +234,15 @@ class BasebandZero(program.Case):
                     for precision in ("fp32", "int8"):
                         self.assert_truth(made[precision], made["truth"],
                                           spectra)
+
+    def test_power_at_the_end_of_the_band(self):
+        """Channels as narrow as the bins that the sky is made of."""
+        spectra = 500 if program.LONG else 250
+        for sideband in ("upper", "lower"):
+            with self.subTest(sideband=sideband):
+                made = self.make(sideband, self.SKY, 8192, spectra)
+                self.assert_truth(made["fp32"], made["truth"], spectra)
+
 
 class Documents(program.Case):
     """fx8 reads the files of the recorder in data/README.md."""

@@ -237,6 +237,33 @@ class Recordings(program.Job):
         self.assertIn(f"samples    {100 * lost:.4g} % of spectra missing",
                       done.stdout)
 
+    def test_table_for_people(self):
+        text = self.info(self.write(self.scene))
+        self.assertIn("7 of 12 inputs look wrong: ANT004 X (absent), ANT000 Y "
+                      "(dead), ANT001 X (clipped), ANT002 X (clipped, -128), "
+                      "ANT003 X (weak), ANT003 Y (strong) and 1 more\n", text)
+        self.assertIn(f"  left out       {100 * self.missing.mean():.4f} % of "
+                      "them", text)
+        rows = re.findall(r"^ +\d+ ANT\d+ +[XY] .*$", text, re.MULTILINE)
+        self.assertEqual(len(rows), 12)
+        self.assertLess(text.index("look wrong"), text.index(rows[0]))
+        for number, row in enumerate(rows):
+            at = divmod(number, 2)
+            cells = row.split()[3:10]
+            if at == (4, 0):
+                self.assertEqual(cells[:6], ["-"] * 6)
+                continue
+            want = levels_of(self.samples[at], self.missing[at])
+            for cell, (name, scale, digits) in zip(cells, (
+                    ("rms_lsb", 1, 3), ("mean_re_lsb", 1, 3),
+                    ("mean_im_lsb", 1, 3), ("clipped_share", 100, 4),
+                    ("minus_128_share", 100, 4), ("zero_share", 100, 3),
+                    ("missing_share", 100, 4))):
+                self.assertAlmostEqual(float(cell), scale * want[name],
+                                       delta=0.51 * 10.0**-digits, msg=row)
+            self.assertTrue(row.endswith(
+                ", ".join(self.WRONG.get(at, cells[-1:]))), row)
+
     def test_part_of_the_recording(self):
         rate = float(self.scene.rate)
         told = self.json(self.write(self.scene), "--set",
@@ -384,6 +411,20 @@ class Recordings(program.Job):
             base = os.path.basename(told["files"][0])
             want = "bad??.h5" if b"\xff" in name else name.decode()
             self.assertEqual(base, want)
+
+    def test_wrong_use(self):
+        good, absent = self.write(self.scene), self.path("none.h5")
+        for code, arguments, *mentions in (
+                (2, ("--all", "--no-levels", good)), (2, ("--set", good)),
+                (2, ("--set", "input.nonsense=1", good)),
+                (2, ("--nonsense", good)), (2, ("--json=1", good)),
+                (2, (good, good), good, "2 files"),
+                (1, (absent,), "none.h5", "No such file"),
+                (1, (self.folder,), self.folder),
+                (1, (good, absent), "none.h5", "No such file")):
+            with self.subTest(arguments=arguments):
+                self.assert_one_line(program.run("info", *arguments), code,
+                                     *mentions)
 
     def test_unreadable_samples(self):
         """`info` prints what it could read, then the reason, and exits with
