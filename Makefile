@@ -149,7 +149,7 @@ NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
 NVCC_FLAGS ?= -O3
 
 # --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
-# validation/cuda/README.md tells how; %.cpu.o is what becomes of a %.cu.
+# As validation/cuda/README.md describes; %.cu is compiled to %.cpu.o.
 
 ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
@@ -283,7 +283,7 @@ $(BUILD)/libfx8.a: $(LIBRARY_OBJECTS)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcsD $@ $(BUILD)/libfx8.o
 
-# The program tells what it takes, from its tables.
+# The program prints its options and keys, from its tables.
 $(BUILD)/fx8.1: $(BUILD)/fx8
 	$(Q)$< config --man > $@
 

@@ -13,7 +13,8 @@
  * Within: 0 in 250, under a checker in 40; FX8_LONG=1: 4 in 10,000
  * Because: at a rate of 1 in 1,000, four or fewer alarms have a probability of
  *     3 % (Poisson, mean 10); the limits are set for 6 in 100,000
- * In: good_data_are_good
+ * In: good_data_are_good, python/test_matrix.py, python/test_recording_tart.py,
+ *     python/test_recording_drf.py
  */
 #include "validation/compared_array.h"
 

@@ -143,7 +143,7 @@ class Scatter:
         return (self.n_cells * p + offset,
                 np.sqrt(self.n_cells * self.overlap * cell + 4 * offset))
 
-    def tell(self, measured, right, wrong, chosen):
+    def prefers(self, measured, right, wrong, chosen):
         """By how many sigma some products are nearer to one expectation than to
         another, and the expected number.
 

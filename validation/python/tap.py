@@ -47,7 +47,7 @@ class _Result(unittest.TestResult):
         super().stopTest(test)
         name = test.id().removeprefix(f"{type(test).__module__}.")
         print(f"{'ok' if self.is_good else 'not ok'} {len(self.seen)} - {name}"
-              f"{self.skip}")
+              + self.skip * self.is_good)
         if time.monotonic() - self.begin > 5:
             print(f"# {time.monotonic() - self.begin:.0f} s")
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 """The report of fx8 compare, as text, JSON and HTML page, compared with numpy on
 the same files; files of other correlators; wrong use.
 
-Shows (commands, what compare tells): the report is correct in words, JSON and
+Shows (commands, the report of compare): the report is correct in words, JSON and
     page: polarised and gappy files, unequal gains at 4 and 20 LSB, coarse
     bands, clips and low levels named; two files of pyuvdata (lzf, circular
     feeds, cross-correlations alone, another unit, phased); all flagged, NaN,
@@ -148,7 +148,7 @@ class Report(program.Case):
     def correlate_both(self, recordings, setup, extra=()):
         return self.both(self.ini(setup, extra), *recordings)
 
-    def told(self, *arguments, code=0):
+    def report(self, *arguments, code=0):
         """The JSON of a comparison; text and page must agree with it."""
         words = self.well("compare", *arguments, code=code)
         self.assertLess(max(map(len, words.stdout.splitlines())), 200)
@@ -156,12 +156,12 @@ class Report(program.Case):
         done = self.well("compare", *arguments, "--json", "--html", page,
                          "--force", code=code)
         self.assertEqual(done.stderr, words.stderr)
-        told = json.loads(done.stdout)
+        report = json.loads(done.stdout)
         self.assertEqual(words.stdout.splitlines()[0],
-                         f"verdict: {told['verdict']}: {told['reason']}")
+                         f"verdict: {report['verdict']}: {report['reason']}")
         with open(page, encoding="utf-8") as file:
-            self.check_page(file.read(), told)
-        return told, words.stdout
+            self.check_page(file.read(), report)
+        return report, words.stdout
 
     def assert_one_line(self, done, code, *words):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -172,7 +172,7 @@ class Report(program.Case):
 
     # --- the page ------------------------------------------------------
 
-    def check_page(self, text, told):
+    def check_page(self, text, report):
         """The page is valid, self-contained and has the numbers of the JSON."""
         page = Page(text)
         self.assertEqual(page.open, [])
@@ -184,11 +184,11 @@ class Report(program.Case):
                             r"https?:|url\(|@import")
         self.assertLess(len(text), 1_000_000)
         root = ElementTree.fromstring(text)
-        verdict = root.find(".//p[@class='verdict %s']" % told["verdict"])
-        self.assertIn(told["reason"], "".join(verdict.itertext()))
+        verdict = root.find(".//p[@class='verdict %s']" % report["verdict"])
+        self.assertIn(report["reason"], "".join(verdict.itertext()))
         judged = {row[0].text: row for row in root.findall(
             ".//table[@id='judged']/tr")}
-        for check in told["checks"]:
+        for check in report["checks"]:
             row = judged[check["name"]]
             self.assertEqual(int(row[1].text), check["n_judged"])
             if check["value"] is not None:
@@ -203,47 +203,47 @@ class Report(program.Case):
                 item.text for kind in ("circle", "rect") for item in
                 svg.findall("{http://www.w3.org/2000/svg}%s/"
                             "{http://www.w3.org/2000/svg}title" % kind)]
-        self.check_marks(marks, told)
+        self.check_marks(marks, report)
 
-    def check_marks(self, marks, told):
+    def check_marks(self, marks, report):
         """The numbers of the marks (six digits) equal the JSON's."""
         by_name = {f"{row['antenna_1']}-{row['antenna_2']}": row
-                   for row in told["baselines"]}
-        judged = [row for row in told["baselines"] if row["predicted"]]
-        expected = {"channels", "phases", "worst"} if told["overall"][
+                   for row in report["baselines"]}
+        judged = [row for row in report["baselines"] if row["predicted"]]
+        expected = {"channels", "phases", "worst"} if report["overall"][
             "n_cells"] else {"channels"}
         if judged:
             expected |= {"baselines"}
-        if told["has_theory"]:
+        if report["has_theory"]:
             expected |= {"gains", "clips"}
         self.assertEqual(set(marks), expected)
         if judged:
             self.assertEqual(len(marks["baselines"]), len(judged)
-                             + len(told["worst_baselines"]))
+                             + len(report["worst_baselines"]))
         for text in marks.get("baselines", []):
             name = re.match(r"baseline (\S+):", text)[1]
             self.check_numbers(text, by_name[name], "measured", "predicted",
                                "ratio")
         self.assertEqual(len(marks["channels"]), sum(
-            row["n_cells"] > 0 for row in told["channels"]))
+            row["n_cells"] > 0 for row in report["channels"]))
         for text in marks["channels"]:
-            row = told["channels"][int(re.match(r"channel (\d+)", text)[1])]
+            row = report["channels"][int(re.match(r"channel (\d+)", text)[1])]
             self.check_numbers(text, row, "measured",
                                *(["predicted", "ratio"] if judged else []))
         shown = [float(text.split(": ")[1].split()[0])
                  for text in marks.get("phases", [])]
         if shown:
             np.testing.assert_allclose(
-                shown, told["phase_difference"]["percent"], rtol=1e-5)
+                shown, report["phase_difference"]["percent"], rtol=1e-5)
         worst = [by_name[re.match(r"baseline (\S+):", text)[1]]
                  for text in marks.get("worst", [])]
-        self.assertEqual(worst, [told["baselines"][index] for index in
-                                 told["worst_baselines"]])
-        for text, row in zip(marks.get("clips", []), told["inputs"]):
+        self.assertEqual(worst, [report["baselines"][index] for index in
+                                 report["worst_baselines"]])
+        for text, row in zip(marks.get("clips", []), report["inputs"]):
             self.assertEqual(text.split()[1], row["input"])
             self.assertAlmostEqual(float(text.split()[-1]),
                                    row["clip_largest"], places=5)
-        for text, row in zip(marks.get("gains", []), told["inputs"]):
+        for text, row in zip(marks.get("gains", []), report["inputs"]):
             self.assertAlmostEqual(
                 float(re.search(r"median (\S+),", text)[1]),
                 row["gain_median"], delta=1e-5 * row["gain_median"])
@@ -256,25 +256,25 @@ class Report(program.Case):
 
     # --- against numpy -------------------------------------------------
 
-    def check_against_numpy(self, told, rough, exact):
+    def check_against_numpy(self, report, rough, exact):
         """Sums of doubles in another order: 1e-9; bins of the histogram: 1 %."""
         cells = Cells(rough, exact)
-        self.assertEqual(told["overall"]["n_cells"],
+        self.assertEqual(report["overall"]["n_cells"],
                          np.count_nonzero(cells.usable))
 
         def same(row, keep):
             measured, predicted = cells.rms(keep)
             self.assertAlmostEqual(row["measured"] / measured, 1, places=8)
             self.assertAlmostEqual(row["predicted"] / predicted, 1, places=8)
-        same(told["overall"], True)
-        for channel, row in enumerate(told["channels"]):
+        same(report["overall"], True)
+        for channel, row in enumerate(report["channels"]):
             if row["n_cells"]:
-                same(row, np.arange(len(told["channels"])) == channel)
-        for baseline, row in enumerate(told["baselines"]):
+                same(row, np.arange(len(report["channels"])) == channel)
+        for baseline, row in enumerate(report["baselines"]):
             if row["n_cells"]:
                 same(row, (cells.baseline == baseline)[:, None, None])
         phases = cells.phases()
-        got = told["phase_difference"]
+        got = report["phase_difference"]
         self.assertAlmostEqual(got["rms_deg"] / np.sqrt((phases**2).mean()), 1,
                                places=8)
         self.assertAlmostEqual(got["median_absolute_deg"]
@@ -283,28 +283,28 @@ class Report(program.Case):
         for name, percent in (("low", 15.865), ("median", 50),
                               ("high", 84.135)):
             self.assertAlmostEqual(
-                told["amplitude_ratio"][name],
+                report["amplitude_ratio"][name],
                 np.percentile(amplitudes, percent), delta=1e-3)
 
     def test_polarised_gappy_and_unequal(self):
         for target in (4, 20):
             with self.subTest(target_rms=target):
                 rough, exact = self.make(target)
-                told, words = self.told(exact, rough)
-                self.assertEqual(told["verdict"], "good")
-                self.assertEqual(told["subject"]["path"], rough)
-                self.assertEqual(told["subject"]["precision"], "INT8")
+                report, words = self.report(exact, rough)
+                self.assertEqual(report["verdict"], "good")
+                self.assertEqual(report["subject"]["path"], rough)
+                self.assertEqual(report["subject"]["precision"], "INT8")
                 self.assertIn("left out: flagged or without data", words)
-                self.check_against_numpy(told, rough, exact)
+                self.check_against_numpy(report, rough, exact)
                 gains = program.read(rough).gains
-                for row, of_input in zip(told["inputs"], gains):
+                for row, of_input in zip(report["inputs"], gains):
                     self.assertAlmostEqual(row["gain_median"]
                                            / np.median(of_input), 1, places=9)
                     # levels are measured on all spectra, of which some are
                 # in no dump
                     self.assertAlmostEqual(row["level_median"] / target, 1,
                                            delta=0.05)
-                self.assertEqual([row["input"] for row in told["inputs"]],
+                self.assertEqual([row["input"] for row in report["inputs"]],
                                  [f"{n}{p}" for n in (3, 5, 8, 13)
                                   for p in "XY"])
 
@@ -320,10 +320,10 @@ class Report(program.Case):
                              missing_value=-128)
         rough, exact = self.correlate_both(paths, setup, test_bands.KEEP)
         self.assertEqual(program.read(rough).gains.shape, (6, 3 * 27))
-        told, _ = self.told(rough, exact)
-        self.assertEqual(told["verdict"], "good")
-        self.assertEqual(told["n_channels"], 3 * 27 // 3)
-        self.check_against_numpy(told, rough, exact)
+        report, _ = self.report(rough, exact)
+        self.assertEqual(report["verdict"], "good")
+        self.assertEqual(report["n_channels"], 3 * 27 // 3)
+        self.check_against_numpy(report, rough, exact)
 
     def test_clips_and_low_levels_are_named(self):
         rough, exact = self.make(20)
@@ -334,9 +334,9 @@ class Report(program.Case):
             gains = file["fx8/gain"][...]
             gains[6, 40:42] /= 40       # antenna 13, X
             file["fx8/gain"][...] = gains
-        told, words = self.told(rough, exact)
-        self.assertEqual(told["verdict"], "good")
-        left_out = {row["reason"]: row for row in told["left_out"]}
+        report, words = self.report(rough, exact)
+        self.assertEqual(report["verdict"], "good")
+        left_out = {row["reason"]: row for row in report["left_out"]}
         row = left_out["clipped more than 1e-4"]
         self.assertEqual((row["channels"], row["inputs"]), ([30], ["3Y"]))
         row = left_out["level below 1 LSB"]
@@ -346,7 +346,7 @@ class Report(program.Case):
                          r"channels 30, inputs 3Y\n")
         self.assertRegex(words, r"level below 1 LSB: \d+ cells, "
                          r"channels 40-41, inputs 13X\n")
-        self.check_against_numpy(told, rough, exact)
+        self.check_against_numpy(report, rough, exact)
 
     # --- other files ---------------------------------------------------
 
@@ -375,23 +375,23 @@ class Report(program.Case):
                     paths[kind, name] = self.path(f"{kind}.{name}.uvh5")
                     item.write_uvh5(paths[kind, name], run_check=False)
         for kind, unit in (("all", "coherence"), ("cross", "uncalib")):
-            told, words = self.told(paths[kind, "a"], paths[kind, "b"])
+            report, words = self.report(paths[kind, "a"], paths[kind, "b"])
             self.assertIn("nothing is predicted", words)
-            self.assertEqual((told["verdict"], told["unit"]), ("none", unit))
-            self.assertIsNone(told["overall"]["predicted"])
-            self.assertAlmostEqual(told["overall"]["amplitude"], 1.02,
+            self.assertEqual((report["verdict"], report["unit"]), ("none", unit))
+            self.assertIsNone(report["overall"]["predicted"])
+            self.assertAlmostEqual(report["overall"]["amplitude"], 1.02,
                                    places=6)
-            self.assertAlmostEqual(told["overall"]["phase_deg"],
+            self.assertAlmostEqual(report["overall"]["phase_deg"],
                                    np.degrees(0.01), places=6)
         a, b = paths["all", "a"], paths["all", "b"]
         circular = [self.changed(
             path, lambda file: file["Header/polarization_array"].write_direct(
                 np.array([-1, -2, -3, -4])), f"circular{n}.uvh5")
             for n, path in enumerate((a, b))]
-        told, _ = self.told(*circular)
-        self.assertAlmostEqual(told["overall"]["amplitude"], 1.02, places=6)
+        report, _ = self.report(*circular)
+        self.assertAlmostEqual(report["overall"]["amplitude"], 1.02, places=6)
 
-        # pyuvdata packs flags and weights with lzf unless told not to
+        # pyuvdata packs flags and weights with lzf unless asked not to
         with h5py.File(a, "r") as file:
             self.assertEqual(file["Data/flags"].compression, "lzf")
             size = np.prod(file["Data/flags"].chunks)
@@ -452,8 +452,8 @@ class Report(program.Case):
 
         def flag(file):
             file["Data/flags"][...] = True
-        told, words = self.told(self.changed(rough, flag), exact, code=3)
-        self.assertEqual(told["reason"], "every cell is flagged or without "
+        report, words = self.report(self.changed(rough, flag), exact, code=3)
+        self.assertEqual(report["reason"], "every cell is flagged or without "
                          "data: nothing to judge by")
         done = program.run("compare", self.changed(exact, flag), exact)
         self.assert_one_line(done, 3, "every cell is flagged")

@@ -255,11 +255,11 @@ class SixteenBits(DigitalRf):
         n_clamped = sum(recorder.scaled(row[valid], gain)[1] for row, valid,
                         gain in zip(want.samples, want.valid, gains))
         done = self.well("correlate", self.path("run1.ini"),
-                         self.path("tree"), "-o", self.path("told.uvh5"))
+                         self.path("tree"), "-o", self.path("printed.uvh5"))
         line = [text for text in done.stdout.splitlines()
                 if text.startswith("scaling")]
         least, most = (round(1 / gain) for gain in (min(gains), max(gains)))
         span = f"1/{least}" + (f" to 1/{most}" if most < least else "")
         self.assertEqual(line, [f"scaling    to 8 bits: gains {span}, "
                                 f"{n_clamped} real numbers clamped"])
-        os.remove(self.path("told.uvh5"))
+        os.remove(self.path("printed.uvh5"))

@@ -430,10 +430,10 @@ class Polarised(program.Case):
         for name, wrong in self.wrong_expectations().items():
             for a, b in self.BASELINES:
                 with self.subTest(wrong=name, baseline=(a, b)):
-                    told, want = self.scatter.tell(
+                    found, want = self.scatter.prefers(
                         measured, right, wrong, self.crosses(a, b))
-                    self.assertGreater(told, 10)
-                    self.assertLess(abs(told - want), 5)
+                    self.assertGreater(found, 10)
+                    self.assertLess(abs(found - want), 5)
 
     # --- the same numbers in three files ------------------------------
 

@@ -161,12 +161,12 @@ class Reading(program.Case):
             with self.subTest(ending=ending):
                 wrong = self.path("c" + ending)
                 done = self.well("correlate", config, recording, "-o", wrong)
-                told = re.search("expected (.*); in Python, (.*) converts it",
+                printed = re.search("expected (.*); in Python, (.*) converts it",
                                  done.stderr)
-                os.rename(wrong, told[1])
+                os.rename(wrong, printed[1])
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    exec(told[2])
+                    exec(printed[2])
                     data = UVData.from_file(wrong, file_type=(
                         "ms" if ending == ".ms" else "uvfits"))
                 self.assertEqual(data.Nfreqs, 16)

@@ -199,15 +199,15 @@ class BadCommandLines(program.Job):
                 self.assertEqual(done.stdout, "")
 
     def test_unknown_commands(self):
-        for name, told in (("corelate", ": did you mean correlate?"),
+        for name, words in (("corelate", ": did you mean correlate?"),
                            ("inof", ": did you mean info?"),
                            ("frobnicate", "")):
             self.assertEqual(program.run(name).stderr,
-                             f"fx8: error: {name}: unknown command{told} (see "
+                             f"fx8: error: {name}: unknown command{words} (see "
                              "fx8 --help)\n")
 
     def test_what_is_wrong_with_an_option(self):
-        for arguments, told in (
+        for arguments, words in (
                 (("correlate", "--output"),
                  "--output: expected a value after it"),
                 (("correlate", "-o"), "-o: expected a value after it"),
@@ -236,7 +236,7 @@ class BadCommandLines(program.Job):
                 done = program.run(*arguments)
                 self.assertEqual(
                     (done.returncode, done.stdout, done.stderr),
-                    (2, "", f"fx8: error: {told} (see fx8 {arguments[0]} "
+                    (2, "", f"fx8: error: {words} (see fx8 {arguments[0]} "
                             "--help)\n"))
 
     def test_help_of_every_command(self):

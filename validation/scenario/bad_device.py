@@ -3,13 +3,14 @@
 exit 1, nothing under the final name, nothing left on a device.
 
 Shows (devices, calls that fail): every function of the CUDA runtime and one
-    call in 17 (`FX8_LONG=1`: every call of one device) fails in turn, and each failure is
+    call in 17 (`FX8_LONG=1`: every call) fails in turn, and each failure is
     reported
 Within: one line, exit 1, nothing under the final name, nothing left on a
     device; a failing call that only frees something changes no result
 """
 import concurrent.futures
 import os
+import unittest
 
 import h5py
 import numpy as np
@@ -125,7 +126,18 @@ class BadDevice(program.Job):
         self.check(1, "--set", "correlator.kernel=dp4a-16",
                    step=1 if program.LONG else 83)
 
-    def test_out_of_memory_is_told_in_figures(self):
+    @unittest.skipUnless(program.LONG, "FX8_LONG=1: kernels chosen by time")
+    def test_every_call_of_a_choice(self):
+        self.check(1)
+
+    @unittest.skipUnless(program.LONG, "FX8_LONG=1: three devices")
+    def test_every_call_on_three_devices(self):
+        """The calls of a choice (155 more on each device) fail in the test
+        above."""
+        self.check(3, "--set", "correlator.device=0,1,2", "--set",
+                   "correlator.kernel=dp4a-16")
+
+    def test_out_of_memory_in_figures(self):
         done = self.correlate(
             self.tiny, "--set", "channelizer.channels=4096", "--set",
             "channelizer.taps=1", "--set", "correlator.integration_time_s=all",

@@ -102,9 +102,9 @@ class Figures(Bench):
         """Each listed figure is printed, or a remark instead; no others are."""
         document = self.document("--rounds", "1", *arguments)
         cases = self.listed(*arguments)
-        told = {remark["case"] for remark in document["remarks"]}
+        remarked = {remark["case"] for remark in document["remarks"]}
         self.assertEqual({record["case"] for record in document["records"]}
-                         | told, set(cases))
+                         | remarked, set(cases))
         for record in document["records"]:
             section, _ = cases[record["case"]]
             self.assertEqual(record["section"], section)
@@ -231,7 +231,7 @@ class Figures(Bench):
                                     "3")["records"]:
             self.assertEqual(record["rounds"], 3)
 
-    def test_tables_tell_the_same(self):
+    def test_tables_agree_with_it(self):
         text = self.bench("--case", "FFT 64", "--rounds", "2")
         self.assertIn("fx8 bench --case FFT 64 --rounds 2\n", text)
         row = re.search(r"^FFT 64 +rate +(\S+) ([GMk]?)sample/s +(\S+) +(\S+) "
@@ -439,7 +439,7 @@ class Use(Bench):
         self.assertEqual(words[1].split(), SECTIONS)
 
     def test_signals_leave_nothing(self):
-        for case, n_files, told in (
+        for case, n_files, end in (
                 ("job 512 x 32 fp32", 1, ""),
                 ("read contiguous, 512 inputs", 1, ": nothing is written"),
                 ("FFT*", 0, "")):
@@ -447,9 +447,9 @@ class Use(Bench):
                 with self.subTest(case=case, number=number):
                     folder = self.path("scratch")
                     os.makedirs(folder, exist_ok=True)
-                    self.stop(case, folder, number, n_files, told)
+                    self.stop(case, folder, number, n_files, end)
 
-    def stop(self, case, folder, number, n_files, told):
+    def stop(self, case, folder, number, n_files, end):
         with subprocess.Popen(
                 [program.FX8, "bench", "--json", "--case", case, "--threads",
                  "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -461,7 +461,7 @@ class Use(Bench):
             run.send_signal(number)
             out, err = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130, err)
-        self.assertEqual(err, f"fx8: error: stopped by a signal{told}\n")
+        self.assertEqual(err, f"fx8: error: stopped by a signal{end}\n")
         self.assertEqual(len(seen), n_files, seen)
         self.assertEqual(os.listdir(folder), [])
         # a document is complete or absent

@@ -386,10 +386,10 @@ class Device(program.Case):
             with self.subTest(reason=reason):
                 done, output = self.run_auto(environment, channels=512)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                told = [line for line in done.stdout.splitlines()
+                lines = [line for line in done.stdout.splitlines()
                         if "backend auto: cuda: " in line]
-                self.assertEqual(len(told), 1, done.stdout)
-                self.assertIn(reason, told[0])
+                self.assertEqual(len(lines), 1, done.stdout)
+                self.assertIn(reason, lines[0])
                 self.assertEqual(program.read(output).keywords["BACKEND"],
                                  b"cpu")
                 done, output = self.run_auto(environment, "--backend", "cuda",
@@ -399,7 +399,7 @@ class Device(program.Case):
                 self.assertIn(reason, done.stderr)
                 self.assertFalse(os.path.exists(output))
 
-    def test_what_is_not_asked_for_is_not_told(self):
+    def test_a_default_is_not_mentioned(self):
         """With backend auto by default, a device is mentioned only if it is
         used, and the lack of one not at all."""
         config = self.path("default.ini")
@@ -504,7 +504,7 @@ class Bundle(program.Case):
         self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
         self.assertTrue(done.stdout.startswith("1..0 # SKIP "))
 
-    def test_what_fails_is_told(self):
+    def test_a_step_that_fails(self):
         """Without the plug-in, steps that need the card fail and steps on the
         CPU pass."""
         done = self.run_whole(self.bundle,

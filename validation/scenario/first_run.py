@@ -82,7 +82,7 @@ class Machine(program.Case):
                 self.script(f"{folder}/{name}", text)
 
     def command(self, **environment):
-        return {"args": ["validation/gpu/first_run.sh", self.path("told")],
+        return {"args": ["validation/gpu/first_run.sh", self.path("printed")],
                 "cwd": self.path("bare"), "stdin": subprocess.DEVNULL,
                 "env": {"PATH": self.path("path"), "BUILD": self.path("build"),
                         **environment}}
@@ -96,11 +96,11 @@ class Machine(program.Case):
         return done.returncode, self.read("summary.txt").splitlines()
 
     def read(self, name):
-        with open(self.path(f"told/{name}"), encoding="latin-1") as file:
+        with open(self.path(f"printed/{name}"), encoding="latin-1") as file:
             return file.read()
 
     def packed(self):
-        with tarfile.open(self.path("told.tar.gz")) as file:
+        with tarfile.open(self.path("printed.tar.gz")) as file:
             return {os.path.basename(name) for name in file.getnames()}
 
     def check_lines(self, summary, *beginnings):
@@ -219,8 +219,8 @@ class Scripts(Machine):
         self.scripts(gpu_xengine='[ "$FX8_ONLY" != fp32 ] || sleep 100')
         self.script("path/ncu", 'echo "$*" && while [ "${1#*bench}" = "$1" ]; '
                                 'do shift; done && exec "$@"')
-        os.makedirs(self.path("told/whole"))
-        self.script("told/whole/station.h5", "")
+        os.makedirs(self.path("printed/whole"))
+        self.script("printed/whole/station.h5", "")
         status, summary = self.run_all(MOST_S="85", MOST_KIB="100")
         self.assertEqual(status, 1)
         self.check_measured(summary, ("dp4a", "mma", "wgmma"))

@@ -99,9 +99,9 @@ class Recordings(program.Job):
         return json.loads(self.info("--json", *arguments),
                           parse_constant=refuse)
 
-    def assert_levels(self, told, missing):
-        self.assertEqual(len(told["levels"]["inputs"]), 12)
-        for number, got in enumerate(told["levels"]["inputs"]):
+    def assert_levels(self, report, missing):
+        self.assertEqual(len(report["levels"]["inputs"]), 12)
+        for number, got in enumerate(report["levels"]["inputs"]):
             antenna, pol = divmod(number, 2)
             with self.subTest(antenna=antenna, pol=pol):
                 self.assertEqual(
@@ -120,31 +120,31 @@ class Recordings(program.Job):
                                                err_msg=name)
 
     def test_levels_and_remarks_as_json(self):
-        told = self.json(self.write(self.scene))
-        self.assert_levels(told, self.missing)
-        self.assertEqual(told["levels"]["n_wrong_inputs"], len(self.WRONG))
-        self.assertEqual(told["levels"]["samples_looked_at"], self.N)
-        for got in told["levels"]["inputs"]:
+        report = self.json(self.write(self.scene))
+        self.assert_levels(report, self.missing)
+        self.assertEqual(report["levels"]["n_wrong_inputs"], len(self.WRONG))
+        self.assertEqual(report["levels"]["samples_looked_at"], self.N)
+        for got in report["levels"]["inputs"]:
             at = (got["antenna_position"], "XY".index(got["polarization"]))
             self.assertEqual(got["remarks"], self.WRONG.get(at, []), at)
 
     def test_markers_are_missing(self):
         settings = ("--set", "input.missing_value=-128", "--set",
                     "input.missing_run=400")
-        told = self.json(self.write(self.scene), *settings)
+        report = self.json(self.write(self.scene), *settings)
         missing = self.missing.copy()
         for antenna in range(6):
             for pol in range(2):
                 missing[antenna, pol] |= runs_of(
                     self.samples[antenna, pol] == -128 - 128j, 400)
         self.assertEqual(missing[2, 0].sum(), self.missing[2, 0].sum() + 400)
-        self.assert_levels(told, missing)
-        self.assertEqual(told["levels"]["inputs"][4]["remarks"], [])
+        self.assert_levels(report, missing)
+        self.assertEqual(report["levels"]["inputs"][4]["remarks"], [])
 
     def test_what_it_is_as_json(self):
         path = self.write(self.scene)
-        told = self.json("--no-levels", path)
-        self.assertNotIn("levels", told)
+        report = self.json("--no-levels", path)
+        self.assertNotIn("levels", report)
         want = {
             "files": [path], "kind": "recording", "format": "fx8",
             "telescope": "test", "instrument": None, "n_antennas": 6,
@@ -158,30 +158,30 @@ class Recordings(program.Job):
             "duration_s": 0.0216, "dc_frequencies_hz": [150e6],
             "latitude_deg": -26.7, "given_keys": []}
         for name, value in want.items():
-            self.assertEqual(told[name], value, name)
+            self.assertEqual(report[name], value, name)
         half = 12_500_000 / 27
-        self.assertAlmostEqual(told["lowest_frequency_hz"], 150e6 - half, 6)
-        self.assertAlmostEqual(told["highest_frequency_hz"], 150e6 + half, 6)
-        self.assertEqual([row["number"] for row in told["antenna_table"]],
+        self.assertAlmostEqual(report["lowest_frequency_hz"], 150e6 - half, 6)
+        self.assertAlmostEqual(report["highest_frequency_hz"], 150e6 + half, 6)
+        self.assertEqual([row["number"] for row in report["antenna_table"]],
                          list(range(6)))
-        self.assertEqual(told["antenna_table"][2]["east_m"],
+        self.assertEqual(report["antenna_table"][2]["east_m"],
                          program.spread(6)[2, 0])
 
     def test_gaps(self):
         path = self.write(self.scene)
-        told = self.json("--no-levels", path)["missing"]
+        report = self.json("--no-levels", path)["missing"]
         # one input lacks every sample
-        self.assertEqual(told["of_some_inputs"], {
+        self.assertEqual(report["of_some_inputs"], {
             "stretches": 2, "longest_samples": self.N - 3600,
             "samples_per_input": self.N - 600})
-        self.assert_gaps(told, self.missing)
+        self.assert_gaps(report, self.missing)
         text = self.info("--no-levels", path)
         share = 100 * self.missing.mean()
         self.assertIn(f"{share:.4f} % of the samples are listed", text)
         self.assertIn("at most 100.0000 % of an input (ANT004 X)", text)
         self.assertIn("1, the longest of 600 samples (0.000648 s)", text)
 
-    def assert_gaps(self, told, missing):
+    def assert_gaps(self, report, missing):
         """Compare the reported missing samples with a mask of them."""
         lacking = missing.reshape(-1, self.N)
         all_lack = lacking.all(axis=0)
@@ -191,11 +191,11 @@ class Recordings(program.Job):
             edges = np.flatnonzero(np.diff(
                 np.concatenate([[0], marked, [0]])))
             lengths = edges[1::2] - edges[::2]
-            self.assertEqual(told[name], {
+            self.assertEqual(report[name], {
                 "stretches": len(lengths),
                 "longest_samples": max(lengths, default=0),
                 "samples_per_input": marked.sum()}, name)
-        self.assertEqual(told["samples_of_inputs"],
+        self.assertEqual(report["samples_of_inputs"],
                          lacking.sum(axis=1).tolist())
 
     def test_rows_that_overlap_and_repeat(self):
@@ -219,10 +219,10 @@ class Recordings(program.Job):
                     slice(None) if pol < 0 else pol, first:first + count] = True
         self.scene.missing = rows
         path = self.write(self.scene)
-        told = self.json(path)
-        self.assert_gaps(told["missing"], missing)
-        self.assertGreater(told["missing"]["of_all_inputs"]["stretches"], 1)
-        self.assert_levels(told, missing)
+        report = self.json(path)
+        self.assert_gaps(report["missing"], missing)
+        self.assertGreater(report["missing"]["of_all_inputs"]["stretches"], 1)
+        self.assert_levels(report, missing)
         share = re.search(r"([0-9.]+) % of the samples are listed",
                           self.info("--no-levels", path)).group(1)
         # four digits are shown
@@ -266,10 +266,10 @@ class Recordings(program.Job):
 
     def test_part_of_the_recording(self):
         rate = float(self.scene.rate)
-        told = self.json(self.write(self.scene), "--set",
+        report = self.json(self.write(self.scene), "--set",
                          f"input.start_s={7001 / rate!r}", "--set",
                          f"input.duration_s={333 / rate!r}")
-        got = told["levels"]["inputs"][2]
+        got = report["levels"]["inputs"][2]
         want = levels_of(self.samples[1, 0, 7001:7334],
                          self.missing[1, 0, 7001:7334])
         self.assertEqual(got["n_samples"], 333)
@@ -286,10 +286,10 @@ class Recordings(program.Job):
         text = self.info("--no-levels", path)
         self.assertIn("  site           not recorded\n", text)
         self.assertIn("\nno antenna table\n", text)
-        told = self.json(path)
+        report = self.json(path)
         for name in ("telescope", "latitude_deg", "altitude_m"):
-            self.assertIsNone(told[name], name)
-        got = told["levels"]["inputs"][11]
+            self.assertIsNone(report[name], name)
+        got = report["levels"]["inputs"][11]
         self.assertEqual((got["antenna_name"], got["antenna_number"]),
                          (None, 5))
         self.assertIn(": antenna 4 X (absent), antenna 0 Y (dead)",
@@ -298,31 +298,31 @@ class Recordings(program.Job):
                  "observation.start_time_utc": "2024-02-29T23:59:59Z",
                  "observation.telescope": "mine", "input.sideband": "lower",
                  "array.latitude_deg": "10"}
-        told = self.json("--no-levels", path, *[
+        report = self.json("--no-levels", path, *[
             word for key, value in given.items()
             for word in ("--set", f"{key}={value}")])
-        self.assertEqual(set(told["given_keys"]), set(given))
-        self.assertEqual((told["dc_frequencies_hz"], told["start_time_utc"],
-                          told["telescope"], told["sideband"],
-                          told["latitude_deg"]),
+        self.assertEqual(set(report["given_keys"]), set(given))
+        self.assertEqual((report["dc_frequencies_hz"], report["start_time_utc"],
+                          report["telescope"], report["sideband"],
+                          report["latitude_deg"]),
                          ([70e6], "2024-02-29T23:59:59Z", "mine", "lower", 10))
         table = os.path.join(self.folder, "table.csv")
         with open(table, "w", encoding="ascii") as file:
             file.write("name,east_m,north_m,up_m,input\nlast,1,2,3,4\n")
-        told = self.json(path, "--set", f"array.positions={table}")
-        self.assertEqual(told["given_keys"], ["array.positions"])
+        report = self.json(path, "--set", f"array.positions={table}")
+        self.assertEqual(report["given_keys"], ["array.positions"])
         self.assertEqual([(row["position"], row["name"], row["up_m"])
-                          for row in told["antenna_table"]], [(4, "last", 3)])
+                          for row in report["antenna_table"]], [(4, "last", 3)])
         self.assertEqual([row["antenna_name"]
-                          for row in told["levels"]["inputs"][8::2]],
+                          for row in report["levels"]["inputs"][8::2]],
                          ["last", None])
 
     def test_real_samples(self):
         scene = program.Scene(self.samples.real[:2, :1])
         path = self.write(scene)
-        told = self.json(path)
-        got = told["levels"]["inputs"][0]
-        self.assertFalse(told["is_complex"])
+        report = self.json(path)
+        got = report["levels"]["inputs"][0]
+        self.assertFalse(report["is_complex"])
         self.assertNotIn("mean_im_lsb", got)
         want = scene.samples[0, 0]
         self.assertAlmostEqual(got["rms_lsb"], np.sqrt(np.mean(want**2)), 12)
@@ -340,11 +340,11 @@ class Recordings(program.Job):
                 (self.samples.real, "lower", half, 0)):
             path = self.write(program.Scene(
                 samples[:2, :1], rate=self.scene.rate, sideband=sideband))
-            told = self.json("--no-levels", path)
+            report = self.json("--no-levels", path)
             with self.subTest(real=np.isrealobj(samples), sideband=sideband):
-                self.assertAlmostEqual(told["lowest_frequency_hz"],
+                self.assertAlmostEqual(report["lowest_frequency_hz"],
                                        150e6 - low, 6)
-                self.assertAlmostEqual(told["highest_frequency_hz"],
+                self.assertAlmostEqual(report["highest_frequency_hz"],
                                        150e6 + high, 6)
 
     def test_a_frequency_in_mhz_is_asked_about(self):
@@ -358,10 +358,10 @@ class Recordings(program.Job):
                                           dc_hz=150), "mhz.h5"), ()),
                 (good, ("--set", "observation.dc_frequency_hz=150"))):
             with self.subTest(given=given):
-                told = self.well("info", "--json", path, *given)
+                report = self.well("info", "--json", path, *given)
                 won = "fx8: warning: observation.dc_frequency_hz: 150 wins " \
                     "over 150000000 recorded\n"
-                self.assertEqual(told.stderr, won * bool(given) + line)
+                self.assertEqual(report.stderr, won * bool(given) + line)
                 done = self.well(*self.words(path, "--quiet", "--force", *given))
                 self.assertTrue(done.stderr.endswith(line), done.stderr)
                 self.assertEqual(done.stderr.count("MHz"), 1)
@@ -379,8 +379,8 @@ class Recordings(program.Job):
         words = (f"{path}: antennas: row 1: position: -2559454, 5095372, "
                  "-2849057: expected metres east, north and up of the site, at "
                  "most 1000 km (ECEF?)")
-        told = program.run("info", "--json", path)
-        self.assertEqual((told.returncode, told.stderr),
+        report = program.run("info", "--json", path)
+        self.assertEqual((report.returncode, report.stderr),
                          (0, f"fx8: warning: {words}\n"))
         self.assert_refused(self.correlate(path), 2, words)
         self.well(*self.words(path, "--set=array.positions=none"))
@@ -392,12 +392,12 @@ class Recordings(program.Job):
         samples[0, 0] = 3 - 4j
         samples[1, 0, -1] = 1       # only in the last block
         path = self.write(program.Scene(samples))
-        told = self.json(path)["levels"]
-        self.assertEqual(told["n_blocks"] * told["block_samples"],
-                         told["samples_looked_at"])
-        self.assertEqual(told["samples_looked_at"] * 4, 64 << 20)
-        self.assertEqual(told["inputs"][0]["rms_lsb"], np.sqrt(12.5))
-        self.assertEqual(told["inputs"][1]["remarks"], ["weak"])
+        report = self.json(path)["levels"]
+        self.assertEqual(report["n_blocks"] * report["block_samples"],
+                         report["samples_looked_at"])
+        self.assertEqual(report["samples_looked_at"] * 4, 64 << 20)
+        self.assertEqual(report["inputs"][0]["rms_lsb"], np.sqrt(12.5))
+        self.assertEqual(report["inputs"][1]["remarks"], ["weak"])
         whole = self.json("--all", path)["levels"]
         self.assertEqual(whole["samples_looked_at"], n)
         self.assertEqual(whole["inputs"][1]["mean_re_lsb"], 1 / n)
@@ -407,8 +407,8 @@ class Recordings(program.Job):
         for name in (b'a"b\\c.h5', "Süd.h5".encode(), b"bad\xff\xc3.h5"):
             path = os.path.join(os.fsencode(self.folder), name)
             shutil.copy(good, path)
-            told = self.json("--no-levels", os.fsdecode(path))
-            base = os.path.basename(told["files"][0])
+            report = self.json("--no-levels", os.fsdecode(path))
+            base = os.path.basename(report["files"][0])
             want = "bad??.h5" if b"\xff" in name else name.decode()
             self.assertEqual(base, want)
 
@@ -450,12 +450,12 @@ class Recordings(program.Job):
 
     @unittest.skipUnless(os.path.exists(TART), "recording tart")
     def test_recording_tart(self):
-        told = self.json("--all", TART)
+        report = self.json("--all", TART)
         with h5py.File(TART, "r") as file:
             data = np.unpackbits(file["data"][...], axis=1).astype(int)
-        self.assertEqual((told["format"], told["n_antennas"],
-                          told["samples_per_input"]), ("tart", *data.shape))
-        for got, bits in zip(told["levels"]["inputs"], data):
+        self.assertEqual((report["format"], report["n_antennas"],
+                          report["samples_per_input"]), ("tart", *data.shape))
+        for got, bits in zip(report["levels"]["inputs"], data):
             self.assertEqual(got["rms_lsb"], 1)
             self.assertAlmostEqual(got["mean_re_lsb"], np.mean(2 * bits - 1),
                                    12)
@@ -465,16 +465,16 @@ class Recordings(program.Job):
     @unittest.skipUnless(os.path.isdir(DIGITAL_RF), "recording digital_rf")
     def test_recording_digital_rf(self):
         """A folder; int16 scaled by a power of two, rounded to 8 bits."""
-        told = self.json(DIGITAL_RF)
+        report = self.json(DIGITAL_RF)
         name, = glob.glob(f"{DIGITAL_RF}/ch0/2*/rf@*.h5")
         with h5py.File(name, "r") as file:
             data = file["rf_data"][...].ravel()
         data = data[data["r"] != -32768]        # the fill value
-        got, = told["levels"]["inputs"]
-        self.assertEqual((told["format"], told["is_16bit"]),
+        got, = report["levels"]["inputs"]
+        self.assertEqual((report["format"], report["is_16bit"]),
                          ("digital_rf", True))
         self.assertEqual(got["n_samples"] + got["n_missing_samples"],
-                         told["samples_per_input"])
+                         report["samples_per_input"])
         self.assertEqual(got["n_samples"], len(data))
         parts = np.stack([data["r"], data["i"]]).astype(float)
         parts = np.clip(np.rint(parts * got["input_gain"]), -127, 127)
@@ -500,15 +500,15 @@ class Recordings(program.Job):
                 first=first, n=n, block=100, lost=lost)
             held[antennas] |= has
             paths.append(path)
-        told = self.json(*paths)
-        self.assertEqual((told["format"], told["n_bands"], told["n_antennas"],
-                          told["files"]), ("aavs", 2, 3, paths))
-        lowest, highest = told["dc_frequencies_hz"]
+        report = self.json(*paths)
+        self.assertEqual((report["format"], report["n_bands"], report["n_antennas"],
+                          report["files"]), ("aavs", 2, 3, paths))
+        lowest, highest = report["dc_frequencies_hz"]
         self.assertEqual(highest - lowest, aavs_files.SPACING_HZ)
-        self.assertEqual(told["missing"]["of_some_inputs"]["longest_samples"],
+        self.assertEqual(report["missing"]["of_some_inputs"]["longest_samples"],
                          100)
         self.assertEqual(held.sum(), 3400)
-        inputs = iter(told["levels"]["inputs"])
+        inputs = iter(report["levels"]["inputs"])
         for band in range(2):
             for antenna in range(3):
                 for pol in range(2):

@@ -27,16 +27,16 @@ class Results(program.Job):
         done = self.well("info", self.output)
         self.assertIn("visibilities (UVH5)", done.stdout)
         self.assertIn("  products       XX\n", done.stdout)
-        told = json.loads(program.run("info", "--json", self.output).stdout)
+        report = json.loads(program.run("info", "--json", self.output).stdout)
         result = program.read(self.output)
-        self.assertEqual(told["kind"], "visibilities")
-        np.testing.assert_array_equal(told["frequencies_hz"],
+        self.assertEqual(report["kind"], "visibilities")
+        np.testing.assert_array_equal(report["frequencies_hz"],
                                       result.header["freq_array"])
-        self.assertEqual(told["n_times"], result.visibilities.shape[0])
-        self.assertEqual(told["n_baselines"], 3)
-        self.assertEqual(told["products"], ["XX"])
-        self.assertAlmostEqual(told["flagged_share"], result.flags.mean(), 15)
-        self.assertEqual(told["keywords"]["PRECISN"],
+        self.assertEqual(report["n_times"], result.visibilities.shape[0])
+        self.assertEqual(report["n_baselines"], 3)
+        self.assertEqual(report["products"], ["XX"])
+        self.assertAlmostEqual(report["flagged_share"], result.flags.mean(), 15)
+        self.assertEqual(report["keywords"]["PRECISN"],
                          result.keywords["PRECISN"].decode())
 
     def test_unfinished(self):
@@ -56,25 +56,25 @@ class Results(program.Job):
                 done = self.well("info", copy)
                 self.assertIn(f"\n  finished       {n} of {n_times} dumps: a "
                               "run has not come to its end\n", done.stdout)
-                told = json.loads(program.run("info", "--json", copy).stdout)
-                self.assertEqual(told["n_finished_times"], n)
+                report = json.loads(program.run("info", "--json", copy).stdout)
+                self.assertEqual(report["n_finished_times"], n)
 
     def test_quick_look(self):
         done = self.well("info", self.look)
         self.assertIn("look.h5: quick-look\n", done.stdout)
         self.assertIn("INT8 results, functions ieee", done.stdout)
-        told = json.loads(program.run("info", "--json", self.look).stdout)
+        report = json.loads(program.run("info", "--json", self.look).stdout)
         with h5py.File(self.look, "r") as file:
             shape = file["coherence"].shape
             self.assertEqual(
-                (told["n_dumps"], told["n_baselines"], told["n_channels"],
-                 told["n_products"], 2), shape)
-            self.assertEqual(told["n_dumps_written"], shape[0])
-            self.assertEqual(told["first_julian_date"],
+                (report["n_dumps"], report["n_baselines"], report["n_channels"],
+                 report["n_products"], 2), shape)
+            self.assertEqual(report["n_dumps_written"], shape[0])
+            self.assertEqual(report["first_julian_date"],
                              file["time_julian_date"][0])
-            self.assertEqual(told["last_frequency_hz"],
+            self.assertEqual(report["last_frequency_hz"],
                              file["frequency_hz"][-1])
-            self.assertEqual(told["counts"], {
+            self.assertEqual(report["counts"], {
                 name: int(item[()]) for name, item in file["counts"].items()})
 
     def test_quick_look_of_a_killed_run(self):
@@ -85,8 +85,8 @@ class Results(program.Job):
         done = self.well("info", self.look)
         self.assertIn(f"1 of {n_dumps} dumps", done.stdout)
         self.assertIn("has not come to its end", done.stdout)
-        told = json.loads(program.run("info", "--json", self.look).stdout)
-        self.assertIsNone(told["counts"])
+        report = json.loads(program.run("info", "--json", self.look).stdout)
+        self.assertIsNone(report["counts"])
 
     def test_damaged_quick_look(self):
         for name in ("frequency_hz", "product", "time_julian_date"):
@@ -126,11 +126,11 @@ class Results(program.Job):
         for n_names, *arguments in commands:
             with self.subTest(arguments=arguments):
                 done = program.run(*arguments)
-                told = done.stdout + done.stderr
+                report = done.stdout + done.stderr
                 self.assertGreaterEqual(
-                    len(re.findall(r"a\?\?\[2J", told)), n_names, told)
-                self.assertTrue(told.replace("\n", "").isprintable(), told)
-                self.assertNotIn("/a\n", told)
+                    len(re.findall(r"a\?\?\[2J", report)), n_names, report)
+                self.assertTrue(report.replace("\n", "").isprintable(), report)
+                self.assertNotIn("/a\n", report)
         # keys must not hold control characters, so the file is renamed later
         os.rename(look, odd("look.h5"))
         self.assertIn("a??[2Jlook.h5: quick-look\n",

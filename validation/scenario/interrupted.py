@@ -193,10 +193,10 @@ class Interrupted(program.Job):
         second = self.correlate(self.recording(), "--quiet")
         self.assert_one_line(second, 2, "out.uvh5")
         # poll the first run until its header is written
-        told = program.run("info", self.output + ".part")
-        while told.returncode != 0 and first.poll() is None:
-            told = program.run("info", self.output + ".part")
-        self.assertRegex(told.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
+        printed = program.run("info", self.output + ".part")
+        while printed.returncode != 0 and first.poll() is None:
+            printed = program.run("info", self.output + ".part")
+        self.assertRegex(printed.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
                          "has not come to its end\n")
         first.send_signal(signal.SIGTERM)
         first.communicate(timeout=60)

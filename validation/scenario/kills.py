@@ -66,9 +66,9 @@ class Kills(program.Job):
         for one in ("visibilities", "flags", "nsamples"):
             np.testing.assert_array_equal(getattr(got, one)[:n],
                                           getattr(self.want, one)[:n], one)
-        told = program.run("info", self.part).stdout
+        printed = program.run("info", self.part).stdout
         self.assertIn(f"\n  finished       {n} of {self.n_dumps} dumps: a run "
-                      "has not come to its end\n", told)
+                      "has not come to its end\n", printed)
         # the current dump may have values, but no flags
         self.assertFalse(got.nsamples[n + 1:].any())
         if n > 0:

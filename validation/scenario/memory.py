@@ -133,7 +133,7 @@ class Limit(program.Job):
         return self.correlate(self.small, "--force", "--quiet",
                               environment=environment)
 
-    def told(self, limit, keys, environment):
+    def least(self, limit, keys, environment):
         done = self.limited(limit, dict(keys), environment)
         self.assert_one_line(
             done, 2, "config.ini:",
@@ -165,9 +165,9 @@ class Limit(program.Job):
                     "fp32-16" if keys["correlator.precision"] == "fp32"
                     else "dp4a-16")
             with self.subTest(n_devices=n_devices, **keys):
-                least = self.told(1, keys, environment)
+                least = self.least(1, keys, environment)
                 self.assertGreater(least, 3)
-                self.assertEqual(self.told(least - 1, keys, environment),
+                self.assertEqual(self.least(least - 1, keys, environment),
                                  least)
                 done = self.limited(least, dict(keys), environment)
                 self.assertEqual(done.returncode, 0, done.stderr)

@@ -391,7 +391,7 @@ sources = {self.sources}
         self.stop(signal.SIGTERM, 2, *long,
                   "correlator.integration_time_s=all")
 
-    def test_no_room_is_told_before_any_work(self):
+    def test_no_room_is_found_before_any_work(self):
         began = time.monotonic()
         done = self.simulate(self.path("v.h5"), "--set",
                              "simulate.duration_s=1e7", "--set",

@@ -21,7 +21,7 @@ In: Manual Completion
 
 Shows (packaging, sources): `make dist` makes the same bytes under another
     umask and time zone, with all committed files, and they build and run
-    without git
+    without git; so do Debian packages (`FX8_LONG=1`, debhelper)
 Within: equal
 In: Sources
 """
@@ -370,10 +370,10 @@ def options_of(command):
     for option, argument in re.findall(r"^  (?:-\w, )?(--[\w-]+)(?: (\S+))?",
                                        program.run(command, "--help").stdout,
                                        re.M):
-        told = program.run(command, f"{option}=x", "--nonsense").stderr
-        found[option] = f"{option}: takes no value" not in told
-        if found[option] != bool(argument) or f"{option}: unknown" in told:
-            raise AssertionError(f"{command} {option} {argument}: {told}")
+        printed = program.run(command, f"{option}=x", "--nonsense").stderr
+        found[option] = f"{option}: takes no value" not in printed
+        if found[option] != bool(argument) or f"{option}: unknown" in printed:
+            raise AssertionError(f"{command} {option} {argument}: {printed}")
     return found
 
 
@@ -410,7 +410,7 @@ class Manual(Installed):
             text = run("groff", "-ww", "-man", "-Tutf8", self.page())
         self.assertIn("130", text)
 
-    def test_tells_everything(self):
+    def test_names_everything(self):
         text = re.sub(r"\\f[BIR]", "", read(self.page()))
         text = text.replace("\\-", "-")
         for command in commands():
@@ -582,3 +582,12 @@ class Sources(program.Case):
                          [f"usr/lib/*/{name}"])
         self.assertEqual(re.findall(r"libfx8-\d[\d.]*", read(".debian/control")),
                          [package, package])
+
+    @unittest.skipUnless(program.LONG, "FX8_LONG=1 builds Debian packages")
+    @unittest.skipUnless(shutil.which("dpkg-buildpackage")
+                         and shutil.which("dh"), "no debhelper")
+    def test_debian_packages(self):
+        run("make", f"BUILD={self.folder}", "deb", may_talk=True)
+        names = [os.path.basename(path).split("_")[0] for path in
+                 glob.glob(f"{self.folder}/deb/*.deb")]
+        self.assertLessEqual({"fx8", "libfx8-0.1", "libfx8-dev"}, set(names))

@@ -224,13 +224,13 @@ class Figures(program.Case):
                      if block.startswith("build/demo/demo.h5: recording"))
         recording = self.path("demo.h5")
         self.well("simulate", "config/ready/demo.ini", "-o", recording)
-        told = [line.split() for line in
+        printed = [line.split() for line in
                 program.run("info", recording).stdout.splitlines()]
         lines = [line.split() for line in shown.splitlines()[1:]]
         lines = [words for words in lines if words != ["..."]]
         self.assertGreater(len(lines), 8)
         for words in lines:
-            self.assertIn(words, told)
+            self.assertIn(words, printed)
 
     @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
     def test_recording_of_tart(self):
@@ -297,13 +297,13 @@ class Figures(program.Case):
         kept = read("validation/results/reading-amd-zen5-2cores.md")
         shares = [float(share) for share in re.findall(
             r"GB/s +([01]\.\d\d) +0\.[89]0 ", kept)]
-        told = re.search(r": ([0-9.]+) to ([0-9.]+) of it, and two threads unpack "
+        figures = re.search(r": ([0-9.]+) to ([0-9.]+) of it, and two threads unpack "
                          r"deflate ([0-9.]+) times", words)
         self.assertEqual([min(shares), max(shares)],
-                         [float(told[1]), float(told[2])])
+                         [float(figures[1]), float(figures[2])])
         one, two = re.search(r"shuffle, deflate 1 +([0-9.]+) GB/s.* ([0-9.]+) "
                              r"GB/s", kept).groups()
-        self.assertAlmostEqual(float(two) / float(one), float(told[3]),
+        self.assertAlmostEqual(float(two) / float(one), float(figures[3]),
                                delta=0.06)
 
 

@@ -39,12 +39,12 @@ class Spare(program.Job):
         """Check for the CPU's result, and one line that says why."""
         done = self.well(*self.words(self.scene), environment=environment)
         lines = done.stderr.splitlines()
-        told = [line for line in lines if line.startswith("fx8: warning: ")]
-        self.assertEqual(told, [line for line in lines if "cuda" in line])
-        self.assertEqual(len(told), 1, done.stderr)
-        self.assertTrue(told[0].endswith(": the CPU computes in its place"))
+        warnings = [line for line in lines if line.startswith("fx8: warning: ")]
+        self.assertEqual(warnings, [line for line in lines if "cuda" in line])
+        self.assertEqual(len(warnings), 1, done.stderr)
+        self.assertTrue(warnings[0].endswith(": the CPU computes in its place"))
         for mention in mentions:
-            self.assertIn(mention, told[0])
+            self.assertIn(mention, warnings[0])
             self.assertIn("backend auto: cuda: ", done.stdout)
             self.assertIn(mention, done.stdout)
         got = program.read(self.output)
@@ -64,13 +64,13 @@ class Spare(program.Job):
                            environment=environment), 1, "cuda: ", *mentions)
 
     def test_devices_that_compute_wrongly(self):
-        for kernel, told in (
+        for kernel, reason in (
                 ("fx8_fir_4_kernel", "quantised spectrum 0 of input 0"),
                 ("fx8_corner_turn_kernel", "quantised spectrum "),
                 ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
             with self.subTest(kernel=kernel):
                 self.check(program.devices(plant=f"{kernel}:idle"),
-                           "result differs from the CPU's: " + told)
+                           "result differs from the CPU's: " + reason)
 
     def test_devices_that_hang(self):
         for kernel, what in (("fx8_fir_4_kernel", "FIR"),
