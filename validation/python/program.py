@@ -262,6 +262,34 @@ def faulty(fault, file, at=10**9, count="/dev/null"):
             "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count}
 
 
+def put(name, value=None):
+    """A change of an HDF5 file: a dataset, which keeps its labels, or an
+    attribute ITEM@NAME has another value; with None it is gone."""
+    item, is_attribute, attribute = name.partition("@")
+
+    def change(file):
+        if is_attribute:
+            del file[item or "/"].attrs[attribute]
+            if value is not None:
+                file[item or "/"].attrs[attribute] = value
+            return
+        labels = [dim.label for dim in file[name].dims] if name in file else ()
+        if name in file:
+            del file[name]
+        if value is not None:
+            dataset = file.create_dataset(name, data=value)
+            for dim, label in zip(dataset.dims, labels):
+                dim.label = label
+    return change
+
+
+def overwrite(path, at, content):
+    """Write over some bytes of a file."""
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
 def kept_dumps(text):
     """The finished dumps that an error reports: name of each .part to their
     number."""
@@ -469,6 +497,12 @@ class Job(Case):
         got = read(self.output)
         os.remove(self.output)
         return got
+
+    def refuse(self, recordings, *mentions, code=1, extra=(), **options):
+        """A run must be refused, with one line and nothing left behind."""
+        files = [recordings] if isinstance(recordings, str) else recordings
+        self.assert_refused(self.correlate(*files, *extra, **options), code,
+                            *mentions)
 
     def left_over(self):
         """Every .part in the folder of the result."""
