@@ -5,6 +5,7 @@ code, nothing under the final name.
 Shows (recordings, damaged Digital RF): damaged and contradictory Digital RF
     recordings are refused
 Within: exit 1 or 2, one line, nothing left behind
+In: test_reader_digital_rf.c
 """
 import glob
 import os
@@ -16,10 +17,28 @@ import numpy as np
 
 import program
 import recorder
+from program import put
 
-SITE = [f"--set=array.{key}={value}" for key, value in program.SITE.items()]
-SITE.append("--set=array.positions=none")
+SITE = [f"--set={key}={value}" for key, value in program.PLACE.items()]
 KEYS = SITE + ["--set=observation.dc_frequency_hz=150e6"]
+FIRST = 1_600_000_000 * 200_000
+INDEX = "rf_data_index"
+
+# number of the spoilt file of channel 1 (None: its properties), the change,
+# what the line mentions
+FAULTS = (
+    *((None, put(f"@{name}"), "ch1/drf_properties.h5", name) for name in (
+        "sample_rate_numerator", "sample_rate_denominator", "is_complex",
+        "is_continuous", "num_subchannels", "file_cadence_millisecs",
+        "epoch")),
+    (4, put("rf_data@sample_rate_numerator", np.uint64(7)),
+     "7/1 Hz: expected 200000/1 Hz"),
+    (0, put("rf_data", np.zeros((1000, 1), "f4")), "rf_data",
+     "expected compound {r, i} of int8 or int16"),
+    *((4, put(INDEX, np.array(rows, "u8")), f"{INDEX}: row {bad}")
+      for rows, bad in (([[5, 0]], 0), ([[FIRST + 4000, 1]], 0),
+                        ([[FIRST + 4000, 0], [FIRST + 4100, 200]], 1))),
+)
 
 
 class BadDigitalRf(program.Job):
@@ -37,48 +56,42 @@ class BadDigitalRf(program.Job):
             if options.pop("is_complex"):
                 samples = samples + 1j * samples[:, ::-1]
             recorder.record(top, name, recorder.Channel(
-                samples, 1_600_000_000 * 200_000, **options))
+                samples, FIRST, **options))
         return top
 
-    def files(self, top, channel="ch1"):
-        found = sorted(glob.glob(os.path.join(top, channel, "*", "rf@*.h5")))
+    def files(self, top):
+        found = sorted(glob.glob(os.path.join(top, "ch1", "*", "rf@*.h5")))
         self.assertEqual(len(found), 9)
         return found
 
-    def refuse(self, path, *mentions, code=1, **options):
-        self.assert_refused(self.correlate(path, *KEYS, **options), code,
-                            *mentions)
+    def refuse(self, path, *mentions, extra=KEYS, **options):
+        super().refuse(path, *mentions, extra=extra, **options)
 
     def test_good_recording_is_not_refused(self):
         self.well(*self.words(self.tree(), *KEYS))
         self.assertTrue(os.path.exists(self.output))
 
-    def test_empty_folder(self):
+    def test_faults(self):
+        for number, change, *mentions in FAULTS:
+            with self.subTest(number=number, mentions=mentions):
+                top = self.tree(is_continuous=False)
+                path = f"{top}/ch1/drf_properties.h5"
+                if number is not None:
+                    path = self.files(top)[number]
+                with h5py.File(path, "r+") as file:
+                    change(file)
+                self.refuse(top, path, *mentions)
+
+    def test_folders(self):
         os.makedirs(self.path("empty"))
         self.refuse(self.path("empty"), "empty: folder of an unknown format")
         self.refuse(self.path("absent"), "absent: No such file")
-
-    def test_channel_without_files(self):
         top = self.tree()
         for name in self.files(top):
             os.rename(name, name.replace("rf@", "tmp.rf@"))
         self.refuse(top, "ch1: rf@*.h5: none: expected")
-
-    def test_lost_properties(self):
-        top = self.tree()
         os.remove(os.path.join(top, "ch1", "drf_properties.h5"))
         self.refuse(top, "ch1/drf_properties.h5: No such file")
-
-    def test_every_needed_attribute(self):
-        for name in ("sample_rate_numerator", "sample_rate_denominator",
-                     "is_complex", "is_continuous", "num_subchannels",
-                     "file_cadence_millisecs", "epoch"):
-            with self.subTest(name=name):
-                top = self.tree()
-                path = os.path.join(top, "ch1", "drf_properties.h5")
-                with h5py.File(path, "r+") as file:
-                    del file.attrs[name]
-                self.refuse(top, "ch1/drf_properties.h5", name)
 
     def test_contradicting_channels(self):
         self.refuse(self.tree(rate=recorder.Fraction(100_000)), "tree/ch1",
@@ -86,35 +99,7 @@ class BadDigitalRf(program.Job):
         self.refuse(self.tree(is_complex=False), "tree/ch1",
                     "is_complex: 0: expected 1", "tree/ch0")
 
-    def test_file_of_another_rate(self):
-        top = self.tree()
-        with h5py.File(self.files(top)[4], "r+") as file:
-            file["rf_data"].attrs["sample_rate_numerator"] = np.uint64(7)
-        self.refuse(top, self.files(top)[4], "7/1 Hz: expected 200000/1 Hz")
-
-    def test_wrong_types(self):
-        part = np.dtype([("r", "i4"), ("i", "i4")])
-        for kind in (np.dtype("f4"), part, np.dtype("i1")):
-            with self.subTest(kind=kind):
-                top = self.tree()
-                with h5py.File(self.files(top)[0], "r+") as file:
-                    del file["rf_data"]
-                    file["rf_data"] = np.zeros((1000, 1), kind)
-                self.refuse(top, "rf_data", "expected compound {r, i} of int8 "
-                                            "or int16")
-
-    def test_index_that_makes_no_sense(self):
-        first = 1_600_000_000 * 200_000 + 4000
-        for rows, bad in (([[5, 0]], 0), ([[first, 1]], 0),
-                          ([[first, 0], [first + 100, 200]], 1)):
-            with self.subTest(rows=rows):
-                top = self.tree(is_continuous=False)
-                with h5py.File(self.files(top)[4], "r+") as file:
-                    del file["rf_data_index"]
-                    file["rf_data_index"] = np.array(rows, "u8")
-                self.refuse(top, self.files(top)[4], f"rf_data_index: row {bad}")
-
-    def test_truncated_at_every_tenth(self):
+    def test_truncated(self):
         for number in (0, 4, 8):
             for tenth in range(0, 10, 3):
                 with self.subTest(number=number, tenth=tenth):
@@ -128,9 +113,7 @@ class BadDigitalRf(program.Job):
         path = self.files(top)[4]
         with h5py.File(path, "r") as file:
             at = file["rf_data"].id.get_chunk_info(0).byte_offset
-        with open(path, "r+b") as file:
-            file.seek(at)
-            file.write(b"\xff" * 64)
+        program.overwrite(path, at, b"\xff" * 64)
         self.refuse(top, path, "rf_data")
 
     def test_unreadable_file(self):
@@ -143,65 +126,50 @@ class BadDigitalRf(program.Job):
         self.refuse(top, folder, "denied", as_nobody=True)
         os.chmod(folder, 0o755)
 
-    def test_no_frequency(self):
-        self.assert_refused(self.correlate(self.tree(), *SITE), 2,
-                            "observation.dc_frequency_hz",
-                            "neither configured nor recorded")
-
-    def note(self, channel, *hz, after=0):
+    def note(self, name, *hz, after=0):
         """Write metadata of a channel: frequencies of its sub-channels."""
-        folder = os.path.join(channel, "metadata")
+        folder = self.path(f"tree/{name}/metadata")
         os.makedirs(folder, exist_ok=True)
         writer = digital_rf.DigitalMetadataWriter(
             folder, 3600, 60, 200_000, 1, "metadata")
-        writer.write(1_600_000_000 * 200_000 + after,
-                     {"center_frequencies": np.array(hz)})
+        writer.write(FIRST + after, {"center_frequencies": np.array(hz)})
+
+    def assert_frequency(self, hz, *keys):
+        self.assertEqual(self.result(self.path("tree"), *keys)
+                         .header["freq_array"][8], hz)
 
     def test_frequency_noted_twice(self):
         top = self.tree()
-        channel = os.path.join(top, "ch0")
-        self.note(channel, 440e6)
-        self.note(channel, 441e6, after=5000)
-        self.assert_refused(
-            self.correlate(top, *SITE), 1, "ch0/metadata", "440000000 Hz: "
-            "expected 441000000 Hz as from 0.025 s on", "input.start_s")
-        for keys, hz in ((("--set=input.duration_s=0.025",), 440e6),
-                         (("--set=input.start_s=0.025",), 441e6)):
-            self.well(*self.words(top, *SITE, *keys, "--force"))
-            found = program.read(self.output).header["freq_array"]
-            self.assertEqual(found[8], hz)
-            os.remove(self.output)
-        shutil.rmtree(os.path.join(channel, "metadata"))
-        self.note(channel, 440e6, 441e6)
-        self.assert_refused(
-            self.correlate(top, *SITE), 1, "ch0/metadata",
-            "320000000000000/center_frequencies: 441000000 Hz of sub-channel "
-            "1: expected 440000000 Hz as of sub-channel 0")
+        self.refuse(top, "observation.dc_frequency_hz",
+                    "neither configured nor recorded", code=2, extra=SITE)
+        self.note("ch0", 440e6)
+        self.note("ch0", 441e6, after=5000)
+        self.refuse(top, "ch0/metadata", "440000000 Hz: expected 441000000 Hz "
+                    "as from 0.025 s on", "input.start_s", extra=SITE)
+        self.assert_frequency(440e6, *SITE, "--set=input.duration_s=0.025")
+        self.assert_frequency(441e6, *SITE, "--set=input.start_s=0.025")
+        shutil.rmtree(f"{top}/ch0/metadata")
+        self.note("ch0", 440e6, 441e6)
+        self.refuse(top, "ch0/metadata",
+                    "320000000000000/center_frequencies: 441000000 Hz of "
+                    "sub-channel 1: expected 440000000 Hz as of sub-channel 0",
+                    extra=SITE)
 
     def test_contradicting_frequencies(self):
         top = self.tree()
-        self.note(os.path.join(top, "ch0"), 440e6)
-        self.note(os.path.join(top, "ch1"), 441e6)
-        self.assert_refused(
-            self.correlate(top, *SITE), 1, "ch1/metadata", "441000000 Hz",
-            "expected 440000000 Hz")
-        # stated in one place; configured where they contradict each other
-        shutil.rmtree(os.path.join(top, "ch1", "metadata"))
-        for keys, hz in ((SITE, 440e6), (KEYS, 150e6)):
-            self.well(*self.words(top, *keys, "--force"))
-            found = program.read(self.output).header["freq_array"]
-            self.assertEqual(found[8], hz)
-        self.note(os.path.join(top, "ch1"), 441e6)
-        self.well(*self.words(top, *KEYS, "--force"))
+        self.note("ch0", 440e6)
+        self.assert_frequency(440e6, *SITE)
+        self.assert_frequency(150e6, *KEYS)
+        self.note("ch1", 441e6)
+        self.refuse(top, "ch1/metadata", "441000000 Hz", "expected 440000000 "
+                    "Hz", extra=SITE)
+        # configured, where they contradict each other
+        self.assert_frequency(150e6, *KEYS)
 
-    def test_polarisations_that_do_not_divide(self):
-        done = self.correlate(os.path.join(self.tree(), "ch1"), *KEYS, "--set",
-                              "array.polarizations=2")
-        self.assert_refused(done, 2, "array.polarizations: 2", "expected 1",
-                            "1 sub-channel")
-
-    def test_gain_of_eight_bits(self):
-        done = self.correlate(self.tree(), *KEYS, "--set",
-                              "input.scale_to_8bit=1/4")
-        self.assert_refused(done, 2, "input.scale_to_8bit: 1/4",
-                            "8 bits")
+    def test_settings_that_do_not_fit(self):
+        top = self.tree()
+        self.refuse(f"{top}/ch1", "array.polarizations: 2", "expected 1",
+                    "1 sub-channel", code=2,
+                    extra=[*KEYS, "--set=array.polarizations=2"])
+        self.refuse(top, "input.scale_to_8bit: 1/4", "8 bits", code=2,
+                    extra=[*KEYS, "--set=input.scale_to_8bit=1/4"])
