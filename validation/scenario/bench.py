@@ -86,10 +86,7 @@ class Bench(program.Job):
                            level).returncode == 0
 
     def gate(self, text):
-        path = self.path("gate.ini")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
-        return path
+        return self.save("gate.ini", text)
 
 
 class Figures(Bench):
@@ -131,10 +128,6 @@ class Figures(Bench):
         self.assertEqual(document["threads"], CPUS)
         self.assertEqual(machine["n_cpus"], CPUS)
         self.assertRegex(machine["compiler"], r"^(gcc|clang) \d")
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = re.findall(r"^model name\s*: (.*)$", file.read(), re.M)
-        if names:
-            self.assertTrue(machine["cpu"].startswith(names[0]), machine)
         for record in document["records"]:
             self.assertGreater(record["value"], 0)
             self.assertIsNone(record["share"])
@@ -226,11 +219,6 @@ class Figures(Bench):
                          {"one thread": 1, "all threads": 3})
         self.assertEqual(self.left(), [])
 
-    def test_rounds(self):
-        for record in self.document("--case", "FFT [36]*", "--rounds",
-                                    "3")["records"]:
-            self.assertEqual(record["rounds"], 3)
-
     def test_tables_agree_with_it(self):
         text = self.bench("--case", "FFT 64", "--rounds", "2")
         self.assertIn("fx8 bench --case FFT 64 --rounds 2\n", text)
@@ -284,25 +272,17 @@ class Gates(Bench):
     def test_nothing_to_judge_is_not_kept(self):
         # a vector library, which the reference variant does not use
         path = self.gate("[divide]\nlibmvec = 0\n")
-        done = program.run("bench", "--gate", path, "--rounds", "1",
-                           "--kernel", "reference")
-        self.assert_one_line(done, 1, path, "nothing was measured")
-        self.assertEqual(done.stdout.splitlines()[-1],
-                         f"{path}: 0 shares kept, 1 left out: not measured "
-                         "here")
-        done = program.run("bench", "--gate", path, "--rounds", "1",
-                           "--kernel", "reference", "--json")
-        self.assert_one_line(done, 1, path, "nothing was measured")
-        self.assertEqual(json.loads(done.stdout)["gate"]["shares"][0]
-                         ["verdict"], "left out")
-
-    def levels(self):
-        return self.document("--case", "FFT 32", "--rounds",
-                             "1")["machine"]["levels"]
+        for options in (), ("--json",):
+            done = program.run("bench", "--gate", path, "--rounds", "1",
+                               "--kernel", "reference", *options)
+            self.assert_one_line(done, 1, path, "nothing was measured")
+            self.assertIn('"verdict": "left out"' if options else
+                          f"{path}: 0 shares kept, 1 left out: not measured "
+                          "here\n", done.stdout)
 
     def test_variant_that_is_not_measured(self):
         """Refused, not skipped: this machine has that variant."""
-        best = self.levels()[-1]
+        best = [level for level in LEVELS if self.has_level(level)][-1]
         for text, kernel in (("[rsqrt]\nreference fast = 9\n", best),
                              ("[16 x 1024 int8]\nreference whole = 9\n", best),
                              ("[align 16 complex]\nreference rate = 9\n",
@@ -354,7 +334,7 @@ class Gates(Bench):
         lines = {(case, key): float(value) for case in parser.sections()
                  for key, value in parser[case].items()}
         self.assertEqual(len(lines), len(document["records"]))
-        alone = self.has_one_level(document)
+        alone = len({r["variant"] for r in document["records"]}) == 1
         for record in document["records"]:
             key = record["quantity"]
             if not alone:
@@ -366,6 +346,7 @@ class Gates(Bench):
             self.assertLessEqual(written, least * (1 + 1e-12))
             self.assertGreater(written, least * (0.99 - 1e-12))
             self.assertGreater(written, 0)
+            self.assertEqual(record["rounds"], 3)
         self.assert_one_line(program.run("bench", "--case", "FFT 64",
                                          "--write-gate", path), 2, path,
                              "--force")
@@ -376,9 +357,6 @@ class Gates(Bench):
                              r"\[FFT 64\]\nrate = \d[.\d]*\n\Z")
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["config.ini", "new.ini"])
-
-    def has_one_level(self, document):
-        return len({r["variant"] for r in document["records"]}) == 1
 
     def test_that_comes_along(self):
         """The gate in validation/results names existing cases, and sets a limit
@@ -402,15 +380,13 @@ class Use(Bench):
         there = self.gate("[FFT 64]\nrate = 0\n")
         for arguments in (("--section", "speed"), ("--case", "nothing"),
                           ("--section", "jobs", "--case", "FFT*"),
-                          ("--kernel", "sse"), ("--rounds", "0"),
-                          ("--rounds", "100"), ("--rounds", "x"),
-                          ("--threads", "-1"), ("--threads", "1e1"),
+                          ("--rounds", "0"), ("--rounds", "100"),
+                          ("--threads", "1e1"),
                           ("--gate", there, "--section", "jobs"),
                           ("--gate", there, "--case", "FFT*"),
                           ("--gate", there, "--write-gate", "x.ini"),
-                          ("--case", "FFT 32", "--case", "FFT 64"),
-                          ("--write-gate", ""),
-                          ("--write-gate", there), ("--gate",), (there,)):
+                          ("--write-gate", ""), ("--write-gate", there),
+                          (there,)):
             with self.subTest(arguments=arguments):
                 done = program.run("bench", *arguments)
                 self.assert_one_line(done, 2)
