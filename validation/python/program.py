@@ -4,6 +4,7 @@ fx8 run on them, its UVH5 files read back item by item, refusals, faults."""
 import dataclasses
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -283,6 +284,16 @@ def put(name, value=None):
     return change
 
 
+def content(path):
+    """The bytes of a file."""
+    return pathlib.Path(path).read_bytes()
+
+
+def text(path):
+    """The text of a file."""
+    return pathlib.Path(path).read_text(encoding="utf-8")
+
+
 def overwrite(path, at, content):
     """Write over some bytes of a file."""
     with open(path, "r+b") as file:
@@ -352,6 +363,20 @@ class Case(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
+
+    def end(self, process, *signals, code=130):
+        """Send signals; returns what the process wrote until its end."""
+        for number in signals:
+            process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, err)
+        return out, err
+
+    def contents(self, *left_out):
+        """Content of every file below the folder."""
+        return {path: content(path) for folder, _, names in os.walk(self.folder)
+                for path in (os.path.join(folder, name) for name in names)
+                if path not in left_out}
 
     def wait_for(self, process, path):
         """Wait until a process has made a file."""

@@ -187,8 +187,7 @@ class Bands(program.Case):
         config, output = self.path("none.ini"), self.path("none.uvh5")
         keys = {key: value for key, value in KEEP.items()
                 if key != "channelizer.keep_fraction"}
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(setup, keys))
+        self.save(config, program.ini_of(setup, keys))
         done = self.well("correlate", config, *paths, "-o", output)
         got = program.read(output)
         np.testing.assert_array_equal(

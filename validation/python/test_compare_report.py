@@ -159,8 +159,7 @@ class Report(program.Case):
         report = json.loads(done.stdout)
         self.assertEqual(words.stdout.splitlines()[0],
                          f"verdict: {report['verdict']}: {report['reason']}")
-        with open(page, encoding="utf-8") as file:
-            self.check_page(file.read(), report)
+        self.check_page(program.text(page), report)
         return report, words.stdout
 
     def assert_one_line(self, done, code, *words):
@@ -395,12 +394,10 @@ class Report(program.Case):
         with h5py.File(a, "r") as file:
             self.assertEqual(file["Data/flags"].compression, "lzf")
             size = np.prod(file["Data/flags"].chunks)
-        with open(a, "rb") as file:
-            content = file.read()
-        short = self.path("short.uvh5")
-        with open(short, "wb") as file:
-            file.write(content.replace(struct.pack("<3I", 4, 0x105, size),
-                                       struct.pack("<3I", 4, 0x105, 8)))
+        content = program.content(a)
+        short = self.save("short.uvh5",
+                          content.replace(struct.pack("<3I", 4, 0x105, size),
+                                          struct.pack("<3I", 4, 0x105, 8)))
         done = program.run("compare", short, b)
         self.assert_one_line(done, 1, short, "flags: lzf: a size that is not")
 
@@ -465,8 +462,7 @@ class Report(program.Case):
                          "--html", page, code=3)
         self.assertIn("levels not known", done.stdout)
         self.assertIn("every channel is left out as a whole", done.stdout)
-        with open(page, encoding="utf-8") as file:
-            text = done.stdout + file.read()
+        text = done.stdout + program.text(page)
         self.assertIsNone(re.search(r"\b(nan|inf)\b", text))
 
         def spoil(file):
@@ -491,19 +487,14 @@ class Report(program.Case):
         rough, exact = self.make(20, {"postprocess.quicklook": quick})
         self.assert_one_line(program.run("compare", quick, exact), 1,
                              quick, "a quick-look file: expected visibilities")
-        page = self.path("page.html")
-        with open(page, "w", encoding="ascii") as file:
-            file.write("kept")
+        page = self.save("page.html", "kept")
         done = program.run("compare", rough, exact, "--html", page)
         self.assert_one_line(done, 2, page, "exists", "--force")
-        with open(page, encoding="ascii") as file:
-            self.assertEqual(file.read(), "kept")
-        with open(rough, "rb") as file:
-            before = file.read()
+        self.assertEqual(program.text(page), "kept")
+        before = program.content(rough)
         done = program.run("compare", rough, exact, "--html", rough, "--force")
         self.assert_one_line(done, 2, rough)
-        with open(rough, "rb") as file:
-            self.assertEqual(file.read(), before)
+        self.assertEqual(program.content(rough), before)
         for arguments in (("--force", rough, exact), (rough, exact, "--html"),
                           ("--rigorous", "--json", rough, exact, exact)):
             self.assert_one_line(program.run("compare", *arguments), 2)

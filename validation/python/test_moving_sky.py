@@ -59,8 +59,7 @@ class Sky(program.Case):
             file.write("east_m,north_m,up_m\n")
             file.writelines(",".join(map(str, row)) + "\n"
                             for row in POSITIONS)
-        with open(self.path("sources.csv"), "w", encoding="ascii") as file:
-            file.write(rows)
+        self.save("sources.csv", rows)
         values = {
             "array.positions": "antennas.csv", "array.polarizations": 1,
             "array.latitude_deg": -26.7, "array.longitude_deg": 116.67,

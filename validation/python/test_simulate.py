@@ -169,11 +169,11 @@ class BasebandZero(program.Case):
     def make(self, sideband, sources, channels, spectra):
         """The results and the truth of three antennas, one dump."""
         dc = 150e6 if sideband == "upper" else 150e6 + self.RATE / 2
-        with open(self.path("antennas.csv"), "w", encoding="ascii") as file:
-            file.write("number,name,east_m,north_m,up_m,cable_delay_ns\n"
-                       "0,A,0,0,0,0\n1,B,31,-7,0,5000\n2,C,-12,44,1,10000\n")
-        with open(self.path("sources.csv"), "w", encoding="ascii") as file:
-            file.write("az_deg,el_deg,I,Q,U,V,tone_hz\n" + sources)
+        self.save("antennas.csv",
+                  "number,name,east_m,north_m,up_m,cable_delay_ns\n"
+                  "0,A,0,0,0,0\n1,B,31,-7,0,5000\n2,C,-12,44,1,10000\n")
+        self.save("sources.csv",
+                  "az_deg,el_deg,I,Q,U,V,tone_hz\n" + sources)
         keys = {
             "channelizer.channels": str(channels), "array.antennas": "3", "simulate.samples": "real",
             "array.positions": self.path("antennas.csv"),
@@ -248,8 +248,8 @@ class Documents(program.Case):
     """fx8 reads the files of the recorder in data/README.md."""
 
     def test_recorder_of_the_format_document(self):
-        with open("data/README.md", encoding="utf-8") as file:
-            code = re.search(r"```python\n(.*?)```", file.read(), re.DOTALL)
+        code = re.search(r"```python\n(.*?)```",
+                         program.text("data/README.md"), re.DOTALL)
         self.assertIsNotNone(code)
         path = self.path("voltages.h5")
         text = code.group(1).replace("voltages.h5", path)

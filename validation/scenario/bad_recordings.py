@@ -217,8 +217,7 @@ class BadRecordings(program.Job):
     def test_type_of_a_newer_library(self):
         # of the message "8-bit integer", version 1, the version becomes 15
         path = self.spoil(put("voltages", np.zeros((2, 1, 9000), np.int8)))
-        with open(path, "rb") as file:
-            content = file.read()
+        content = program.content(path)
         message = bytes((0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0))
         self.assertEqual(content.count(message), 1)
         program.overwrite(path, content.find(message), b"\xf0")

@@ -112,8 +112,7 @@ class BadTiles(program.Job):
     def test_tile_that_is_no_hdf5(self):
         for content in (b"a tile that was not copied\n" * 100, b""):
             paths = self.tiles()
-            with open(paths[1], "wb") as file:
-                file.write(content)
+            self.save(paths[1], content)
             self.refuse(paths, paths[1], "HDF5")
 
     def test_tile_that_was_cut(self):

@@ -352,9 +352,8 @@ class Gates(Bench):
                              "--force")
         self.bench("--case", "FFT 64", "--rounds", "1", "--write-gate", path,
                    "--force")
-        with open(path, encoding="ascii") as file:
-            self.assertRegex(file.read(), r"\A; Least shares, from .*\n\n"
-                             r"\[FFT 64\]\nrate = \d[.\d]*\n\Z")
+        self.assertRegex(program.text(path), r"\A; Least shares, from .*\n\n"
+                         r"\[FFT 64\]\nrate = \d[.\d]*\n\Z")
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["config.ini", "new.ini"])
 

@@ -175,8 +175,8 @@ class Device(program.Case):
         """Compare coherences of all bands with numpy's from the same file."""
         config, quick = self.path("bands.ini"), self.path("bands.h5")
         output = self.path("bands.uvh5")
-        with open(config, "w", encoding="ascii") as file:
-            file.write(program.ini_of(setup, {
+        self.save(config,
+                  program.ini_of(setup, {
                 **keys, "correlator.backend": "cuda",
                 "correlator.device": ",".join(map(str, range(n_devices))),
                 "postprocess.quicklook": quick,
@@ -402,10 +402,9 @@ class Device(program.Case):
     def test_a_default_is_not_mentioned(self):
         """With backend auto by default, a device is mentioned only if it is
         used, and the lack of one not at all."""
-        config = self.path("default.ini")
-        with open(config, "w", encoding="ascii") as file:
-            file.write("[channelizer]\nchannels = 16\n[correlator]\n"
-                       "integration_time_s = 0.003\n")
+        config = self.save("default.ini",
+                           "[channelizer]\nchannels = 16\n[correlator]\n"
+                           "integration_time_s = 0.003\n")
         recording = self.write(self.scene(True))
         for n_devices, words, arguments in (
                 (-1, 0, ()), (1, 1, ()), (-1, 1, ("--backend=auto",)),

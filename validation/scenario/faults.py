@@ -61,8 +61,7 @@ class Faults(program.Job):
         self.assertEqual(done.returncode, 0, done.stderr)
         want = program.read(self.output)
         os.remove(self.output)
-        with open(count, encoding="ascii") as file:
-            reads = int(file.read())
+        reads = int(program.text(count))
         self.assertGreater(reads, 8)
         steps = 60 if program.LONG else 6
         return want, sorted({*range(0, reads, max(reads // steps, 1)),
@@ -113,8 +112,7 @@ class Faults(program.Job):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 want = program.read(self.output)
                 os.remove(self.output)
-                with open(count, encoding="ascii") as file:
-                    reads = int(file.read())
+                reads = int(program.text(count))
                 # the last 8 reads come after the gains
                 done = self.faulty(path, "eio", reads - 12, "/dev/null",
                                    program.devices())
@@ -183,8 +181,7 @@ class Faults(program.Job):
                     "FX8_FAULT_FILE": "out.uvh5.part"})
                 self.assert_one_line(done, 1, "out.uvh5.part: moved", ours)
                 self.assertFalse(os.path.exists(self.output))
-                with open(part, encoding="ascii") as file:
-                    self.assertEqual(file.read(), "theirs")
+                self.assertEqual(program.text(part), "theirs")
                 np.testing.assert_array_equal(program.read(ours).visibilities,
                                               want.visibilities)
                 os.remove(part)

@@ -69,8 +69,7 @@ class Machine(program.Case):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.islink(path):
             os.remove(path)
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"#!/bin/sh\n{text}\n")
+        self.save(path, f"#!/bin/sh\n{text}\n")
         os.chmod(path, 0o755)
 
     def scripts(self, folder="build", **changed):

@@ -307,8 +307,7 @@ class Recordings(program.Job):
                           report["latitude_deg"]),
                          ([70e6], "2024-02-29T23:59:59Z", "mine", "lower", 10))
         table = os.path.join(self.folder, "table.csv")
-        with open(table, "w", encoding="ascii") as file:
-            file.write("name,east_m,north_m,up_m,input\nlast,1,2,3,4\n")
+        self.save(table, "name,east_m,north_m,up_m,input\nlast,1,2,3,4\n")
         report = self.json(path, "--set", f"array.positions={table}")
         self.assertEqual(report["given_keys"], ["array.positions"])
         self.assertEqual([(row["position"], row["name"], row["up_m"])

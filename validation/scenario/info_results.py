@@ -109,11 +109,10 @@ class Results(program.Job):
 
         look = self.path("named_later.h5")
         ini = self.path("demo.ini")
-        with open("config/ready/demo.ini", encoding="ascii") as file:
-            text = file.read().replace("demo_", os.path.abspath(
-                "config/ready/demo_")).replace("0.5005", "0.2005")
-        with open(ini, "w", encoding="ascii") as file:
-            file.write(text)
+        text = program.text("config/ready/demo.ini").replace(
+            "demo_", os.path.abspath("config/ready/demo_")).replace(
+                "0.5005", "0.2005")
+        self.save(ini, text)
         commands = (
             (2, "simulate", ini, "-o", odd("in.h5")),
             (3, "correlate", ini, odd("in.h5"), "-o", odd("out.uvh5"),

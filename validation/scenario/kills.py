@@ -173,8 +173,7 @@ class Kills(program.Job):
                 count = self.path("count")
                 self.assertEqual(self.killed_at(10**9, count), 0)
                 os.remove(self.output)
-                with open(count, encoding="ascii") as file:
-                    writes = int(file.read())
+                writes = int(program.text(count))
                 self.assertGreater(writes, 3 * self.n_dumps)
                 steps = 400 if program.LONG else 12
                 held = []

@@ -80,8 +80,8 @@ class Simulated(program.Case):
     Without noise, which is slow because it is drawn number by number."""
 
     def peak_mib(self, n_samples, axes):
-        with open(self.path("sky.csv"), "w", encoding="ascii") as file:
-            file.write("ra_deg,dec_deg,I,tone_hz\n0,-30,400,150.1e6\n")
+        self.save("sky.csv",
+                  "ra_deg,dec_deg,I,tone_hz\n0,-30,400,150.1e6\n")
         setup = oracle.Setup(64, "all", precision="int8")
         keys = {"array.positions": "none", "array.antennas": N_INPUTS,
                 "array.polarizations": 1,

@@ -22,26 +22,21 @@ class Output(program.Job):
     """The place of the result, and failures to write it."""
 
     def test_existing_output_is_refused_before_any_work(self):
-        with open(self.output, "w", encoding="ascii") as file:
-            file.write("precious")
+        self.save(self.output, "precious")
         self.well(*self.words(self.path("absent.h5")), code=(1, 2))
         done = self.correlate(self.recording())
         self.assert_one_line(done, 2, "out.uvh5", "--force")
-        with open(self.output, encoding="ascii") as file:
-            self.assertEqual(file.read(), "precious")
+        self.assertEqual(program.text(self.output), "precious")
 
     def test_force_replaces(self):
-        with open(self.output, "w", encoding="ascii") as file:
-            file.write("worthless")
+        self.save(self.output, "worthless")
         self.well(*self.words(self.recording(), "--force"))
         self.assertEqual(program.read(self.output).header["Nfreqs"], 16)
 
     def test_failed_force_keeps_the_old_file(self):
-        with open(self.output, "w", encoding="ascii") as file:
-            file.write("precious")
+        self.save(self.output, "precious")
         self.well(*self.words(self.path("absent.h5"), "--force"), code=1)
-        with open(self.output, encoding="ascii") as file:
-            self.assertEqual(file.read(), "precious")
+        self.assertEqual(program.text(self.output), "precious")
 
     def test_missing_directory(self):
         self.output = self.path("no/such/folder/out.uvh5")
@@ -95,69 +90,6 @@ class Output(program.Job):
         self.assert_refused(done, done.returncode, "closed")
         self.assertEqual(os.listdir(folder), [])
 
-    def test_input_is_not_overwritten(self):
-        recording = self.recording()
-        self.output = recording
-        before = os.stat(recording).st_size
-        self.well(*self.words(recording, "--force"), code=2)
-        self.assertEqual(os.stat(recording).st_size, before)
-
-    def assert_spared(self, done, inputs, what):
-        """The run was refused, and every input is unchanged."""
-        self.assert_one_line(done, 2, what,
-                             "expected another name for the result")
-        for path, before in inputs.items():
-            with open(path, "rb") as file:
-                self.assertTrue(file.read() == before, path)
-
-    def with_table(self):
-        """A recording, the INI file and an antenna table, by their paths."""
-        recording, table = self.recording(), self.path("antennas.csv")
-        with open(table, "w", encoding="ascii") as file:
-            file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
-        inputs = {}
-        for path in (recording, self.config, table):
-            with open(path, "rb") as file:
-                inputs[path] = file.read()
-        return recording, table, inputs
-
-    def test_no_input_is_overwritten(self):
-        recording, table, inputs = self.with_table()
-        for path in inputs:
-            word = "is a file that this run reads"
-            for force in ((), ("--force",)):
-                with self.subTest(path=path, force=force):
-                    self.output = path
-                    done = self.correlate(recording, "--set",
-                                          f"array.positions={table}", *force)
-                    self.assert_spared(done, inputs, word)
-                    # OUT.fp32.uvh5 of --precision both, through a link
-                    self.output = self.path("both.uvh5")
-                    os.symlink(path, self.path("both.fp32.uvh5"))
-                    done = self.correlate(recording, "--set",
-                                          f"array.positions={table}",
-                                          "--precision", "both", *force)
-                    os.remove(self.path("both.fp32.uvh5"))
-                    self.assert_spared(done, inputs, word)
-
-    def test_no_input_is_emptied_as_part(self):
-        """OUT.part would be emptied at once. It is an input or a hard link to
-        one; the input may be given through a symbolic link."""
-        recording, table, inputs = self.with_table()
-        alias = self.path("alias.h5")
-        os.symlink(recording, alias)
-        for path in inputs:
-            for name, options in (("out.uvh5", ()),
-                                  ("out.int8.uvh5", ("--precision", "both"))):
-                with self.subTest(path=path, name=name):
-                    self.output = self.path("out.uvh5")
-                    os.link(path, self.path(name) + ".part")
-                    done = self.correlate(alias, "--force", "--set",
-                                          f"array.positions={table}",
-                                          *options)
-                    self.assert_spared(done, inputs, name + ".part: is ")
-                    os.remove(self.path(name) + ".part")
-
     def test_left_over_part(self):
         """A .part left by a kill before the first dump is replaced, any other
         one only with --force."""
@@ -167,8 +99,7 @@ class Output(program.Job):
                 (b"", (), 0), (bytes(5000), (), 0), (b"precious", (), 2),
                 (b"precious", ("--force",), 0)):
             with self.subTest(content=content[:8], force=force):
-                with open(part, "wb") as file:
-                    file.write(content)
+                self.save(part, content)
                 done = self.well(*self.words(recording, *force), code=code)
                 self.assertEqual(os.path.exists(part), code != 0)
                 if code == 0:
@@ -177,8 +108,7 @@ class Output(program.Job):
                 else:
                     self.assert_one_line(done, 2, "out.uvh5.part: exists",
                                          "--force")
-                    with open(part, "rb") as file:
-                        self.assertEqual(file.read(), content)
+                    self.assertEqual(program.content(part), content)
 
     def test_left_over_dumps(self):
         """A .part without a finished dump is replaced. One with a dump is not,
@@ -300,11 +230,8 @@ class Simulated(program.Job):
     def setUp(self):
         super().setUp()
         self.sources, self.table = self.path("sky.csv"), self.path("ants.csv")
-        for path, text in (
-                (self.table, "east_m,north_m,up_m\n0,0,0\n10,0,0\n"),
-                (self.sources, "az_deg,el_deg,I\n10,60,1\n20,-5,1\n")):
-            with open(path, "w", encoding="ascii") as file:
-                file.write(text)
+        self.save(self.table, "east_m,north_m,up_m\n0,0,0\n10,0,0\n")
+        self.save(self.sources, "az_deg,el_deg,I\n10,60,1\n20,-5,1\n")
         self.save("config.ini", f"""
 [observation]
 sample_rate_hz = 1000000
@@ -343,11 +270,8 @@ sources = {self.sources}
         self.assertIn("v.Fits: HDF5 is written, whatever the name", done.stderr)
 
     def test_no_input_is_overwritten(self):
-        inputs = {}
-        for path in (self.config, self.table, self.sources):
-            with open(path, "rb") as file:
-                inputs[path] = file.read()
-        for path in inputs:
+        before = self.contents()
+        for path in before:
             for link in ("v.h5", "v.h5.part", "v.true.uvh5",
                          "v.true.uvh5.part"):
                 for force in ((), ("--force",)):
@@ -357,26 +281,18 @@ sources = {self.sources}
                         os.remove(self.path(link))
                         self.assert_one_line(
                             done, 2, f"{link}: is a file that this run reads")
-                        for name, before in inputs.items():
-                            with open(name, "rb") as file:
-                                self.assertTrue(file.read() == before, name)
+                        self.assertEqual(self.contents(), before)
 
     def stop(self, number, seconds, *settings):
         """Returns the seconds from the signal to the end; nothing may be left."""
         before = sorted(os.listdir(self.folder))
-        process = subprocess.Popen(
-            [program.FX8, "simulate", self.config, "-o", self.path("v.h5")]
-            + [word for setting in settings for word in ("--set", setting)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=program.hang_up)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        process = self.start(
+            "simulate", self.config, "-o", self.path("v.h5"),
+            *(f"--set={setting}" for setting in settings))
         time.sleep(seconds)
         self.assertIsNone(process.poll())
         sent = time.monotonic()
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        self.end(process, number)
         # a second, plus the time a loaded machine needs to end a process
         self.assertLess(time.monotonic() - sent, 3)
         self.assertEqual(sorted(os.listdir(self.folder)), before)

@@ -13,6 +13,12 @@ Within: names equal; 5 sigma; near ties, and 2⁻²¹
 Because: spread of the noise; gains of single precision
 In: Library Examples
 
+Shows (packaging, install): install and uninstall work; links in installed
+    pages, headers, examples, configurations and fx8(1) lead to installed
+    files, except for tests and kernels
+Within: leaves nothing; every link, and every name with its folder
+In: Files Library
+
 Shows (packaging, manual and completion): every command, option and key is
     there, and man gives no warning; the program accepts the offered words, and
     files are offered by their kind
@@ -51,6 +57,9 @@ import program
 BUILD = os.environ.get("FX8_BUILD", "build")
 CPUS = len(os.sched_getaffinity(0))
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+# Where the folders that pages name are installed, below the prefix.
+PLACES = {"config/ready": "share/fx8", "correlator": "share/doc/fx8/correlator",
+          "data": "share/doc/fx8/data", ".github": "share/doc/fx8/.github"}
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -63,11 +72,6 @@ def run(*command, environment=None, folder=None, may_talk=False):
         raise AssertionError(f"{' '.join(command)}: {done.returncode}: "
                              f"{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def version():
@@ -107,6 +111,49 @@ class Installed(program.Case):
         return path
 
 
+class Files(Installed):
+    """What is installed, and its removal."""
+
+    def test_what_is_installed_is_uninstalled(self):
+        def files():
+            return {path.removeprefix(self.folder) for path in glob.glob(
+                f"{self.folder}/**", recursive=True, include_hidden=True)
+                if os.path.isfile(path)}
+        for target in "install", "uninstall":
+            run("make", f"BUILD={BUILD}", "CUDA=0", f"DESTDIR={self.folder}",
+                "prefix=/usr", target, may_talk=True)
+            found = files()
+            if target == "install":
+                self.assertLessEqual({
+                    "/usr/bin/fx8", "/usr/lib/libfx8.so",
+                    "/usr/include/fx8/fx8.h", "/usr/share/fx8/tart.ini"}, found)
+        self.assertEqual(found, set())
+
+    def test_what_pages_point_to(self):
+        """The files that pages name are installed where they point, except
+        tests and kernels, which are for readers of the sources."""
+        found = set()
+        for path in glob.glob(f"{self.prefix}/**", recursive=True,
+                              include_hidden=True):
+            if not path.endswith((".md", ".h", ".c", ".ini", ".csv", "/fx8.1")):
+                continue
+            text = program.text(path)
+            for link in re.findall(r"\]\(([^)#\s:]+)[^)\s:]*\)", text):
+                with self.subTest(path=path, link=link):
+                    self.assertTrue(os.path.exists(os.path.join(
+                        os.path.dirname(path), link)))
+            for room, name in re.findall(
+                    rf"(?<![\w./-])({'|'.join(map(re.escape, PLACES))})/"
+                    r"([\w./-]*\w\.(?:md|ini|csv|cff))\b", text):
+                with self.subTest(path=path, room=room, name=name):
+                    found.add(f"{room}/{name}")
+                    self.assertTrue(os.path.exists(
+                        f"{self.prefix}/{PLACES[room]}/{name}"))
+        self.assertLessEqual({"data/README.md", "correlator/CONVENTIONS.md",
+                              "config/ready/station.ini", ".github/SECURITY.md"},
+                             found)
+
+
 class Library(Installed):
     """Shared and static library, header, pkg-config."""
 
@@ -114,14 +161,13 @@ class Library(Installed):
         """Functions that the installed headers declare, according to the
         compiler, and the headers that declare them."""
         source, seen = self.path("user.c"), self.path("seen")
-        with open(source, "w", encoding="ascii") as file:
-            file.write("#include <fx8.h>\n")
+        self.save(source, "#include <fx8.h>\n")
         run("gcc", "-std=c17", "-fsyntax-only", "-aux-info", seen, source,
             *self.pkg_config("--cflags"))
         folder = f"{self.prefix}/include/fx8/"
         found = re.findall(
             rf"^/\* {re.escape(folder)}(\S+):\d+:NC \*/ extern .*?(\w+) \(",
-            read(seen), re.M)
+            program.text(seen), re.M)
         return sorted(name for _, name in found), {file for file, _ in found}
 
     def symbols(self, name, *options):
@@ -149,8 +195,7 @@ class Library(Installed):
         self.assertEqual(headers, ["fx8.h"])
         source = self.path("user.c")
         for header in headers:
-            with open(source, "w", encoding="ascii") as file:
-                file.write(f"#include <{header}>\ntypedef int user_unit;\n")
+            self.save(source, f"#include <{header}>\ntypedef int user_unit;\n")
             for language, standards in (("c", ("c11", "c17", "c2x")),
                                         ("c++", ("c++11", "c++17", "c++20"))):
                 for standard in standards:
@@ -165,15 +210,16 @@ class Library(Installed):
         major, minor, _ = number.split(".")
         name = f"libfx8.so.{major}" + (f".{minor}" if major == "0" else "")
         numbers = re.findall(r"^#define FX8_VERSION_[A-Z]+ (\d+)$",
-                             read("correlator/fx8.h"), re.M)
+                             program.text("correlator/fx8.h"), re.M)
         self.assertEqual(".".join(numbers), number)
         text = run("readelf", "-d", f"{self.prefix}/lib/libfx8.so")
         self.assertEqual(re.findall(r"soname: \[(.*)\]", text), [name])
         self.assertEqual(os.readlink(f"{self.prefix}/lib/libfx8.so"), name)
         self.assertEqual(self.pkg_config("--modversion"), [number])
-        latest = re.search(r"^## (\S+)", read(".github/CHANGELOG.md"), re.M)
+        latest = re.search(r"^## (\S+)",
+                           program.text(".github/CHANGELOG.md"), re.M)
         self.assertEqual(latest.group(1), number)
-        cited = yaml.safe_load(read(".github/CITATION.cff"))
+        cited = yaml.safe_load(program.text(".github/CITATION.cff"))
         self.assertEqual(cited["version"], number)
         # required by the schema of version 1.2.0
         self.assertEqual(cited["cff-version"], "1.2.0")
@@ -183,7 +229,8 @@ class Library(Installed):
         self.assertIsInstance(cited["date-released"], datetime.date)
 
     def test_what_the_header_refers_to(self):
-        names = set(re.findall(r"\w+\.(?:md|c)\b", read("correlator/fx8.h")))
+        names = set(re.findall(r"\w+\.(?:md|c)\b",
+                               program.text("correlator/fx8.h")))
         self.assertEqual(names, {"CHANGELOG.md", "CONVENTIONS.md",
                                  "memory.c", "follow.c"})
         found = {os.path.basename(path) for path in
@@ -192,13 +239,12 @@ class Library(Installed):
         self.assertLessEqual(names, found)
 
     def test_header_in_cpp(self):
-        source = self.path("user.cpp")
-        with open(source, "w", encoding="ascii") as file:
-            file.write("#include <fx8.h>\n#include <cstdio>\n"
-                       "int main() { const fx8_plan plan = "
-                       "fx8_plan_default();\n"
-                       "    std::printf(\"%s %zu\", fx8_version(), "
-                       "plan.channelizer.n_taps); }\n")
+        source = self.save("user.cpp",
+                           "#include <fx8.h>\n#include <cstdio>\n"
+                           "int main() { const fx8_plan plan = "
+                           "fx8_plan_default();\n"
+                           "    std::printf(\"%s %zu\", fx8_version(), "
+                           "plan.channelizer.n_taps); }\n")
         for compiler in ("g++", "clang++"):
             with self.subTest(compiler=compiler):
                 user = self.build(source, "-std=c++17", *STRICT,
@@ -234,8 +280,6 @@ class Examples(Installed):
         return self.build(source, *STRICT, *CHECKED, *flags, "-lm")
 
     def test_memory(self):
-        self.assertLess(len(read(self.document("correlator/examples/memory.c"))
-                            .splitlines()), 100)
         rows = np.array([line.split() for line in run(
             self.example("memory"),
             environment=self.environment).splitlines()], float)
@@ -351,8 +395,7 @@ class Examples(Installed):
         self.assertEqual((process.returncode, out), (0, ""), err)
         self.check_follow("".join(lines), samples)
         # a complete recording gives the same
-        with open(path, "wb") as file:
-            file.write(data)
+        self.save(path, data)
         done = subprocess.run([follow, path, "0.1"], capture_output=True,
                               text=True, env={**os.environ,
                                               **self.environment})
@@ -411,7 +454,7 @@ class Manual(Installed):
         self.assertIn("130", text)
 
     def test_names_everything(self):
-        text = re.sub(r"\\f[BIR]", "", read(self.page()))
+        text = re.sub(r"\\f[BIR]", "", program.text(self.page()))
         text = text.replace("\\-", "-")
         for command in commands():
             part = re.search(rf"^\.SS {command}\nfx8 {command} .*?(?=^\.S)",
@@ -441,10 +484,12 @@ printf '%s\\n' "${COMPREPLY[@]}"
 class Completion(Installed):
     """Command lines split as bash splits them, and the words offered."""
 
+    def script(self):
+        return f"{self.prefix}/share/bash-completion/completions/fx8"
+
     def offered(self, *words):
-        script = f"{self.prefix}/share/bash-completion/completions/fx8"
-        text = run("bash", "--norc", "-c", ASK, "bash",
-                   os.path.abspath(script), "fx8", *words, folder=self.folder)
+        text = run("bash", "--norc", "-c", ASK, "bash", self.script(), "fx8",
+                   *words, folder=self.folder)
         return sorted(set(text.split()))
 
     def test_commands_and_options(self):
@@ -469,9 +514,9 @@ class Completion(Installed):
                              ""))
         taking = [f"{command} {option}" for command in commands()
                   for option, takes in options_of(command).items() if takes]
-        script = read(f"{self.prefix}/share/bash-completion/completions/fx8")
-        self.assertEqual(sorted(re.findall(r"^    '(\w+ --[\w-]+)'", script,
-                                           re.M)), sorted(taking))
+        self.assertEqual(sorted(re.findall(
+            r"^    '(\w+ --[\w-]+)'", program.text(self.script()), re.M)),
+            sorted(taking))
 
     def test_keys(self):
         names = [f"{key}=" for key in keys()]
@@ -485,16 +530,15 @@ class Completion(Installed):
 
     def test_values(self):
         """The program accepts every offered value, and the default is offered."""
-        script = read(f"{self.prefix}/share/bash-completion/completions/fx8")
-        with_words = re.findall(r"^    (\w+\.\w+)\) echo 'words", script, re.M)
+        with_words = re.findall(r"^    (\w+\.\w+)\) echo 'words",
+                                program.text(self.script()), re.M)
         self.assertGreater(len(with_words), 20)
         defaults = keys()
         for key in with_words:
             words = self.offered("config", "--set", key, "=", "")
             self.assertTrue(words, key)
             for word in words:
-                self.well("config", "--dump", "--set",
-                          f"{key}={word}")
+                self.well("config", "--dump", "--set", f"{key}={word}")
             if re.fullmatch("[a-z][a-z,]*", defaults[key]):
                 self.assertIn(defaults[key], words, key)
 
@@ -573,14 +617,15 @@ class Sources(program.Case):
         self.assertAlmostEqual(float(ratio.group(1)), 1, delta=0.1)
 
     def test_recipe_has_the_version(self):
-        text = read(".debian/changelog")
+        text = program.text(".debian/changelog")
         self.assertRegex(text, rf"\Afx8 \({re.escape(version())}-\d+\) ")
         # the package is named after the soname, and others depend on it
         name = os.readlink(f"{BUILD}/libfx8.so")
         package = name.replace(".so.", "-")
-        self.assertEqual(read(f".debian/{package}.install").split(),
+        self.assertEqual(program.text(f".debian/{package}.install").split(),
                          [f"usr/lib/*/{name}"])
-        self.assertEqual(re.findall(r"libfx8-\d[\d.]*", read(".debian/control")),
+        self.assertEqual(re.findall(r"libfx8-\d[\d.]*",
+                                    program.text(".debian/control")),
                          [package, package])
 
     @unittest.skipUnless(program.LONG, "FX8_LONG=1 builds Debian packages")

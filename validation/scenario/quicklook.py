@@ -334,8 +334,8 @@ class Spread(program.Case):
             samples = program.to_int8(20 * pairs.reshape(2 * n_pairs, 1, -1))
             recording = self.write(program.Scene(samples))
             config, quick = self.path("spread.ini"), self.path("quick.h5")
-            with open(config, "w", encoding="ascii") as file:
-                file.write(program.ini_of(oracle.Setup(
+            self.save(config,
+                      program.ini_of(oracle.Setup(
                     16, 0.0032, method="fft", window="hann",
                     precision="fp32"), {"postprocess.quicklook": quick}))
             self.well("correlate", config, recording, "-o",
@@ -366,13 +366,11 @@ class Refused(program.Job):
         self.option = ("--set", f"postprocess.quicklook={self.quick}")
 
     def test_existing_file(self):
-        with open(self.quick, "w", encoding="ascii") as file:
-            file.write("precious")
+        self.save(self.quick, "precious")
         recording = self.recording()
         done = self.correlate(recording, *self.option)
         self.assert_refused(done, 2, "quick.h5", "--force")
-        with open(self.quick, encoding="ascii") as file:
-            self.assertEqual(file.read(), "precious")
+        self.assertEqual(program.text(self.quick), "precious")
         self.well(*self.words(recording, *self.option, "--force"))
         with h5py.File(self.quick, "r") as file:
             self.assertEqual(file.attrs["format"], b"fx8-quicklook")

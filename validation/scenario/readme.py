@@ -26,23 +26,18 @@ RECORDINGS = os.environ.get("FX8_RECORDINGS")
 COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
 def blocks(text):
     """Indented blocks of a page, without their indent."""
     found = re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+", text, re.MULTILINE)
     return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in found]
 
 
-PAGE = read("README.md")
-CONTRIBUTING = read(".github/CONTRIBUTING.md")
-RECORDINGS_PAGE = read("data/README.md")
+PAGE = program.text("README.md")
+CONTRIBUTING = program.text(".github/CONTRIBUTING.md")
+RECORDINGS_PAGE = program.text("data/README.md")
 # without fenced blocks, which are Python
 PAGES = re.sub(r"(?ms)^```.*?^```", "", "\n".join((
-    PAGE, read("config/README.md"), RECORDINGS_PAGE, CONTRIBUTING)))
+    PAGE, program.text("config/README.md"), RECORDINGS_PAGE, CONTRIBUTING)))
 BLOCKS = blocks(PAGES)
 # text between backticks may span two lines
 SHOWN = [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", PAGES)]
@@ -87,7 +82,7 @@ class Commands(unittest.TestCase):
                 self.assertRegex(sections[section], rf"(?m)^  {key} =")
 
     def test_targets(self):
-        made = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+        made = set(re.findall(r"^([a-z-]+):", program.text("Makefile"), re.MULTILINE))
         named = {text.split()[1] for text in SHOWN
                  if text.startswith("make ") and len(text.split()) == 2}
         self.assertGreater(len(named), 5)
@@ -132,9 +127,7 @@ class Configuration(program.Case):
         return found
 
     def test_it_loads_as_it_stands(self):
-        path = self.path("shown.ini")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.shown())
+        path = self.save("shown.ini", self.shown())
         done = self.well("config", path, "--dump")
         dumped = self.pairs(done.stdout)
         shown = self.pairs(self.shown())
@@ -178,10 +171,9 @@ class Configuration(program.Case):
                 self.assertIn(words or "", done.stderr)
 
     def test_the_rest_are_defaults(self):
-        path = self.path("least.ini")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("[channelizer]\nchannels = 16\n\n[correlator]\n"
-                       "integration_time_s = 1\n")
+        path = self.save("least.ini",
+                         "[channelizer]\nchannels = 16\n\n[correlator]\n"
+                         "integration_time_s = 1\n")
         done = self.well("config", path, "--dump")
         defaults = self.pairs(done.stdout)
         rest = {name: value for name, value in self.pairs(self.shown()).items()
@@ -267,7 +259,7 @@ class Figures(program.Case):
         self.assertAlmostEqual(int(got[0]), int(want[0]), delta=20)
 
     def test_speed(self):
-        kept = read("validation/results/cpu-amd-zen5-2cores.md")
+        kept = program.text("validation/results/cpu-amd-zen5-2cores.md")
         rows = re.findall(r"^\| (\d+ x \d+) \| (INT8|FP32) \|(.*)\|$", PAGE,
                           re.MULTILINE)
         self.assertEqual(len(rows), 8)
@@ -287,14 +279,14 @@ class Figures(program.Case):
 
     def test_station_and_reading(self):
         words = " ".join((PAGE + CONTRIBUTING).split())
-        kept = read("validation/results/station-amd-zen5-2cores.md")
+        kept = program.text("validation/results/station-amd-zen5-2cores.md")
         seconds = re.search(r"two such cores ([0-9.]+) s for ([0-9.]+) s, "
                             r"([0-9.]+) × real time, and ([0-9.]+) s with 27",
                             words)
         self.assertIn(f"| | seconds for {seconds[2]} s |", kept)
         self.assertIn(f"| as recorded | {seconds[1]} | {seconds[3]} |", kept)
         self.assertIn(f"| 27 fine channels | {seconds[4]} |", kept)
-        kept = read("validation/results/reading-amd-zen5-2cores.md")
+        kept = program.text("validation/results/reading-amd-zen5-2cores.md")
         shares = [float(share) for share in re.findall(
             r"GB/s +([01]\.\d\d) +0\.[89]0 ", kept)]
         figures = re.search(r": ([0-9.]+) to ([0-9.]+) of it, and two threads unpack "
@@ -345,8 +337,7 @@ class Make(unittest.TestCase):
         """No architecture is requested that the compiler does not list."""
         with tempfile.TemporaryDirectory() as folder:
             nvcc, log = (os.path.join(folder, name) for name in ("nvcc", "log"))
-            with open(nvcc, "w", encoding="utf-8") as file:
-                file.write(NVCC_11)
+            self.save(nvcc, NVCC_11)
             os.chmod(nvcc, 0o755)
             for sms, asked in ((None, CUDA_11_SMS), ("90", ["90"])):
                 with self.subTest(SMS=sms):
@@ -360,7 +351,7 @@ class Make(unittest.TestCase):
                         env=os.environ | {"LOG": log})
                     self.assertEqual(done.returncode, 0, done.stderr)
                     built = {}
-                    for line in read(log).splitlines():
+                    for line in program.text(log).splitlines():
                         if " -c " in line and "/dev/null" not in line:
                             source = re.search(r" -c (\S+)", line).group(1)
                             built[source] = re.findall(r"code=(\w+)", line)

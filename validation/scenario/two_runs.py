@@ -66,8 +66,7 @@ class TwoRuns(program.Job):
         except FileNotFoundError:
             return False
         if how == "replace":
-            with open(self.part, "wb") as file:
-                file.write(THEIRS)
+            self.save(self.part, THEIRS)
         return True
 
     def finish(self, process):
@@ -88,8 +87,7 @@ class TwoRuns(program.Job):
             self.assertIn(self.content(self.output),
                           [self.want[number] for number in done])
         if is_replaced and not any(forced):
-            with open(self.part, "rb") as file:
-                self.assertEqual(file.read(), THEIRS)
+            self.assertEqual(program.content(self.part), THEIRS)
         for code, err in ended:
             if code != 0 and "the result is now " in err:
                 self.assertIn(self.content(self.moved), self.want)
