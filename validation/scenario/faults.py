@@ -12,11 +12,10 @@ import resource
 
 import numpy as np
 
-import oracle
 import program
 
 MIB = 1 << 20
-FAULTY = os.path.join(os.environ.get("FX8_BUILD", "build"), "faulty_io.so")
+FAULTY = program.faulty("", "")["LD_PRELOAD"]
 
 
 class Faults(program.Job):
@@ -24,17 +23,23 @@ class Faults(program.Job):
 
     def setUp(self):
         super().setUp()
-        self.configure(oracle.Setup(16, 0.002, precision="int8"),
-            {"correlator.threads": 1})
+        self.configure(extra={"correlator.threads": 1})
 
     def faulty(self, recording, fault, at, count="/dev/null",
                environment=None):
         """Run in small blocks, with a fault from the at-th read on."""
         return self.correlate(recording, "--quiet", "--force", environment={
-            **(environment or {}), "LD_PRELOAD": FAULTY,
-            "FX8_BLOCK_SAMPLES": "700", "FX8_FAULT": fault,
-            "FX8_FAULT_FILE": os.path.basename(recording),
-            "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count})
+            **(environment or {}), "FX8_BLOCK_SAMPLES": "700",
+            **program.faulty(fault, recording, at, count)})
+
+    def count_reads(self, recording, environment=None):
+        """The result of a run without a fault, and the number of its reads."""
+        count = self.path("count")
+        done = self.faulty(recording, "none", 10**9, count, environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = program.read(self.output)
+        os.remove(self.output)
+        return want, int(program.text(count))
 
     def make(self, chunks):
         return self.recording("in.h5", n_samples=60_000, chunks=chunks,
@@ -44,10 +49,7 @@ class Faults(program.Job):
         """Check for one line and the finished dumps, or the same result; returns
         whether the run failed."""
         if done.returncode == 0:
-            got = program.read(self.output)
-            for name in ("visibilities", "flags", "nsamples"):
-                np.testing.assert_array_equal(getattr(got, name),
-                                              getattr(want, name), where)
+            self.assert_equal(program.read(self.output), want)
             os.remove(self.output)
             return False
         self.assert_failed(done, want, *where)
@@ -56,12 +58,7 @@ class Faults(program.Job):
     def moments(self, chunks):
         """The result of a run without a fault, and the numbers of some of its
         reads."""
-        count = self.path("count")
-        done = self.faulty(self.make(chunks), "none", 10**9, count)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        want = program.read(self.output)
-        os.remove(self.output)
-        reads = int(program.text(count))
+        want, reads = self.count_reads(self.make(chunks))
         self.assertGreater(reads, 8)
         steps = 60 if program.LONG else 6
         return want, sorted({*range(0, reads, max(reads // steps, 1)),
@@ -100,19 +97,13 @@ class Faults(program.Job):
         samples = generator.integers(-60, 60, (2, 1, 8000)) * (1 + 1j)
         samples[1, 0, :3000] = 0
         path = self.write(program.Scene(samples), "in.h5")
-        count = self.path("count")
         # `make check` has no pretend devices; tier native runs this again
         backends = ("cpu", "cuda") if os.path.exists(program.PLUGIN) else ("cpu",)
         for backend in backends:
             with self.subTest(backend=backend):
-                self.configure(oracle.Setup(16, 0.002, precision="int8"),
-                    {"correlator.threads": 1, "correlator.backend": backend})
-                done = self.faulty(path, "none", 10**9, count,
-                                   program.devices())
-                self.assertEqual(done.returncode, 0, done.stderr)
-                want = program.read(self.output)
-                os.remove(self.output)
-                reads = int(program.text(count))
+                self.configure(extra={"correlator.threads": 1,
+                                      "correlator.backend": backend})
+                want, reads = self.count_reads(path, program.devices())
                 # the last 8 reads come after the gains
                 done = self.faulty(path, "eio", reads - 12, "/dev/null",
                                    program.devices())
@@ -140,11 +131,8 @@ class Faults(program.Job):
         samples = (generator.integers(-60, 60, (24, 2, 20_000))
                    + 1j * generator.integers(-60, 60, (24, 2, 20_000)))
         recording = self.write(program.Scene(samples), "in.h5")
-        self.well(*self.words(recording, "--quiet"))
-        want = program.read(self.output)
-        os.remove(self.output)
-        refused = whole = 0
-        crashes = 0
+        want = self.result(recording)
+        refused = whole = crashes = 0
         trace = {"LD_PRELOAD": FAULTY, "FX8_FAULT_TRACE": "1"}
         for size in range(24, 400, 4 if program.LONG else 16):
             def limit(size=size):
@@ -171,18 +159,14 @@ class Faults(program.Job):
         recording = self.recording()
         part = self.output + ".part"
         ours = part + ".ours"
-        self.well(*self.words(recording))
-        want = program.read(self.output)
-        os.remove(self.output)
+        want = self.result(recording)
         for force in ((), ("--force",)):
             with self.subTest(force=force):
-                done = self.correlate(recording, *force, environment={
-                    "LD_PRELOAD": FAULTY, "FX8_FAULT": "swap",
-                    "FX8_FAULT_FILE": "out.uvh5.part"})
+                done = self.correlate(recording, *force, environment=
+                                      program.faulty("swap", part, at=0))
                 self.assert_one_line(done, 1, "out.uvh5.part: moved", ours)
                 self.assertFalse(os.path.exists(self.output))
                 self.assertEqual(program.text(part), "theirs")
-                np.testing.assert_array_equal(program.read(ours).visibilities,
-                                              want.visibilities)
+                self.assert_equal(program.read(ours), want)
                 os.remove(part)
                 os.remove(ours)

@@ -7,7 +7,6 @@ Shows: as test_output.c
 import fcntl
 import os
 import signal
-import subprocess
 import time
 
 import h5py
@@ -35,9 +34,7 @@ class Interrupted(program.Job):
             with self.subTest(signal=number.name):
                 process = self.start(recording)
                 self.wait_for_part(process)
-                process.send_signal(number)
-                out, err = process.communicate(timeout=60)
-                self.assertEqual(process.returncode, 130, err)
+                _, err = self.end(process, number)
                 self.assertEqual(len(err.splitlines()), 1, err)
                 self.assertFalse(os.path.exists(self.output + ".part"))
                 got = program.read(self.output)
@@ -51,10 +48,7 @@ class Interrupted(program.Job):
                                    "--set", "correlator.kernel=auto")
                     want = program.read(self.output)
                 self.assertLess(n_dumps, want.visibilities.shape[0])
-                np.testing.assert_array_equal(
-                    got.visibilities, want.visibilities[:n_dumps])
-                np.testing.assert_array_equal(got.nsamples,
-                                              want.nsamples[:n_dumps])
+                self.assert_equal(got, want, n_dumps=n_dumps)
                 self.assertEqual(got.header["Nblts"], got.header["Nbls"]
                                  * n_dumps)
                 os.remove(self.output)
@@ -66,9 +60,7 @@ class Interrupted(program.Job):
     def test_what_was_interrupted_is_not_compared(self):
         process = self.start(self.slow(), "--precision", "both", talk=())
         self.wait_for_part(process, output=self.pair()[1])
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        out, err = self.end(process, signal.SIGINT)
         self.assertNotIn("verdict", out)
         for path in self.pair():
             n_dumps = program.read(path).visibilities.shape[0]
@@ -79,9 +71,7 @@ class Interrupted(program.Job):
                              "correlator.kernel=auto", talk=())
         for path in self.pair():
             self.wait_for(process, path)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        out, err = self.end(process, signal.SIGINT)
         self.assertTrue(err.endswith("fx8: error: stopped by a signal\n"), err)
         self.assertNotIn("verdict", out)
         whole = [program.read(path).visibilities.shape for path in self.pair()]
@@ -89,17 +79,12 @@ class Interrupted(program.Job):
 
     def test_nohup_is_heeded(self):
         recording = self.slow()
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, "--quiet", "--set", "input.duration_s=0.05"],
-            stderr=subprocess.PIPE, text=True,
+        process = super().start(
+            *self.words(recording, "--quiet", "--set",
+                        "input.duration_s=0.05"),
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
         self.wait_for_part(process, 0)
-        process.send_signal(signal.SIGHUP)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, err), (0, ""))
+        self.assertEqual(self.end(process, signal.SIGHUP, code=0), ("", ""))
 
     def freeze(self, recording, *extra):
         """A run that has finished some dumps, paused by SIGSTOP."""
@@ -124,10 +109,8 @@ class Interrupted(program.Job):
                     process = self.freeze(recording, "--set",
                                           f"output.compression={compression}")
                     os.truncate(self.output + ".part", size)
-                    process.send_signal(signal.SIGCONT)
-                    process.send_signal(signal.SIGTERM)
-                    _, err = process.communicate(timeout=60)
-                    self.assertEqual(process.returncode, 1, err)
+                    _, err = self.end(process, signal.SIGCONT,
+                                      signal.SIGTERM, code=1)
                     self.assertIn("out.uvh5.part: was cut during the run", err)
                     self.assertNotIn("keeps", err)
                     self.assertFalse(os.path.exists(self.output))
@@ -140,9 +123,7 @@ class Interrupted(program.Job):
         process = self.freeze(self.slow())
         process.send_signal(signal.SIGINT)
         os.rename(self.output + ".part", self.path("moved.uvh5"))
-        process.send_signal(signal.SIGCONT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 1, err)
+        _, err = self.end(process, signal.SIGCONT, code=1)
         n_dumps = program.read(self.path("moved.uvh5")).visibilities.shape[0]
         self.assertRegex(err, rf"moved\.uvh5; the run was interrupted after "
                          rf"{n_dumps} of \d+ dumps$")
@@ -154,9 +135,7 @@ class Interrupted(program.Job):
         self.wait_for_part(process, 0.1)
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        self.end(process, signal.SIGINT)
         self.assertFalse(os.path.exists(self.output))
         self.assertFalse(os.path.exists(self.output + ".part"))
 
@@ -198,9 +177,7 @@ class Interrupted(program.Job):
             printed = program.run("info", self.output + ".part")
         self.assertRegex(printed.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
                          "has not come to its end\n")
-        first.send_signal(signal.SIGTERM)
-        first.communicate(timeout=60)
-        self.assertEqual(first.returncode, 130)
+        self.end(first, signal.SIGTERM)
         self.assertEqual(program.read(self.output).header["Nants_data"], 24)
 
     def test_part_locked_by_someone_else(self):

@@ -44,9 +44,7 @@ class Kills(program.Job):
         """Set up the job and run it once undisturbed."""
         self.configure(oracle.Setup(64, 0.002, taps=4, precision="int8"),
             {"correlator.threads": 1, "output.compression": compression})
-        self.well(*self.words(self.input, "--force"))
-        self.want = program.read(self.output)
-        os.remove(self.output)
+        self.want = self.result(self.input, "--force")
         self.n_dumps = self.want.visibilities.shape[0]
         self.assertGreater(self.n_dumps, 50)
 
@@ -63,9 +61,7 @@ class Kills(program.Job):
         n = int(here.sum())
         self.assertGreaterEqual(n, at_least)
         np.testing.assert_array_equal(here, np.arange(self.n_dumps) < n)
-        for one in ("visibilities", "flags", "nsamples"):
-            np.testing.assert_array_equal(getattr(got, one)[:n],
-                                          getattr(self.want, one)[:n], one)
+        self.assert_equal(got, self.want, n_dumps=n)
         printed = program.run("info", self.part).stdout
         self.assertIn(f"\n  finished       {n} of {self.n_dumps} dumps: a run "
                       "has not come to its end\n", printed)
@@ -80,11 +76,9 @@ class Kills(program.Job):
         terminal, screen = os.openpty()
         fcntl.ioctl(screen, termios.TIOCSWINSZ,
                     struct.pack("HHHH", 24, 120, 0, 0))
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, self.input, "-o",
-             self.output, "--force"], stdout=subprocess.DEVNULL, stderr=screen)
+        process = super().start(*self.words(self.input, "--force"),
+                                stdout=subprocess.DEVNULL, stderr=screen)
         os.close(screen)
-        self.addCleanup(process.wait)
         return process, terminal
 
     def wait_for_part(self, process):
@@ -106,9 +100,7 @@ class Kills(program.Job):
             shown = ""
         os.close(terminal)
         if os.path.exists(self.output):     # already renamed, hence whole
-            got = program.read(self.output)
-            np.testing.assert_array_equal(got.visibilities,
-                                          self.want.visibilities)
+            self.assert_equal(program.read(self.output), self.want)
             os.remove(self.output)
             return None
         self.assertEqual(process.returncode, -signal.SIGKILL)
@@ -156,15 +148,11 @@ class Kills(program.Job):
         except (OSError, RuntimeError):
             return False
 
-    def killed_at(self, write, count=None):
+    def killed_at(self, write, count="/dev/null"):
         """Run, killed before its n-th write, or never; returns its status."""
         return self.correlate(
-            self.input, "--quiet", "--force", environment={
-                "LD_PRELOAD": os.path.join(os.environ["FX8_BUILD"],
-                                           "faulty_io.so"),
-                "FX8_FAULT_FILE": "out.uvh5.part", "FX8_FAULT": "kill",
-                "FX8_FAULT_AT": str(write),
-                "FX8_FAULT_COUNT": count or "/dev/null"}).returncode
+            self.input, "--quiet", "--force", environment=program.faulty(
+                "kill", self.part, write, count)).returncode
 
     def test_between_any_two_writes(self):
         for compression in ("none", "gzip"):

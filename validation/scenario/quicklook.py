@@ -12,7 +12,6 @@ Because: steps of halves and of single precision at 40 dB
 import os
 import resource
 import signal
-import subprocess
 import time
 import unittest
 
@@ -446,21 +445,12 @@ class Interrupted(program.Job):
 
     def test_cut_like_the_result(self):
         recording = self.slow()
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, "--quiet", "--set",
-             f"postprocess.quicklook={self.path('quick.h5')}"],
-            stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        for _ in range(2000):
-            if os.path.exists(self.path("quick.h5.part")):
-                break
-            time.sleep(0.01)
+        process = self.start(*self.words(
+            recording, "--quiet", "--set",
+            f"postprocess.quicklook={self.path('quick.h5')}"))
+        self.wait_for(process, self.path("quick.h5.part"))
         time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        self.end(process, signal.SIGINT)
         self.assertFalse(os.path.exists(self.path("quick.h5.part")))
         got = program.read(self.output)
         n_dumps = got.visibilities.shape[0]

@@ -12,8 +12,6 @@ Within: the result of `backend = cpu` to the bit, keywords too; after the first
 """
 import os
 
-import numpy as np
-
 import oracle
 import program
 
@@ -30,10 +28,8 @@ class Spare(program.Job):
         self.configure(oracle.Setup(8, 0.001, precision="int8", taps=2),
             {"correlator.backend": "auto", "correlator.threads": 1})
         self.scene = self.recording(n_samples=4400)
-        self.well(*self.words(self.scene, "--backend", "cpu"))
-        self.want = program.read(self.output)
+        self.want = self.result(self.scene, "--backend", "cpu")
         self.assertEqual(len(self.want.visibilities), 4)
-        os.remove(self.output)
 
     def check_spare(self, environment, *mentions):
         """Check for the CPU's result, and one line that says why."""
@@ -48,9 +44,8 @@ class Spare(program.Job):
             self.assertIn("backend auto: cuda: ", done.stdout)
             self.assertIn(mention, done.stdout)
         got = program.read(self.output)
-        for name in ("visibilities", "flags", "nsamples", "gains"):
-            np.testing.assert_array_equal(getattr(got, name),
-                                          getattr(self.want, name), name)
+        self.assert_equal(got, self.want,
+                          ("visibilities", "flags", "nsamples", "gains"))
         for word in ("BACKEND", "KERNEL", "FFTPLAN"):
             self.assertEqual(got.keywords[word], self.want.keywords[word])
         self.assertEqual(self.left_over(), [])
@@ -109,11 +104,8 @@ class Spare(program.Job):
         dumps; at the very end nothing is lost."""
         report = self.path("report")
         calls = {"elapsed_ms": 5, "report": report}  # the same in every run
-        self.well(*self.words(self.scene), environment=program.devices(**calls))
-        want = program.read(self.output)
-        os.remove(self.output)
-        with open(report, encoding="ascii") as file:
-            n_calls = int(file.readline().split()[1])
+        want = self.result(self.scene, environment=program.devices(**calls))
+        n_calls = int(program.text(report).split()[1])
         ends = []
         for number in [*range(1, n_calls, n_calls // 20),
                        *range(n_calls * 4 // 5, n_calls, n_calls // 60)]:

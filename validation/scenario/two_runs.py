@@ -12,7 +12,6 @@ In: scenario/faults.py test_part_swapped_before_it_is_renamed
 """
 import os
 import random
-import subprocess
 import time
 
 import numpy as np
@@ -39,22 +38,20 @@ class TwoRuns(program.Job):
             samples = generator.integers(-60, 60, (4, 2, 40_000)) + 0j
             self.inputs.append(self.write(program.Scene(samples),
                                           f"{number}.h5"))
-            self.well(*self.words(self.inputs[number]))
-            self.want.append(self.content(self.output))
-            os.remove(self.output)
+            self.want.append(self.bytes_of(self.result(self.inputs[number])))
         self.part = self.output + ".part"
         self.moved = self.path("moved.uvh5")
 
-    def content(self, path):
-        got = program.read(path)
+    def bytes_of(self, got):
         return (got.visibilities.tobytes(), got.flags.tobytes(),
                 got.nsamples.tobytes())
 
+    def content(self, path):
+        return self.bytes_of(program.read(path))
+
     def start(self, number, is_forced):
-        return subprocess.Popen(
-            [program.FX8, "correlate", self.config, self.inputs[number], "-o",
-             self.output, "--quiet"] + ["--force"] * is_forced,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        return super().start(*self.words(self.inputs[number], "--quiet"),
+                             *["--force"] * is_forced)
 
     def meddle(self, how):
         """Move, remove or replace the .part; returns whether it existed."""
