@@ -397,7 +397,7 @@ struct fx8_block {
     int64_t n_samples;             /**< 0 to below 2^61 */
     const struct fx8_gap
         *missing; /**< [n_missing] in any order; parts outside the block are
-                       ignored.  NULL if there are none */
+                       ignored.  NULL if n_missing is 0 */
     size_t n_missing;
     int8_t *in_place; /**< `samples` if fx8_push() may use and overwrite them in
                            place; NULL: they are only read.  The library

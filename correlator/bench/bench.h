@@ -108,8 +108,8 @@ void fx8_bench_list(const struct fx8_bench_wish *wish);
 size_t fx8_bench_quantities(const struct fx8_bench_case *which,
                             const char *quantities[FX8_BENCH_QUANTITIES + 1]);
 
-/** Find a case by its name.  False: there is none; *found is then the one with
- *  the nearest name, its section NULL if none is near. */
+/** Find a case by its name.  False: not found; *found is then the case with the
+ *  nearest name, or has the section NULL if no name is near. */
 bool fx8_bench_find(const char *name, struct fx8_bench_case *found);
 
 /** Measure the requested cases and report the figures. */

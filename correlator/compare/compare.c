@@ -97,12 +97,6 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
         .has_theory = theory != NULL,
         .is_identical = true,
     };
-    if (theory != NULL && (theory->n_plan_channels == 0 ||
-                           theory->n_plan_channels % shape->n_channels != 0))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "/fx8/gain: %zu channels: expected a multiple of the "
-                        "%zu channels of the visibilities",
-                        theory->n_plan_channels, shape->n_channels);
     FX8_TRY(allocate_all(comparison, error));
     if (theory != NULL)
         combine_levels(theory, comparison);

@@ -31,7 +31,8 @@ static int64_t markers_end(const struct marker_row *row, int64_t t, int64_t end)
     return t;
 }
 
-/* Start of the run of markers at the end of [first, t); t if there is none. */
+/* Start of the run of markers at the end of [first, t); t without such a run.
+ */
 static int64_t markers_begin(const struct marker_row *row, int64_t first,
                              int64_t t)
 {

@@ -11,7 +11,7 @@
 
 #include "correlator/run/pipeline.h"
 
-/** A progress display; zero it and set `stream` to start. */
+/** A progress display, set up by fx8_progress_start(). */
 struct fx8_progress_display {
     FILE *stream;
     bool is_terminal;
