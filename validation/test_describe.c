@@ -28,7 +28,7 @@ static enum fx8_status try_to_describe(const char *precision,
                                        struct fx8_error *error)
 {
     fx8_uvh5_header_clear(&header);
-    return fx8_describe(&job, &settings,
+    return fx8_describe(&job,
                         &(struct fx8_provenance){precision, "CPU", "avx2",
                                                  "estimate", "fx8 correlate x",
                                                  "voltages.h5"},
@@ -192,14 +192,4 @@ TEST(provenance)
     assert_keyword("POSFAKE", "1");
     describe(NULL, "postprocess.quantization_bias=no", "INT8");
     assert_keyword("AUTOCORR", "AS MEASURED");
-}
-
-TEST(no_site_is_an_error)
-{
-    struct fx8_error error;
-    describe(NULL, NULL, "FP32");
-    job.observation.site.longitude_deg = NAN;
-    must_fail_with(try_to_describe("FP32", &error), error, FX8_ERR_USAGE,
-                   "array.longitude_deg");
-    assert_null(header.history);
 }

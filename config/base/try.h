@@ -26,7 +26,11 @@ static inline void fx8_free_at(void *pointer)
     free(memory);
 }
 
+/** Declares a variable that `release`, given its address, releases where its
+ *  scope ends; initialise it. */
+#define FX8_AUTO(release) __attribute__((cleanup(release)))
+
 /** Declares pointers to memory that is freed where their scope ends. */
-#define FX8_AUTO_FREE __attribute__((cleanup(fx8_free_at)))
+#define FX8_AUTO_FREE FX8_AUTO(fx8_free_at)
 
 #endif

@@ -189,7 +189,6 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
     if (status == FX8_OK) {
         struct fx8_run_request request = {
             .job = &job,
-            .settings = &settings,
             .reader = &reader.base,
             .force = true, /* the names are private to this process */
             .command = "fx8 bench",

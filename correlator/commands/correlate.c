@@ -329,7 +329,6 @@ static int run(const struct fx8_command_line *line)
     struct fx8_progress_display display;
     struct fx8_run_request request = {
         .job = &work.job,
-        .settings = &work.settings,
         .force = line->given[FORCE] != NULL,
         .is_fft_measured = plan != NULL && strcmp(plan, "measure") == 0,
         .interrupted = fx8_command_interrupted,

@@ -96,30 +96,23 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
 
 /* Origin of the data: history, and digest of the resolved configuration. */
 static enum fx8_status describe_origin(const struct fx8_job *job,
-                                       const struct fx8_settings *settings,
                                        const struct fx8_provenance *provenance,
                                        struct fx8_uvh5_header *header,
                                        struct fx8_error *error)
 {
-    char *configuration = NULL;
+    FX8_AUTO_FREE char *configuration = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&configuration, &size);
     if (stream == NULL)
         return fx8_no_memory("the configuration", error);
-    fx8_settings_dump(settings, stream);
+    fx8_settings_dump(job->settings, stream);
     const bool failed = ferror(stream) != 0;
-    if (fclose(stream) != 0 || failed) {
-        free(configuration);
+    if (fclose(stream) != 0 || failed)
         return fx8_no_memory("the configuration", error);
-    }
     char digest[FX8_SHA256_TEXT_SIZE];
     fx8_sha256(configuration, size, digest);
-    enum fx8_status status =
-        add_keywords(job, provenance, digest, header, error);
-    if (status == FX8_OK)
-        status = write_history(provenance, configuration, header, error);
-    free(configuration);
-    return status;
+    FX8_TRY(add_keywords(job, provenance, digest, header, error));
+    return write_history(provenance, configuration, header, error);
 }
 
 static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
@@ -170,7 +163,6 @@ static void describe_antennas(const struct fx8_job *job,
 }
 
 static enum fx8_status describe_axes(const struct fx8_job *job,
-                                     const struct fx8_settings *settings,
                                      struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
@@ -185,7 +177,7 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
     for (size_t p = 0; p < header->n_products; p++)
         header->products[p] = -5 - (int)p; /* AIPS: XX, YY, XY, YX */
 
-    const double dut1_s = settings->delay.dut1_s;
+    const double dut1_s = job->settings->delay.dut1_s;
     header->write_lst = !isnan(dut1_s);
     header->dut1_s = header->write_lst ? dut1_s : 0.0;
     for (size_t t = 0; t < header->n_times; t++) {
@@ -198,27 +190,7 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
                                    header->apparent_lst_rad, error);
 }
 
-/* UVH5 requires a location on the Earth. */
-static enum fx8_status check_site(const struct fx8_settings *settings,
-                                  const struct fx8_site *site,
-                                  struct fx8_error *error)
-{
-    static const char expected[] =
-        "expected the site (WGS84), which the recording lacks";
-    if (isnan(site->latitude_deg))
-        return fx8_settings_fail(settings, "array.latitude_deg", error, "%s",
-                                 expected);
-    if (isnan(site->longitude_deg))
-        return fx8_settings_fail(settings, "array.longitude_deg", error, "%s",
-                                 expected);
-    if (isnan(site->altitude_m))
-        return fx8_settings_fail(settings, "array.altitude_m", error, "%s",
-                                 expected);
-    return FX8_OK;
-}
-
 enum fx8_status fx8_describe(const struct fx8_job *job,
-                             const struct fx8_settings *settings,
                              const struct fx8_provenance *provenance,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error)
@@ -238,14 +210,12 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
               job->observation.instrument);
     copy_text(header->object, sizeof header->object, job->observation.object);
     copy_text(header->x_orientation, sizeof header->x_orientation,
-              settings->array.x_orientation);
-    enum fx8_status status = check_site(settings, &header->site, error);
+              job->settings->array.x_orientation);
+    enum fx8_status status = allocate_axes(header, error);
     if (status == FX8_OK)
-        status = allocate_axes(header, error);
+        status = describe_axes(job, header, error);
     if (status == FX8_OK)
-        status = describe_axes(job, settings, header, error);
-    if (status == FX8_OK)
-        status = describe_origin(job, settings, provenance, header, error);
+        status = describe_origin(job, provenance, header, error);
     if (status != FX8_OK) {
         fx8_uvh5_header_clear(header);
         return status;

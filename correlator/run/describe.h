@@ -6,7 +6,6 @@
 #ifndef FX8_CORRELATOR_RUN_DESCRIBE_H
 #define FX8_CORRELATOR_RUN_DESCRIBE_H
 
-#include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/run/job.h"
 #include "io/uvh5/uvh5.h"
@@ -39,7 +38,6 @@ struct fx8_provenance {
  * Source:    formats: UVH5 memo 1.2; ERFA eraGst06a, eraSp00, eraGd2gc
  */
 enum fx8_status fx8_describe(const struct fx8_job *job,
-                             const struct fx8_settings *settings,
                              const struct fx8_provenance *provenance,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error);

@@ -17,14 +17,14 @@
  * resolve 40 microseconds; no array needs shorter dumps. */
 #define LEAST_DUMP_S 1e-3
 
-static enum fx8_status missing_key(const char *path, const char *key,
+static enum fx8_status missing_key(const struct fx8_job *job, const char *key,
                                    const char *expected,
                                    struct fx8_error *error)
 {
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s: observation.%s: neither configured nor recorded: "
                     "expected %s",
-                    path, key, expected);
+                    job->path, key, expected);
 }
 
 /* fx8_supply_warn of a job. */
@@ -34,99 +34,92 @@ static void note(void *job, const char *text)
 }
 
 /* What the user gives wins over what is recorded; some of it must be known. */
-static enum fx8_status supply(struct fx8_job *job,
-                              const struct fx8_settings *settings,
-                              const char *path, struct fx8_error *error)
+static enum fx8_status supply(struct fx8_job *job, struct fx8_error *error)
 {
     struct fx8_observation *o = &job->observation;
-    FX8_TRY(fx8_supply(settings, o, note, job, error));
+    FX8_TRY(fx8_supply(job->settings, o, note, job, error));
     if (o->sample_rate.numerator_hz <= 0)
-        return missing_key(path, "sample_rate_hz", "the sampling rate", error);
+        return missing_key(job, "sample_rate_hz", "the sampling rate", error);
     if (!isfinite(o->dc_frequency_hz))
-        return missing_key(path, "dc_frequency_hz",
+        return missing_key(job, "dc_frequency_hz",
                            "the sky frequency of baseband zero", error);
     if (!o->has_start_time)
-        return missing_key(path, "start_time_utc",
+        return missing_key(job, "start_time_utc",
                            "the instant of the first sample", error);
     return FX8_OK;
 }
 
 static enum fx8_status choose_sideband(struct fx8_job *job,
-                                       const struct fx8_settings *settings,
                                        struct fx8_error *error)
 {
     struct fx8_observation *o = &job->observation;
     if (o->sideband == FX8_SIDEBAND_UNKNOWN)
         o->sideband = FX8_SIDEBAND_UPPER;
-    if (settings->input.conjugate && !o->is_complex)
-        return fx8_settings_fail(settings, "input.conjugate", error,
+    if (job->settings->input.conjugate && !o->is_complex)
+        return fx8_settings_fail(job->settings, "input.conjugate", error,
                                  "expected no: the samples are real");
     const bool is_lower = o->sideband == FX8_SIDEBAND_LOWER;
-    job->plan.lower_sideband = is_lower != settings->input.conjugate;
+    job->plan.lower_sideband = is_lower != job->settings->input.conjugate;
     return FX8_OK;
 }
 
 static enum fx8_status choose_polarizations(struct fx8_job *job,
-                                            const struct fx8_settings *settings,
-                                            const char *path,
                                             struct fx8_error *error)
 {
     const size_t recorded = job->observation.n_polarizations;
-    const int64_t given = settings->array.polarizations;
+    const int64_t given = job->settings->array.polarizations;
     if (given > (int64_t)recorded)
-        return fx8_settings_fail(settings, "array.polarizations", error,
+        return fx8_settings_fail(job->settings, "array.polarizations", error,
                                  "expected at most %zu, as %s has", recorded,
-                                 path);
-    if (settings->input.y_first && recorded == 1)
-        return fx8_settings_fail(settings, "input.polarization_order", error,
+                                 job->path);
+    if (job->settings->input.y_first && recorded == 1)
+        return fx8_settings_fail(job->settings, "input.polarization_order",
+                                 error,
                                  "expected xy: %s has one polarisation, which "
                                  "is written as X",
-                                 path);
+                                 job->path);
     job->plan.n_polarizations = given == 0 ? recorded : (size_t)given;
     return FX8_OK;
 }
 
 static enum fx8_status plan_channels(struct fx8_job *job,
-                                     const struct fx8_settings *settings,
-                                     const char *path, struct fx8_error *error)
+                                     struct fx8_error *error)
 {
     struct fx8_plan *plan = &job->plan;
     plan->is_complex = job->observation.is_complex;
-    plan->channelizer = settings->channelizer;
-    plan->channel_average = settings->output.channel_average;
+    plan->channelizer = job->settings->channelizer;
+    plan->channel_average = job->settings->output.channel_average;
     plan->n_bands = job->observation.n_bands;
     plan->band_offset_hz = job->observation.band_offset_hz;
-    if (settings->postprocess.quicklook[0] != '\0' &&
-        (settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
-        return fx8_settings_fail(settings, "postprocess.quicklook", error,
+    if (job->settings->postprocess.quicklook[0] != '\0' &&
+        (job->settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
+        return fx8_settings_fail(job->settings, "postprocess.quicklook", error,
                                  "not supported with precision = interval");
     if (plan->channelizer.method == FX8_METHOD_NONE && !plan->is_complex)
-        return fx8_settings_fail(settings, "channelizer.method", error,
+        return fx8_settings_fail(job->settings, "channelizer.method", error,
                                  "expected pfb or fft: the samples are real");
     if (plan->channelizer.n_kept != 0 && !plan->is_complex)
-        return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
-                                 "expected 1: the samples are real");
+        return fx8_settings_fail(job->settings, "channelizer.keep_fraction",
+                                 error, "expected 1: the samples are real");
     job->axes = fx8_plan_axes(plan);
     const size_t kept = job->axes.n_kept;
     const size_t averaged = kept == 1 ? plan->n_bands : kept;
     if (averaged % plan->channel_average != 0)
-        return fx8_settings_fail(settings, "output.channel_average", error,
+        return fx8_settings_fail(job->settings, "output.channel_average", error,
                                  "expected a divisor of the %zu %s written%s",
                                  averaged,
                                  FX8_NOUN(averaged, "channel", "channels"),
                                  kept == 1 ? "" : " of a band");
-    return fx8_job_check_bands(job, settings, path, error);
+    return fx8_job_check_bands(job, error);
 }
 
 /* Spectra per dump from the integration time. */
 static enum fx8_status choose_dump_length(struct fx8_job *job,
-                                          const struct fx8_settings *settings,
-                                          const char *path,
                                           struct fx8_error *error)
 {
     static const char key[] = "correlator.integration_time_s";
     struct fx8_plan *plan = &job->plan;
-    const double integration_s = settings->correlator.integration_time_s;
+    const double integration_s = job->settings->correlator.integration_time_s;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)job->axes.step;
     const double available_s = (double)job->n_samples / rate_hz;
@@ -137,21 +130,21 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     plan->spectra_per_dump = 1;
     const int64_t all = fx8_count_dumps(plan, job->n_samples);
     if (all == 0)
-        return fx8_settings_fail(settings, "channelizer.channels", error,
+        return fx8_settings_fail(job->settings, "channelizer.channels", error,
                                  "one spectrum takes %zu samples, but %s has "
                                  "only %lld to process",
-                                 job->axes.window, path,
+                                 job->axes.window, job->path,
                                  (long long)job->n_samples);
     if (isinf(integration_s))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
-        return fx8_settings_fail(settings, key, error,
+        return fx8_settings_fail(job->settings, key, error,
                                  "expected at most %.9g s: %s has %.9g s to "
                                  "process",
-                                 (double)all * step / rate_hz, path,
+                                 (double)all * step / rate_hz, job->path,
                                  available_s);
     else if (spectra < 1)
-        return fx8_settings_fail(settings, key, error,
+        return fx8_settings_fail(job->settings, key, error,
                                  "expected at least %.9g s, one spectrum",
                                  step / rate_hz);
     else
@@ -159,18 +152,16 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     const double dump_s = (double)plan->spectra_per_dump * step / rate_hz;
     if (dump_s < LEAST_DUMP_S)
         return fx8_settings_fail(
-            settings, key, error,
+            job->settings, key, error,
             "a dump of %lld %s takes %.6g s: expected at least 0.001 s",
             (long long)plan->spectra_per_dump,
             FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"), dump_s);
     return FX8_OK;
 }
 
-static enum fx8_status plan_dumps(struct fx8_job *job,
-                                  const struct fx8_settings *settings,
-                                  const char *path, struct fx8_error *error)
+static enum fx8_status plan_dumps(struct fx8_job *job, struct fx8_error *error)
 {
-    FX8_TRY(choose_dump_length(job, settings, path, error));
+    FX8_TRY(choose_dump_length(job, error));
     const int64_t step = (int64_t)job->axes.step;
     job->n_dumps = fx8_count_dumps(&job->plan, job->n_samples);
     const int64_t used = job->n_dumps * job->plan.spectra_per_dump * step +
@@ -187,11 +178,10 @@ static void warn_of_frequency(struct fx8_job *job)
 }
 
 /* postprocess.math has no effect without a quick-look. */
-static void warn_of_math(struct fx8_job *job,
-                         const struct fx8_settings *settings)
+static void warn_of_math(struct fx8_job *job)
 {
-    if (settings->postprocess.math != FX8_MATH_IEEE &&
-        settings->postprocess.quicklook[0] == '\0')
+    if (job->settings->postprocess.math != FX8_MATH_IEEE &&
+        job->settings->postprocess.quicklook[0] == '\0')
         fx8_job_warn(job, "postprocess.math: fast: has no effect without "
                           "postprocess.quicklook");
 }
@@ -206,18 +196,17 @@ static void warn_of_flag_dc(struct fx8_job *job)
                      "the lower sideband have no channel at baseband zero");
 }
 
-static void plan_correlator(struct fx8_job *job,
-                            const struct fx8_settings *settings)
+static void plan_correlator(struct fx8_job *job)
 {
     struct fx8_plan *plan = &job->plan;
     plan->sample_rate = job->observation.sample_rate;
     plan->dc_frequency_hz = job->observation.dc_frequency_hz;
-    plan->marker = settings->input.marker;
-    plan->quantizer = settings->quantizer;
-    plan->machine = settings->machine;
-    plan->precision = settings->correlator.precision;
-    plan->quicklook = settings->postprocess.quicklook[0] != '\0';
-    plan->math = settings->postprocess.math;
+    plan->marker = job->settings->input.marker;
+    plan->quantizer = job->settings->quantizer;
+    plan->machine = job->settings->machine;
+    plan->precision = job->settings->correlator.precision;
+    plan->quicklook = job->settings->postprocess.quicklook[0] != '\0';
+    plan->math = job->settings->postprocess.math;
 }
 
 static enum fx8_status copy_observation(struct fx8_job *job,
@@ -246,23 +235,22 @@ static enum fx8_status copy_observation(struct fx8_job *job,
 }
 
 static enum fx8_status resolve(struct fx8_job *job,
-                               const struct fx8_settings *settings,
                                const struct fx8_observation *recorded,
-                               const char *path, struct fx8_error *error)
+                               struct fx8_error *error)
 {
     FX8_TRY(copy_observation(job, recorded, error));
-    FX8_TRY(supply(job, settings, path, error));
-    FX8_TRY(choose_sideband(job, settings, error));
-    FX8_TRY(choose_polarizations(job, settings, path, error));
-    plan_correlator(job, settings);
+    FX8_TRY(supply(job, error));
+    FX8_TRY(choose_sideband(job, error));
+    FX8_TRY(choose_polarizations(job, error));
+    plan_correlator(job);
     warn_of_frequency(job);
-    warn_of_math(job, settings);
-    FX8_TRY(plan_channels(job, settings, path, error));
-    FX8_TRY(fx8_supply_range(settings, &job->observation, path,
+    warn_of_math(job);
+    FX8_TRY(plan_channels(job, error));
+    FX8_TRY(fx8_supply_range(job->settings, &job->observation, job->path,
                              &job->plan.first_sample, &job->n_samples, note,
                              job, error));
-    FX8_TRY(plan_dumps(job, settings, path, error));
-    FX8_TRY(fx8_job_choose_antennas(job, settings, path, error));
+    FX8_TRY(plan_dumps(job, error));
+    FX8_TRY(fx8_job_choose_antennas(job, error));
     job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
     warn_of_flag_dc(job);
     return FX8_OK;
@@ -273,9 +261,9 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
                                 const char *path, struct fx8_job *job,
                                 struct fx8_error *error)
 {
-    *job = (struct fx8_job){.plan = fx8_plan_default()};
-    const enum fx8_status status =
-        resolve(job, settings, recorded, path, error);
+    *job = (struct fx8_job){
+        .settings = settings, .path = path, .plan = fx8_plan_default()};
+    const enum fx8_status status = resolve(job, recorded, error);
     if (status != FX8_OK)
         fx8_job_clear(job);
     return status;

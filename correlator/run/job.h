@@ -26,9 +26,11 @@
  * Notes: 1) observation.antennas is [plan.n_antennas], the correlated antennas
  *           in order, all members filled in; its n_antennas, n_polarizations
  *           and n_samples describe the recording
- *        2) plan points into the job and into the given settings
+ *        2) the job points to the given settings and path
  */
 struct fx8_job {
+    const struct fx8_settings *settings; /**< as given */
+    const char *path;                    /**< of the recording, for messages */
     struct fx8_plan plan;
     struct fx8_axes axes; /**< of the plan */
     struct fx8_observation observation;

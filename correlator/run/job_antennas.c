@@ -28,33 +28,33 @@ void fx8_job_warn(struct fx8_job *job, const char *format, ...)
 }
 
 /* Positions in the recording to correlate, in order. */
-static enum fx8_status list_positions(const struct fx8_settings *settings,
-                                      const struct fx8_observation *recorded,
-                                      const char *path, size_t **positions,
-                                      size_t *n, struct fx8_error *error)
+static enum fx8_status list_positions(struct fx8_job *job, size_t **positions,
+                                      struct fx8_error *error)
 {
-    const struct fx8_number_list *list = &settings->array.antennas;
-    const size_t limit = recorded->n_antennas;
-    *n = list->is_all ? limit : list->count;
-    if (list->is_count && *n > limit)
-        return fx8_settings_fail(settings, "array.antennas", error,
+    const struct fx8_number_list *list = &job->settings->array.antennas;
+    const size_t limit = job->observation.n_antennas;
+    const size_t n = list->is_all ? limit : list->count;
+    job->plan.n_antennas = n;
+    if (list->is_count && n > limit)
+        return fx8_settings_fail(job->settings, "array.antennas", error,
                                  "expected at most the %zu %s of %s", limit,
-                                 FX8_NOUN(limit, "antenna", "antennas"), path);
-    if (*n > FX8_MAX_ANTENNAS)
-        return fx8_settings_fail(settings, "array.antennas", error,
+                                 FX8_NOUN(limit, "antenna", "antennas"),
+                                 job->path);
+    if (n > FX8_MAX_ANTENNAS)
+        return fx8_settings_fail(job->settings, "array.antennas", error,
                                  "expected at most %d of the %zu antennas of "
                                  "%s",
-                                 FX8_MAX_ANTENNAS, limit, path);
-    FX8_TRY(fx8_allocate(*n, sizeof **positions, "antennas", positions, error));
-    for (size_t i = 0; i < *n; i++) {
+                                 FX8_MAX_ANTENNAS, limit, job->path);
+    FX8_TRY(fx8_allocate(n, sizeof **positions, "antennas", positions, error));
+    for (size_t i = 0; i < n; i++) {
         /* a list has no number twice */
         const size_t position =
             list->items == NULL ? i : (size_t)list->items[i];
         if (position >= limit)
             return fx8_settings_fail(
-                settings, "array.antennas", error,
+                job->settings, "array.antennas", error,
                 "position %zu: expected 0 to %zu, the antennas of %s", position,
-                limit - 1, path);
+                limit - 1, job->path);
         (*positions)[i] = position;
     }
     return FX8_OK;
@@ -138,8 +138,7 @@ static void fake_antennas(struct fx8_job *job, const size_t *positions)
 
 /* Bench tests may omit the site, but not a part of it. */
 static enum fx8_status check_site(const struct fx8_job *job,
-                                  const struct fx8_settings *settings,
-                                  const char *path, struct fx8_error *error)
+                                  struct fx8_error *error)
 {
     const struct fx8_site *site = &job->observation.site;
     const struct {
@@ -151,7 +150,7 @@ static enum fx8_status check_site(const struct fx8_job *job,
         {"altitude_m", site->altitude_m},
     };
     const size_t n_members = sizeof members / sizeof members[0];
-    bool is_needed = strcmp(settings->array.positions, "none") != 0;
+    bool is_needed = strcmp(job->settings->array.positions, "none") != 0;
     for (size_t i = 0; i < n_members; i++)
         is_needed = is_needed || isfinite(members[i].value);
     for (size_t i = 0; i < n_members && is_needed; i++)
@@ -159,24 +158,24 @@ static enum fx8_status check_site(const struct fx8_job *job,
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: array.%s: neither configured nor recorded: "
                             "expected the site of the array",
-                            path, members[i].key);
+                            job->path, members[i].key);
     return FX8_OK;
 }
 
 static enum fx8_status place_antennas(struct fx8_job *job,
-                                      const struct fx8_settings *settings,
-                                      const char *path, const size_t *positions,
+                                      const size_t *positions,
                                       struct fx8_error *error)
 {
+    const struct fx8_settings *settings = job->settings;
     struct fx8_observation *observation = &job->observation;
     const bool is_faked = strcmp(settings->array.positions, "none") == 0;
     const char *source =
-        fx8_supply_has_table(settings) ? settings->array.positions : path;
+        fx8_supply_has_table(settings) ? settings->array.positions : job->path;
     if (!is_faked && observation->n_table == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: array.positions: neither configured nor "
                         "recorded: expected a table of antennas, or none",
-                        path);
+                        job->path);
     struct fx8_antenna *chosen;
     const size_t n = job->plan.n_antennas;
     FX8_TRY(fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error));
@@ -196,10 +195,9 @@ static enum fx8_status place_antennas(struct fx8_job *job,
 
 /* [array] flag_antennas names antennas by number. */
 static enum fx8_status flag_antennas(struct fx8_job *job,
-                                     const struct fx8_settings *settings,
                                      struct fx8_error *error)
 {
-    const struct fx8_number_list *list = &settings->array.flag_antennas;
+    const struct fx8_number_list *list = &job->settings->array.flag_antennas;
     for (size_t i = 0; i < list->count && list->items != NULL; i++) {
         bool is_found = false;
         for (size_t a = 0; a < job->plan.n_antennas; a++)
@@ -208,7 +206,8 @@ static enum fx8_status flag_antennas(struct fx8_job *job,
                 is_found = true;
             }
         if (!is_found)
-            return fx8_settings_fail(settings, "array.flag_antennas", error,
+            return fx8_settings_fail(job->settings, "array.flag_antennas",
+                                     error,
                                      "number %lld: expected an antenna that "
                                      "is correlated",
                                      (long long)list->items[i]);
@@ -217,19 +216,18 @@ static enum fx8_status flag_antennas(struct fx8_job *job,
 }
 
 static enum fx8_status choose_inputs(struct fx8_job *job,
-                                     const struct fx8_settings *settings,
                                      const size_t *positions,
                                      struct fx8_error *error)
 {
     const size_t n_polarizations = job->plan.n_polarizations;
     const size_t per_band = job->plan.n_antennas * n_polarizations;
+    const bool is_swapped =
+        job->settings->input.y_first && job->observation.n_polarizations == 2;
     job->n_inputs = fx8_product(job->plan.n_bands, per_band, 1, 1);
     FX8_TRY(fx8_allocate(job->n_inputs, sizeof *job->inputs, "inputs",
                          &job->inputs, error));
     for (size_t input = 0; input < job->n_inputs; input++) {
         const size_t feed = input % n_polarizations; /* 0 = X, 1 = Y */
-        const bool is_swapped =
-            settings->input.y_first && job->observation.n_polarizations == 2;
         job->inputs[input] = (struct fx8_input_position){
             .antenna = positions[input % per_band / n_polarizations],
             .polarization = is_swapped ? 1 - feed : feed,
@@ -239,32 +237,16 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
     return FX8_OK;
 }
 
-/* Choose the antennas at these positions of the recording. */
-static enum fx8_status choose_at(struct fx8_job *job,
-                                 const struct fx8_settings *settings,
-                                 const char *path, const size_t *positions,
-                                 struct fx8_error *error)
+enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
+                                        struct fx8_error *error)
 {
+    FX8_AUTO_FREE size_t *positions = NULL;
+    FX8_TRY(list_positions(job, &positions, error));
     FX8_TRY(fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
                          "antenna flags", &job->flag_antenna, error));
     job->plan.flag_antenna = job->flag_antenna;
-    FX8_TRY(check_site(job, settings, path, error));
-    FX8_TRY(place_antennas(job, settings, path, positions, error));
-    FX8_TRY(choose_inputs(job, settings, positions, error));
-    return flag_antennas(job, settings, error);
-}
-
-enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
-                                        const struct fx8_settings *settings,
-                                        const char *path,
-                                        struct fx8_error *error)
-{
-    size_t *positions = NULL;
-    enum fx8_status status =
-        list_positions(settings, &job->observation, path, &positions,
-                       &job->plan.n_antennas, error);
-    if (status == FX8_OK)
-        status = choose_at(job, settings, path, positions, error);
-    free(positions);
-    return status;
+    FX8_TRY(check_site(job, error));
+    FX8_TRY(place_antennas(job, positions, error));
+    FX8_TRY(choose_inputs(job, positions, error));
+    return flag_antennas(job, error);
 }

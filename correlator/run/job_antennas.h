@@ -19,8 +19,6 @@ void fx8_job_warn(struct fx8_job *job, const char *format, ...)
  * Status: as fx8_job_resolve()
  */
 enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
-                                        const struct fx8_settings *settings,
-                                        const char *path,
                                         struct fx8_error *error);
 
 #endif

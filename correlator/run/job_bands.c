@@ -46,8 +46,7 @@ static struct fx8_fraction widest_part(const struct fx8_plan *plan,
 }
 
 enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
-                                    const struct fx8_settings *settings,
-                                    const char *path, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
     const struct fx8_plan *plan = &job->plan;
     if (plan->n_bands == 1 || plan->channelizer.method == FX8_METHOD_NONE)
@@ -62,21 +61,21 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: bands %.9g Hz apart: expected at least their "
                         "width, %.9g Hz",
-                        path, distance_hz, width_hz);
+                        job->path, distance_hz, width_hz);
     const struct fx8_fraction part = widest_part(plan, distance_hz);
     if (part.numerator == 0)
         return fx8_fail(
             error, FX8_ERR_INPUT,
             "%s: bands %.9g Hz apart: expected at least one of %zu "
             "%s of %.9g Hz",
-            path, distance_hz, plan->channelizer.n_channels,
+            job->path, distance_hz, plan->channelizer.n_channels,
             FX8_NOUN(plan->channelizer.n_channels, "channel", "channels"),
             fx8_rate_hz(plan->sample_rate));
     char expected[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(part.numerator, part.denominator, expected);
-    return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
+    return fx8_settings_fail(job->settings, "channelizer.keep_fraction", error,
                              "bands of %s %.9g Hz apart overlap by %.9g Hz: "
                              "expected at most %s",
-                             path, distance_hz, width_hz - distance_hz,
+                             job->path, distance_hz, width_hz - distance_hz,
                              expected);
 }

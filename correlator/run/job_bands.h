@@ -18,7 +18,6 @@
  *         becomes one channel
  */
 enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
-                                    const struct fx8_settings *settings,
-                                    const char *path, struct fx8_error *error);
+                                    struct fx8_error *error);
 
 #endif

@@ -17,7 +17,6 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/sink.h"
 #include "correlator/run/source.h"
@@ -29,8 +28,6 @@ struct run {
     struct fx8_session *session;
     struct fx8_source *source;
     struct fx8_sink *sink;
-    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
-    struct fx8_consumer consumer;
     int64_t *dead_dumps; /* [n_inputs] of the job */
     bool is_complete;    /* every dump of the job has been taken */
 };
@@ -139,75 +136,6 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 
 /* --- setup ------------------------------------------------------- */
 
-static struct fx8_provenance provenance_of(const struct run *run,
-                                           enum fx8_result_kind kind)
-{
-    return (struct fx8_provenance){
-        .precision = fx8_result_names[kind].keyword,
-        .backend = run->report->backend,
-        .kernel = run->report->kernel,
-        .fft_plan = run->report->fft_plan,
-        .command = run->request->command,
-        .input = run->request->input,
-    };
-}
-
-static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
-                                     struct fx8_error *error)
-{
-    const struct fx8_run_request *request = run->request;
-    const char *path = request->paths[kind];
-    if (path == NULL)
-        return FX8_OK;
-    const struct fx8_provenance provenance = provenance_of(run, kind);
-    struct fx8_uvh5_header header;
-    FX8_TRY(fx8_describe(request->job, request->settings, &provenance, &header,
-                         error));
-    const enum fx8_status status = fx8_uvh5_create(
-        path, request->force, &header, request->settings->output.compression,
-        &run->files[kind], error);
-    fx8_uvh5_header_clear(&header);
-    return status;
-}
-
-/* Consumer besides the visibility files; INT8 if computed: it is the main
- * result. */
-static enum fx8_status create_consumer(struct run *run, struct fx8_error *error)
-{
-    const struct fx8_run_request *request = run->request;
-    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
-                                          ? FX8_RESULT_INT8
-                                          : FX8_RESULT_FP32;
-    const struct fx8_provenance provenance = provenance_of(run, kind);
-    return request->path_quicklook == NULL
-               ? FX8_OK
-               : fx8_quicklook_consume(request, &provenance, kind, run->session,
-                                       &run->report->quicklook, &run->consumer,
-                                       error);
-}
-
-static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
-{
-    const struct fx8_plan *plan = &run->request->job->plan;
-    const struct fx8_axes *axes = &run->request->job->axes;
-    const struct fx8_dump shape = {
-        .n_baselines = axes->n_baselines,
-        .n_channels = axes->n_channels,
-        .n_products = axes->n_products,
-    };
-    const struct fx8_sink_extras extras = {
-        .n_bands = plan->n_bands,
-        .n_inputs = axes->n_inputs,
-        .n_channels = axes->n_fine,
-        .gains = fx8_gains(run->session).gain,
-        .clips = fx8_inputs(run->session).clips,
-        .valid_spectra = fx8_inputs(run->session).valid_spectra,
-        .spectra_per_dump = plan->spectra_per_dump,
-    };
-    return fx8_sink_open(run->files, &run->consumer, &shape, &extras,
-                         &run->sink, error);
-}
-
 static void note_kernels(struct run *run)
 {
     struct fx8_run_report *report = run->report;
@@ -270,14 +198,12 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &run->session, error);
     if (status != FX8_OK)
-        return name_key(request->settings, status, error);
+        return name_key(request->job->settings, status, error);
     note_kernels(run);
     if (fx8_info(run->session).is_spare)
         warn_of_device(request, run->report->reason);
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        FX8_TRY(create_output(run, kind, error));
-    FX8_TRY(create_consumer(run, error));
-    FX8_TRY(open_sink(run, error));
+    FX8_TRY(
+        fx8_sink_open(request, run->session, run->report, &run->sink, error));
     /* after one signal the run still finishes its first dump; two end it now */
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
@@ -351,15 +277,11 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
         report->read_s = fx8_source_seconds(run.source);
     fx8_source_stop(run.source);
     *n_dumps = report->n_dumps;
-    const enum fx8_status closed = fx8_sink_close(
-        &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
+    const enum fx8_status closed = fx8_sink_close(&run.sink, is_kept, error);
     if (is_kept)
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
         note_interruption(&run, *n_dumps, error);
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        fx8_uvh5_close(&run.files[kind], 0, NULL);
-    fx8_consumer_close(&run.consumer, false, NULL);
     if (run.session != NULL)
         fx8_get_statistics(run.session, &report->statistics);
     if (status == FX8_OK) {

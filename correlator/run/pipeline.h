@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/run/job.h"
 #include "correlator/run/quicklook.h"
@@ -29,7 +28,6 @@ struct fx8_progress {
 /** What to run. */
 struct fx8_run_request {
     const struct fx8_job *job;
-    const struct fx8_settings *settings;
     struct fx8_reader *reader; /**< inputs not selected yet */
     /** Outputs, by enum fx8_result_kind; NULL: none. */
     const char *paths[FX8_N_RESULTS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,152 +9,125 @@
 #include "config/base/try.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
-#include "correlator/run/sink.h"
 #include "io/quicklook/quicklook_file.h"
 
-struct quicklook {
+struct fx8_run_quicklook {
     struct fx8_quicklook_file *file;
     const struct fx8_session *session;
     enum fx8_result_kind kind; /* of the results used */
     size_t n_baselines, n_products;
-    struct fx8_quicklook_figures *report;
 };
 
-/* Columns of the averages. */
-enum { N_COLUMNS = 7 };
-
-struct columns {
-    struct fx8_array arrays[N_COLUMNS]; /* all of the below */
-    struct fx8_quicklook_average *averages;
-    uint8_t *state;
-    double *coherence, *lower, *upper, *products;
-    int64_t *cells;
-};
-
-static enum fx8_status allocate_columns(struct columns *c, size_t n,
-                                        struct fx8_error *error)
-{
-    const struct fx8_array arrays[N_COLUMNS] = {
-        {&c->averages, n, sizeof *c->averages},
-        {&c->state, n, sizeof *c->state},
-        {&c->coherence, n, sizeof *c->coherence},
-        {&c->lower, n, sizeof *c->lower},
-        {&c->upper, n, sizeof *c->upper},
-        {&c->products, n, sizeof *c->products},
-        {&c->cells, n, sizeof *c->cells},
-    };
-    memcpy(c->arrays, arrays, sizeof arrays);
-    return fx8_allocate_arrays(arrays, N_COLUMNS, "averages", error);
-}
-
-static void fill_columns(struct columns *c, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct fx8_quicklook_average *a = &c->averages[i];
-        c->state[i] = (uint8_t)a->state;
-        c->coherence[i] = a->coherence;
-        c->lower[i] = a->lower;
-        c->upper[i] = a->upper;
-        c->products[i] = a->n_products;
-        c->cells[i] = a->n_cells;
-    }
-}
+/* --- the end of the file ----------------------------------------- */
 
 static void count_states(const struct fx8_quicklook_average *averages, size_t n,
-                         struct fx8_quicklook_figures *report)
+                         struct fx8_quicklook_figures *figures)
 {
     for (size_t i = 0; i < n; i++) {
         const struct fx8_quicklook_average *a = &averages[i];
-        report->n_empty += a->state == FX8_QUICKLOOK_NONE;
-        report->n_limits += a->state == FX8_QUICKLOOK_LIMIT;
-        report->n_without += a->state == FX8_QUICKLOOK_NO_INTERVAL;
+        figures->n_empty += a->state == FX8_QUICKLOOK_NONE;
+        figures->n_limits += a->state == FX8_QUICKLOOK_LIMIT;
+        figures->n_without += a->state == FX8_QUICKLOOK_NO_INTERVAL;
         if (a->state != FX8_QUICKLOOK_INTERVAL)
             continue;
-        report->n_intervals++;
-        report->highest = fmax(report->highest, a->coherence);
+        figures->n_intervals++;
+        figures->highest = fmax(figures->highest, a->coherence);
     }
 }
 
-static enum fx8_status put_averages(const struct quicklook *quicklook,
-                                    const struct columns *c,
-                                    struct fx8_error *error)
+/* Write the members of averages [n_baselines][n_products] as columns. */
+static enum fx8_status put_averages(
+    const struct fx8_run_quicklook *q,
+    const struct fx8_quicklook_average *averages, struct fx8_error *error)
 {
-    const enum fx8_quicklook_type real = FX8_QUICKLOOK_REAL;
-    const struct {
+#define MEMBER(name) offsetof(struct fx8_quicklook_average, name)
+    static const struct {
         const char *name;
-        enum fx8_quicklook_type type;
-        const void *values;
+        enum fx8_quicklook_type type; /* a byte, or 8 bytes as in memory */
+        size_t offset;
         const char *text;
     } columns[] = {
-        {"state", FX8_QUICKLOOK_BYTE, c->state,
+        {"state", FX8_QUICKLOOK_BYTE, MEMBER(state),
          "0: nothing to average, 1: interval, 2: upper limit, 3: an input with "
          "itself, 4: no honest interval"},
-        {"coherence", real, c->coherence,
+        {"coherence", FX8_QUICKLOOK_REAL, MEMBER(coherence),
          "averaged |rho|; NaN for a limit or nothing"},
-        {"lower", real, c->lower,
+        {"lower", FX8_QUICKLOOK_REAL, MEMBER(lower),
          "lower end of the 95 % interval; 0 for a limit"},
-        {"upper", real, c->upper,
+        {"upper", FX8_QUICKLOOK_REAL, MEMBER(upper),
          "upper end of the 95 % interval, or the limit"},
-        {"cells", FX8_QUICKLOOK_INTEGER, c->cells,
+        {"cells", FX8_QUICKLOOK_INTEGER, MEMBER(n_cells),
          "channels and dumps averaged"},
-        {"products", real, c->products, "independent products they are worth"},
+        {"products", FX8_QUICKLOOK_REAL, MEMBER(n_products),
+         "independent products they are worth"},
     };
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    const size_t n = q->n_baselines * q->n_products;
+    FX8_AUTO_FREE char *values = NULL;
+    FX8_TRY(fx8_allocate(n, 8, "averages", &values, error));
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+        for (size_t i = 0; i < n; i++)
+            if (columns[k].type == FX8_QUICKLOOK_BYTE)
+                values[i] = (char)averages[i].state;
+            else
+                memcpy(values + 8 * i,
+                       (const char *)&averages[i] + columns[k].offset, 8);
         const struct fx8_quicklook_item item = {
             .group = "fisher",
-            .name = columns[i].name,
-            .type = columns[i].type,
+            .name = columns[k].name,
+            .type = columns[k].type,
             .rank = 2,
-            .shape = {quicklook->n_baselines, quicklook->n_products},
-            .values = columns[i].values,
-            .text = columns[i].text,
+            .shape = {q->n_baselines, q->n_products},
+            .values = values,
+            .text = columns[k].text,
         };
-        FX8_TRY(fx8_quicklook_file_put(quicklook->file, &item, error));
+        FX8_TRY(fx8_quicklook_file_put(q->file, &item, error));
     }
     return FX8_OK;
 }
 
-static enum fx8_status put_counts(struct fx8_quicklook_file *file,
+/* An item that is one whole number. */
+#define NUMBER(group, name, value, text)                                       \
+    {                                                                          \
+        group, name, FX8_QUICKLOOK_INTEGER, 0, {0, 0}, &(value), text          \
+    }
+
+static enum fx8_status put_items(const struct fx8_run_quicklook *q,
+                                 const struct fx8_quicklook_item *items,
+                                 size_t n, struct fx8_error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        FX8_TRY(fx8_quicklook_file_put(q->file, &items[i], error));
+    return FX8_OK;
+}
+
+static enum fx8_status put_counts(const struct fx8_run_quicklook *q,
                                   const struct fx8_quicklook_counts *n,
                                   struct fx8_error *error)
 {
-    const struct {
-        const char *name;
-        const int64_t *value;
-        const char *text;
-    } counts[] = {
-        {"cells", &n->n_cells, "cells looked at"},
-        {"no_product", &n->no_product, "no valid product: 0"},
-        {"not_finite", &n->not_finite, "NaN or infinite: 0"},
-        {"no_power", &n->no_power, "an auto below 1.2e-38: 0"},
-        {"above_one", &n->above_one, "|rho| > 1 of a cross product: kept"},
-        {"beyond_half", &n->beyond_half, "too large for a half: infinity"},
-        {"fisher_few", &n->fisher_few, "fewer than 16 products: not averaged"},
-        {"fisher_real", &n->fisher_real,
-         "the first channel of real samples: not averaged"},
-        {"fisher_loud", &n->fisher_loud,
-         "an input above 32 steps rms: not averaged"},
-        {"fisher_clamped", &n->fisher_clamped,
-         "|rho| > 1 - 1e-6: averaged as that, without an interval"},
-        {"spectra", &n->n_spectra, "channels of spectra looked at"},
-        {"spectra_no_data", &n->spectra_no_data, "no valid spectrum: NaN dB"},
-        {"spectra_infinite", &n->spectra_infinite, "NaN or infinite: NaN dB"},
-        {"spectra_no_power", &n->spectra_no_power, "below 1.2e-38: -400 dB"},
+#define COUNT(name, member, text) NUMBER("counts", name, n->member, text)
+    const struct fx8_quicklook_item counts[] = {
+        COUNT("cells", n_cells, "cells looked at"),
+        COUNT("no_product", no_product, "no valid product: 0"),
+        COUNT("not_finite", not_finite, "NaN or infinite: 0"),
+        COUNT("no_power", no_power, "an auto below 1.2e-38: 0"),
+        COUNT("above_one", above_one, "|rho| > 1 of a cross product: kept"),
+        COUNT("beyond_half", beyond_half, "too large for a half: infinity"),
+        COUNT("fisher_few", fisher_few, "fewer than 16 products: not averaged"),
+        COUNT("fisher_real", fisher_real,
+              "the first channel of real samples: not averaged"),
+        COUNT("fisher_loud", fisher_loud,
+              "an input above 32 steps rms: not averaged"),
+        COUNT("fisher_clamped", fisher_clamped,
+              "|rho| > 1 - 1e-6: averaged as that, without an interval"),
+        COUNT("spectra", n_spectra, "channels of spectra looked at"),
+        COUNT("spectra_no_data", spectra_no_data, "no valid spectrum: NaN dB"),
+        COUNT("spectra_infinite", spectra_infinite, "NaN or infinite: NaN dB"),
+        COUNT("spectra_no_power", spectra_no_power, "below 1.2e-38: -400 dB"),
     };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const struct fx8_quicklook_item item = {
-            .group = "counts",
-            .name = counts[i].name,
-            .type = FX8_QUICKLOOK_INTEGER,
-            .values = counts[i].value,
-            .text = counts[i].text,
-        };
-        FX8_TRY(fx8_quicklook_file_put(file, &item, error));
-    }
-    return FX8_OK;
+    return put_items(q, counts, sizeof counts / sizeof *counts, error);
 }
 
-static enum fx8_status put_modes(struct fx8_quicklook_file *file,
+static enum fx8_status put_modes(const struct fx8_run_quicklook *q,
                                  const struct fx8_quicklook_differences *d,
                                  struct fx8_error *error)
 {
@@ -172,92 +146,46 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const double pair[2] = {kinds[i].difference->largest,
                                 kinds[i].difference->bound};
-        const struct fx8_quicklook_item item = {.group = "modes",
-                                                .name = kinds[i].name,
-                                                .type = FX8_QUICKLOOK_REAL,
-                                                .rank = 1,
-                                                .shape = {2},
-                                                .values = pair,
-                                                .text = kinds[i].text};
+        const struct fx8_quicklook_item item = {
+            "modes", kinds[i].name, FX8_QUICKLOOK_REAL, 1,
+            {2, 0},  pair,          kinds[i].text};
         beyond += kinds[i].difference->n_beyond;
-        FX8_TRY(fx8_quicklook_file_put(file, &item, error));
+        FX8_TRY(put_items(q, &item, 1, error));
     }
     const struct fx8_quicklook_item ends[] = {
-        {.group = "modes",
-         .name = "dumps",
-         .type = FX8_QUICKLOOK_INTEGER,
-         .values = &d->n_dumps,
-         .text = "dumps evaluated in both modes"},
-        {.group = "modes",
-         .name = "beyond",
-         .type = FX8_QUICKLOOK_INTEGER,
-         .values = &beyond,
-         .text = "differences that exceed their bound"},
+        NUMBER("modes", "dumps", d->n_dumps, "dumps evaluated in both modes"),
+        NUMBER("modes", "beyond", beyond,
+               "differences that exceed their bound"),
     };
-    for (size_t i = 0; i < 2; i++)
-        FX8_TRY(fx8_quicklook_file_put(file, &ends[i], error));
-    return FX8_OK;
+    return put_items(q, ends, 2, error);
 }
 
-/* --- consumer ---------------------------------------------------- */
-
-static enum fx8_status take(void *context, const struct fx8_dump *dump,
-                            struct fx8_error *error)
+enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
+                                         size_t n_dumps,
+                                         struct fx8_quicklook_figures *figures,
+                                         struct fx8_error *error)
 {
-    const struct quicklook *quicklook = context;
-    return fx8_quicklook_file_write(
-        quicklook->file, (size_t)dump->index, &dump->quicklook,
-        dump->results[quicklook->kind].flags, error);
-}
-
-/* Cut the file to its dumps and write the final data. */
-static enum fx8_status put_end(const struct quicklook *quicklook,
-                               const struct columns *columns, size_t n_dumps,
-                               struct fx8_error *error)
-{
-    const struct fx8_quicklook_figures *report = quicklook->report;
-    FX8_TRY(fx8_quicklook_file_cut(quicklook->file, n_dumps, error));
-    FX8_TRY(put_averages(quicklook, columns, error));
-    FX8_TRY(put_counts(quicklook->file, &report->counts, error));
-    return report->differences.n_dumps == 0
-               ? FX8_OK
-               : put_modes(quicklook->file, &report->differences, error);
-}
-
-static enum fx8_status finish(void *context, size_t n_dumps,
-                              struct fx8_error *error)
-{
-    const struct quicklook *quicklook = context;
     const size_t n = quicklook->n_baselines * quicklook->n_products;
-    struct fx8_quicklook_figures *report = quicklook->report;
-    struct columns columns;
-    *report = (struct fx8_quicklook_figures){.n_intervals = 0};
-    fx8_get_quicklook(quicklook->session, &report->counts,
-                      &report->differences);
-    enum fx8_status status = allocate_columns(&columns, n, error);
-    if (status == FX8_OK) {
-        fx8_get_coherences(quicklook->session, columns.averages);
-        fill_columns(&columns, n);
-        count_states(columns.averages, n, report);
-        status = put_end(quicklook, &columns, n_dumps, error);
-    }
-    fx8_free_arrays(columns.arrays, N_COLUMNS);
-    return status;
+    FX8_AUTO_FREE struct fx8_quicklook_average *averages = NULL;
+    *figures = (struct fx8_quicklook_figures){.n_intervals = 0};
+    fx8_get_quicklook(quicklook->session, &figures->counts,
+                      &figures->differences);
+    FX8_TRY(fx8_allocate(n, sizeof *averages, "averages", &averages, error));
+    fx8_get_coherences(quicklook->session, averages);
+    count_states(averages, n, figures);
+    FX8_TRY(fx8_quicklook_file_cut(quicklook->file, n_dumps, error));
+    FX8_TRY(put_averages(quicklook, averages, error));
+    FX8_TRY(put_counts(quicklook, &figures->counts, error));
+    return figures->differences.n_dumps == 0
+               ? FX8_OK
+               : put_modes(quicklook, &figures->differences, error);
 }
 
-static enum fx8_status close_quicklook(void *context, bool keep,
-                                       struct fx8_error *error)
-{
-    struct quicklook *quicklook = context;
-    const enum fx8_status status =
-        fx8_quicklook_file_close(&quicklook->file, keep, error);
-    free(quicklook);
-    return status;
-}
+/* --- beginning and dumps ----------------------------------------- */
 
 static enum fx8_status create(const struct fx8_run_request *request,
                               const struct fx8_provenance *provenance,
-                              struct quicklook *quicklook,
+                              struct fx8_quicklook_file **file,
                               struct fx8_error *error)
 {
     static const char *const maths[] = {
@@ -265,9 +193,8 @@ static enum fx8_status create(const struct fx8_run_request *request,
         [FX8_MATH_FAST] = "fast",
     };
     const struct fx8_plan *plan = &request->job->plan;
-    struct fx8_uvh5_header uvh5;
-    FX8_TRY(fx8_describe(request->job, request->settings, provenance, &uvh5,
-                         error));
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header uvh5 = {0};
+    FX8_TRY(fx8_describe(request->job, provenance, &uvh5, error));
     const struct fx8_quicklook_header header = {
         .uvh5 = &uvh5,
         .n_polarizations = plan->n_polarizations,
@@ -276,32 +203,46 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .math = maths[plan->math],
         .precision = provenance->precision,
     };
-    const enum fx8_status status =
-        fx8_quicklook_file_create(request->path_quicklook, request->force,
-                                  &header, &quicklook->file, error);
-    fx8_uvh5_header_clear(&uvh5);
-    return status;
+    return fx8_quicklook_file_create(request->path_quicklook, request->force,
+                                     &header, file, error);
 }
 
-enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
-                                      const struct fx8_provenance *provenance,
-                                      enum fx8_result_kind kind,
-                                      const struct fx8_session *session,
-                                      struct fx8_quicklook_figures *report,
-                                      struct fx8_consumer *consumer,
-                                      struct fx8_error *error)
+enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       const struct fx8_provenance *provenance,
+                                       enum fx8_result_kind kind,
+                                       const struct fx8_session *session,
+                                       struct fx8_run_quicklook **quicklook,
+                                       struct fx8_error *error)
 {
     const struct fx8_axes *axes = &request->job->axes;
-    struct quicklook *quicklook;
     FX8_TRY(
-        fx8_allocate(1, sizeof *quicklook, "quick-look", &quicklook, error));
-    *quicklook = (struct quicklook){.session = session,
-                                    .kind = kind,
-                                    .n_baselines = axes->n_baselines,
-                                    .n_products = axes->n_products,
-                                    .report = report};
-    *consumer = (struct fx8_consumer){quicklook, take, finish, close_quicklook};
-    return create(request, provenance, quicklook, error);
+        fx8_allocate(1, sizeof **quicklook, "quick-look", quicklook, error));
+    **quicklook = (struct fx8_run_quicklook){.session = session,
+                                             .kind = kind,
+                                             .n_baselines = axes->n_baselines,
+                                             .n_products = axes->n_products};
+    return create(request, provenance, &(*quicklook)->file, error);
+}
+
+enum fx8_status fx8_run_quicklook_take(struct fx8_run_quicklook *quicklook,
+                                       const struct fx8_dump *dump,
+                                       struct fx8_error *error)
+{
+    return fx8_quicklook_file_write(
+        quicklook->file, (size_t)dump->index, &dump->quicklook,
+        dump->results[quicklook->kind].flags, error);
+}
+
+enum fx8_status fx8_run_quicklook_close(struct fx8_run_quicklook **quicklook,
+                                        bool keep, struct fx8_error *error)
+{
+    if (*quicklook == NULL)
+        return FX8_OK;
+    const enum fx8_status status =
+        fx8_quicklook_file_close(&(*quicklook)->file, keep, error);
+    free(*quicklook);
+    *quicklook = NULL;
+    return status;
 }
 
 /* --- the summary ------------------------------------------------- */

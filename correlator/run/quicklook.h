@@ -6,13 +6,15 @@
 #ifndef FX8_CORRELATOR_RUN_QUICKLOOK_H
 #define FX8_CORRELATOR_RUN_QUICKLOOK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "correlator/fx8.h"
 
-struct fx8_consumer;
 struct fx8_provenance;
+struct fx8_run_quicklook;
 struct fx8_run_request;
 
 /** Figures of a quick-look for the summary. */
@@ -25,21 +27,36 @@ struct fx8_quicklook_figures {
 };
 
 /**
- * fx8_quicklook_consume -- create the quick-look file that a run asks for.
+ * fx8_run_quicklook_open -- create the quick-look file that a run asks for.
  *
- * Given:    kind      which results to use, with their provenance
- *           session   planned with a quick-look
- * Returned: report    filled when the consumer finishes
- *           consumer  must be closed, also after a failure
- * Status:   memory; errors of writing
+ * Given:     kind     which results to use, with their provenance
+ *            session  planned with a quick-look
+ * Status:    memory; errors of writing
+ * Ownership: fx8_run_quicklook_close() releases, also after a failure
  */
-enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
-                                      const struct fx8_provenance *provenance,
-                                      enum fx8_result_kind kind,
-                                      const struct fx8_session *session,
-                                      struct fx8_quicklook_figures *report,
-                                      struct fx8_consumer *consumer,
-                                      struct fx8_error *error);
+enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       const struct fx8_provenance *provenance,
+                                       enum fx8_result_kind kind,
+                                       const struct fx8_session *session,
+                                       struct fx8_run_quicklook **quicklook,
+                                       struct fx8_error *error);
+
+/** Write the quick-look of a dump; on the writer thread. */
+enum fx8_status fx8_run_quicklook_take(struct fx8_run_quicklook *quicklook,
+                                       const struct fx8_dump *dump,
+                                       struct fx8_error *error);
+
+/** All dumps have been taken: n_dumps of them are the result.  Fills the
+ *  figures. */
+enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
+                                         size_t n_dumps,
+                                         struct fx8_quicklook_figures *figures,
+                                         struct fx8_error *error);
+
+/** Close and null the handle, a NULL handle is legal; keep: the file is
+ *  complete. */
+enum fx8_status fx8_run_quicklook_close(struct fx8_run_quicklook **quicklook,
+                                        bool keep, struct fx8_error *error);
 
 /** Print the quick-look's lines of the summary. */
 void fx8_quicklook_print(const struct fx8_quicklook_figures *quicklook,

@@ -7,6 +7,7 @@
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "config/base/try.h"
+#include "correlator/run/describe.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/sink.h"
 
@@ -19,10 +20,11 @@ struct copy {
 };
 
 struct fx8_sink {
+    const struct fx8_job *job;
+    const struct fx8_session *session;
+    struct fx8_run_report *report;
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
-    struct fx8_consumer consumer;
-    struct fx8_sink_extras extras;
-    size_t n_cells, n_levels; /* of a result; of all inputs and channels */
+    struct fx8_run_quicklook *quicklook; /* NULL: not wanted */
     struct copy copies[N_DUMPS];
     struct fx8_queue empty, full;
     pthread_t thread;
@@ -37,7 +39,7 @@ struct fx8_sink {
 static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
                                  struct fx8_error *error)
 {
-    const size_t shape[] = {s->extras.n_inputs, s->extras.n_channels};
+    const size_t shape[] = {s->job->axes.n_inputs, s->job->axes.n_fine};
     if (gains == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
     return fx8_uvh5_put(s->files[FX8_RESULT_INT8], "gain", 2, shape, gains,
@@ -55,9 +57,9 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
         if (s->files[f] != NULL)
             FX8_TRY(fx8_uvh5_write_dump(s->files[f], (size_t)copy->dump.index,
                                         &copy->dump.results[f], error));
-    return s->consumer.take == NULL
+    return s->quicklook == NULL
                ? FX8_OK
-               : s->consumer.take(s->consumer.context, &copy->dump, error);
+               : fx8_run_quicklook_take(s->quicklook, &copy->dump, error);
 }
 
 static void *write_all(void *argument)
@@ -86,12 +88,15 @@ enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + FX8_QUICKLOOK_ARRAYS };
 static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
                         struct fx8_array arrays[N_ARRAYS])
 {
+    const struct fx8_axes *axes = &s->job->axes;
+    const size_t n_cells =
+        axes->n_baselines * axes->n_channels * axes->n_products;
     struct fx8_array *next = arrays;
     for (size_t f = 0; f < FX8_N_RESULTS; f++, next += FX8_RESULT_ARRAYS)
-        fx8_list_result(&dump->results[f], s->n_cells, s->files[f] != NULL,
-                        next);
-    fx8_list_quicklook(&dump->quicklook, s->n_cells, s->n_levels,
-                       s->consumer.take != NULL, next);
+        fx8_list_result(&dump->results[f], n_cells, s->files[f] != NULL, next);
+    fx8_list_quicklook(&dump->quicklook, n_cells,
+                       axes->n_inputs * axes->n_channels, s->quicklook != NULL,
+                       next);
 }
 
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
@@ -99,8 +104,8 @@ static enum fx8_status allocate_copy(const struct fx8_sink *s,
 {
     struct fx8_array arrays[N_ARRAYS];
     const struct fx8_array gains = {
-        &copy->gains, s->extras.n_inputs * s->extras.n_channels,
-        s->extras.gains == NULL ? 0 : sizeof(double)};
+        &copy->gains, s->job->axes.n_inputs * s->job->axes.n_fine,
+        fx8_gains(s->session).gain == NULL ? 0 : sizeof(double)};
     list_arrays(s, &copy->dump, arrays);
     FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error));
     return fx8_allocate_arrays(&gains, 1, "gains", error);
@@ -108,37 +113,74 @@ static enum fx8_status allocate_copy(const struct fx8_sink *s,
 
 static void copy_gains(const struct fx8_sink *s, double *gains)
 {
-    const size_t n = s->extras.n_inputs * s->extras.n_channels;
-    for (size_t i = 0; i < n; i++)
-        gains[i] = (double)s->extras.gains[i];
+    const float *of = fx8_gains(s->session).gain;
+    for (size_t i = 0; i < s->job->axes.n_inputs * s->job->axes.n_fine; i++)
+        gains[i] = (double)of[i];
 }
 
-enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
+/* --- creating outputs -------------------------------------------- */
+
+static struct fx8_provenance provenance_of(
+    const struct fx8_run_request *request, const struct fx8_run_report *report,
+    enum fx8_result_kind kind)
+{
+    return (struct fx8_provenance){
+        .precision = fx8_result_names[kind].keyword,
+        .backend = report->backend,
+        .kernel = report->kernel,
+        .fft_plan = report->fft_plan,
+        .command = request->command,
+        .input = request->input,
+    };
+}
+
+/* Create the file of a result, and write what does not depend on dumps. */
+static enum fx8_status create_file(struct fx8_sink *s,
+                                   const struct fx8_run_request *request,
+                                   enum fx8_result_kind kind,
                                    struct fx8_error *error)
 {
-    const struct fx8_consumer old = *consumer;
-    *consumer = (struct fx8_consumer){.context = NULL};
-    return old.close == NULL ? FX8_OK : old.close(old.context, keep, error);
+    const struct fx8_provenance provenance =
+        provenance_of(request, s->report, kind);
+    const double spectra = (double)s->job->plan.spectra_per_dump;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
+    FX8_TRY(fx8_describe(s->job, &provenance, &header, error));
+    FX8_TRY(fx8_uvh5_create(request->paths[kind], request->force, &header,
+                            s->job->settings->output.compression,
+                            &s->files[kind], error));
+    return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,
+                        "spectra per dump (M)", error);
 }
 
-/* Move the files to their new owner. */
-static void move_files(struct fx8_uvh5_writer **from,
-                       struct fx8_uvh5_writer **to)
+/* The quick-look shows INT8 if computed: it is the main result. */
+static enum fx8_status create_quicklook(struct fx8_sink *s,
+                                        const struct fx8_run_request *request,
+                                        struct fx8_error *error)
 {
-    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
-        to[f] = from[f];
-        from[f] = NULL;
-    }
+    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
+                                          ? FX8_RESULT_INT8
+                                          : FX8_RESULT_FP32;
+    const struct fx8_provenance provenance =
+        provenance_of(request, s->report, kind);
+    return fx8_run_quicklook_open(request, &provenance, kind, s->session,
+                                  &s->quicklook, error);
 }
 
-/* Write what does not depend on dumps, and start the thread. */
+static enum fx8_status create_outputs(struct fx8_sink *s,
+                                      const struct fx8_run_request *request,
+                                      struct fx8_error *error)
+{
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (request->paths[kind] != NULL)
+            FX8_TRY(create_file(s, request, kind, error));
+    return request->path_quicklook == NULL
+               ? FX8_OK
+               : create_quicklook(s, request, error);
+}
+
+/* Allocate copies and start the thread. */
 static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
 {
-    const double spectra = (double)s->extras.spectra_per_dump;
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        if (s->files[f] != NULL)
-            FX8_TRY(fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
-                                 &spectra, "spectra per dump (M)", error));
     for (size_t i = 0; i < N_DUMPS; i++) {
         FX8_TRY(allocate_copy(s, &s->copies[i], error));
         fx8_queue_put(&s->empty, &s->copies[i]);
@@ -150,32 +192,24 @@ static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
     return FX8_OK;
 }
 
-enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
-                              struct fx8_consumer *consumer,
-                              const struct fx8_dump *shape,
-                              const struct fx8_sink_extras *extras,
+enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
+                              const struct fx8_session *session,
+                              struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error)
 {
     *sink = NULL;
     struct fx8_sink *s;
-    enum fx8_status status = fx8_allocate(1, sizeof *s, "writer", &s, error);
-    if (status != FX8_OK) {
-        for (size_t f = 0; f < FX8_N_RESULTS; f++)
-            fx8_uvh5_close(&files[f], 0, NULL);
-        fx8_consumer_close(consumer, false, NULL);
-        return status;
-    }
-    move_files(files, s->files);
-    s->consumer = *consumer;
-    *consumer = (struct fx8_consumer){.context = NULL};
-    s->extras = *extras;
-    s->n_levels = extras->n_inputs * shape->n_channels;
-    s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
+    FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
+    s->job = request->job;
+    s->session = session;
+    s->report = report;
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
-    status = start(s, error);
+    enum fx8_status status = create_outputs(s, request, error);
+    if (status == FX8_OK)
+        status = start(s, error);
     if (status != FX8_OK)
-        fx8_sink_close(&s, false, NULL, NULL, NULL);
+        fx8_sink_close(&s, false, NULL);
     *sink = s;
     return status;
 }
@@ -207,22 +241,21 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
     double *values = s->copies[0].gains;
     if (values == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
-    const struct fx8_sink_extras *e = &s->extras;
+    const struct fx8_axes *axes = &s->job->axes;
+    const struct fx8_input_counts counts = fx8_inputs(s->session);
     copy_gains(s, values);
     FX8_TRY(put_gains(s, values, error));
-    const size_t per_band = e->n_channels / e->n_bands;
     double most = 0.0;
-    for (size_t input = 0; input < e->n_inputs; input++)
-        for (size_t channel = 0; channel < e->n_channels; channel++) {
-            const size_t at = input * e->n_channels + channel;
-            const int64_t valid =
-                e->valid_spectra[channel / per_band * e->n_inputs + input];
-            values[at] =
-                valid == 0 ? 0.0 : (double)e->clips[at] / (double)valid;
+    for (size_t input = 0; input < axes->n_inputs; input++)
+        for (size_t channel = 0; channel < axes->n_fine; channel++) {
+            const size_t at = input * axes->n_fine + channel;
+            const size_t row = channel / axes->n_kept * axes->n_inputs + input;
+            const double valid = (double)counts.valid_spectra[row];
+            values[at] = valid == 0.0 ? 0.0 : (double)counts.clips[at] / valid;
             if (values[at] > most)
                 most = values[at];
         }
-    const size_t shape[] = {e->n_inputs, e->n_channels};
+    const size_t shape[] = {axes->n_inputs, axes->n_fine};
     FX8_TRY(fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
                          values,
                          "fraction of valid spectra clamped, by input and "
@@ -237,10 +270,10 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
 static enum fx8_status put_end(struct fx8_sink *s, struct fx8_error *error)
 {
     FX8_TRY(put_extras(s, error));
-    return s->consumer.finish == NULL
+    return s->quicklook == NULL
                ? FX8_OK
-               : s->consumer.finish(s->consumer.context, (size_t)s->n_dumps,
-                                    error);
+               : fx8_run_quicklook_finish(s->quicklook, (size_t)s->n_dumps,
+                                          &s->report->quicklook, error);
 }
 
 static void free_sink(struct fx8_sink *s)
@@ -270,13 +303,12 @@ static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
     }
     struct fx8_error ignored;
     const bool is_kept = keep && status == FX8_OK && n_dumps > 0;
-    const enum fx8_status closed = fx8_consumer_close(
-        &s->consumer, is_kept, status == FX8_OK ? error : &ignored);
+    const enum fx8_status closed = fx8_run_quicklook_close(
+        &s->quicklook, is_kept, status == FX8_OK ? error : &ignored);
     return status == FX8_OK ? closed : status;
 }
 
 enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
-                               int64_t *n_dumps, double *seconds,
                                struct fx8_error *error)
 {
     struct fx8_sink *s = *sink;
@@ -291,11 +323,9 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
         *error = s->error;
     if (status == FX8_OK && keep && s->n_dumps > 0)
         status = put_end(s, error);
-    if (seconds != NULL)
-        *seconds = s->seconds;
+    s->report->write_s = s->seconds;
     status = end_files(s, status, keep, error);
-    if (n_dumps != NULL)
-        *n_dumps = status == FX8_OK && keep ? s->n_dumps : 0;
+    s->report->n_dumps = status == FX8_OK && keep ? s->n_dumps : 0;
     free_sink(s);
     return status;
 }

@@ -57,8 +57,8 @@ static bool tells_choice(const struct fx8_run_request *request,
 {
     return request->job->plan.machine.backend == FX8_BACKEND_AUTO &&
            (strcmp(report->backend, "cpu") != 0 ||
-            fx8_settings_given(request->settings, "correlator.backend") ||
-            fx8_settings_given(request->settings, "correlator.device"));
+            fx8_settings_given(request->job->settings, "correlator.backend") ||
+            fx8_settings_given(request->job->settings, "correlator.device"));
 }
 
 static void print_plan(const struct fx8_run_request *request,
