@@ -17,7 +17,8 @@
 #include "correlator/fx8.h"
 #include "io/text_output.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum {
     SECTION,
@@ -122,19 +123,6 @@ const struct fx8_command fx8_command_bench = {
     .stops_at_once = true,
 };
 
-/* The command line. */
-struct wish {
-    const char *const *given;
-    struct fx8_bench_wish cases;
-    struct fx8_bench_gate gate;
-};
-
-static int misuse(const char *option, const char *value, const char *expected)
-{
-    return fx8_command_misuse(&fx8_command_bench, "%s: %s: expected %s", option,
-                              value, expected);
-}
-
 /* A whole number from `least` to `most`; NULL leaves *count. */
 static bool take_count(const char *text, int64_t least, int64_t most,
                        size_t *count)
@@ -148,46 +136,54 @@ static bool take_count(const char *text, int64_t least, int64_t most,
     return true;
 }
 
-/* Refuse values and combinations that are wrong or select nothing; -1 to go
- * on. */
-static int check_wish(struct wish *wish)
+/* Refuse values and combinations that are wrong or select nothing. */
+static enum fx8_status check(const struct fx8_command_line *line,
+                             struct fx8_bench_wish *wish,
+                             struct fx8_error *error)
 {
-    struct fx8_bench_wish *cases = &wish->cases;
-    const char *const *given = wish->given;
+    const char *const *given = line->given;
     const char *gate = given[GATE], *written = given[WRITE_GATE];
-    if (!take_count(given[ROUNDS], 1, FX8_BENCH_ROUNDS, &cases->n_rounds))
-        return misuse("--rounds", given[ROUNDS], "1 to 99");
-    if (!take_count(given[THREADS], 0, 1024, &cases->n_threads))
-        return misuse("--threads", given[THREADS], "0 to 1024");
-    if (gate != NULL && (cases->section != NULL || cases->pattern != NULL))
-        return misuse("--gate", gate, "no --section and no --case with it");
-    if (gate != NULL && written != NULL)
-        return misuse("--gate", gate, "no --write-gate with it");
-    if (fx8_bench_count(cases) == 0)
-        return misuse("--case", cases->pattern,
-                      "a pattern of names from fx8 bench --list");
-    if (written != NULL && written[0] == '\0')
-        return misuse("--write-gate", "\"\"", "the name of a file");
-    if (written != NULL && given[FORCE] == NULL &&
-        faccessat(AT_FDCWD, written, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return misuse("--write-gate", written, "a new name, or --force");
-    return -1;
+    const bool is_new =
+        written == NULL || given[FORCE] != NULL ||
+        faccessat(AT_FDCWD, written, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    const struct {
+        bool holds;
+        const char *option, *value, *expected;
+    } rules[] = {
+        {take_count(given[ROUNDS], 1, FX8_BENCH_ROUNDS, &wish->n_rounds),
+         "--rounds", given[ROUNDS], "1 to 99"},
+        {take_count(given[THREADS], 0, 1024, &wish->n_threads), "--threads",
+         given[THREADS], "0 to 1024"},
+        {gate == NULL || (wish->section == NULL && wish->pattern == NULL),
+         "--gate", gate, "no --section and no --case with it"},
+        {gate == NULL || written == NULL, "--gate", gate,
+         "no --write-gate with it"},
+        {fx8_bench_count(wish) > 0, "--case", wish->pattern,
+         "a pattern of names from fx8 bench --list"},
+        {written == NULL || written[0] != '\0', "--write-gate", "\"\"",
+         "the name of a file"},
+        {is_new, "--write-gate", written, "a new name, or --force"},
+    };
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        if (!rules[k].holds)
+            return fx8_command_misuse(line, error, "%s: %s: expected %s",
+                                      rules[k].option, rules[k].value,
+                                      rules[k].expected);
+    return FX8_OK;
 }
 
 /* --- running ----------------------------------------------------- */
 
 /* Test that the gate file can be written before the minutes of measuring. */
-static enum fx8_status try_to_write(const struct wish *wish,
+static enum fx8_status try_to_write(const struct fx8_command_line *line,
                                     struct fx8_error *error)
 {
-    struct fx8_output *output = NULL;
-    const enum fx8_status status = fx8_text_output_open(
-        wish->given[WRITE_GATE], wish->given[FORCE] != NULL, &output, error);
-    fx8_text_output_abandon(&output);
-    return status;
+    FX8_AUTO(fx8_text_output_abandon) struct fx8_output *output = NULL;
+    return fx8_text_output_open(line->given[WRITE_GATE],
+                                line->given[FORCE] != NULL, &output, error);
 }
 
-static enum fx8_status write_gate(const struct wish *wish,
+static enum fx8_status write_gate(const struct fx8_command_line *line,
                                   const struct fx8_bench_report *report,
                                   struct fx8_error *error)
 {
@@ -200,74 +196,61 @@ static enum fx8_status write_gate(const struct wish *wish,
         if ((unsigned char)*at < ' ')
             *at = '?';           /* must stay one line */
     fx8_command_count_signals(); /* brief: no partial file must remain */
-    return fx8_bench_gate_write(wish->given[WRITE_GATE], report->records,
+    return fx8_bench_gate_write(line->given[WRITE_GATE], report->records,
                                 report->n_records, text,
-                                wish->given[FORCE] != NULL, error);
+                                line->given[FORCE] != NULL, error);
 }
 
-static enum fx8_status measure(struct wish *wish,
-                               struct fx8_bench_report *report,
+static enum fx8_status measure(const struct fx8_command_line *line,
+                               const struct fx8_bench_wish *wish,
+                               struct fx8_bench_gate *gate,
                                struct fx8_error *error)
 {
-    const bool is_json = wish->given[JSON] != NULL;
+    FX8_AUTO(fx8_bench_report_clear)
+    struct fx8_bench_report report = {.is_silent = line->given[JSON] != NULL,
+                                      .command = line->text};
     enum fx8_status status = FX8_OK;
-    if (!is_json)
-        fx8_bench_print_machine(report->command);
-    FX8_TRY(fx8_bench_measure(&wish->cases, report, error));
-    if (wish->cases.gate != NULL)
-        status = fx8_bench_gate_judge(&wish->gate, report->records,
-                                      report->n_records, error);
-    if (is_json)
-        fx8_bench_print_json(report, wish->cases.gate);
-    else if (wish->cases.gate != NULL)
-        fx8_bench_gate_print(&wish->gate);
+    if (!report.is_silent)
+        fx8_bench_print_machine(report.command);
+    FX8_TRY(fx8_bench_measure(wish, &report, error));
+    if (wish->gate != NULL)
+        status =
+            fx8_bench_gate_judge(gate, report.records, report.n_records, error);
+    if (report.is_silent)
+        fx8_bench_print_json(&report, wish->gate);
+    else if (wish->gate != NULL)
+        fx8_bench_gate_print(gate);
     FX8_TRY(status);
-    return wish->given[WRITE_GATE] != NULL ? write_gate(wish, report, error)
+    return line->given[WRITE_GATE] != NULL ? write_gate(line, &report, error)
                                            : FX8_OK;
 }
 
-/* The options are valid; check the kernel and the gate, then run. */
-static enum fx8_status bench(struct wish *wish, const char *command,
-                             struct fx8_error *error)
-{
-    const struct fx8_operations *operations;
-    const char *gate = wish->given[GATE];
-    struct fx8_bench_report report = {.is_silent = wish->given[JSON] != NULL,
-                                      .command = command};
-    FX8_TRY(fx8_operations_select(wish->cases.kernel, &operations, error));
-    if (wish->given[LIST] != NULL) {
-        fx8_bench_list(&wish->cases);
-        return FX8_OK;
-    }
-    if (gate != NULL) {
-        FX8_TRY(fx8_bench_gate_read(gate, &wish->gate, error));
-        FX8_TRY(fx8_bench_gate_check(&wish->gate, wish->cases.kernel, error));
-        wish->cases.gate = &wish->gate;
-    }
-    if (wish->given[WRITE_GATE] != NULL)
-        FX8_TRY(try_to_write(wish, error));
-    const enum fx8_status status = measure(wish, &report, error);
-    fx8_bench_report_clear(&report);
-    return status;
-}
-
-static int run(const struct fx8_command_line *line)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
     const char *const *given = line->given;
-    struct wish wish = {
-        .given = given,
-        .cases = {.section = given[SECTION],
-                  .pattern = given[CASE],
-                  .kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto"},
+    const struct fx8_operations *operations;
+    FX8_AUTO(fx8_bench_gate_clear) struct fx8_bench_gate gate = {0};
+    struct fx8_bench_wish wish = {
+        .section = given[SECTION],
+        .pattern = given[CASE],
+        .kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto",
     };
-    struct fx8_error error;
     if (line->n_files > 0)
-        return fx8_command_misuse(&fx8_command_bench, "%s: expected no files",
+        return fx8_command_misuse(line, error, "%s: expected no files",
                                   line->files[0]);
-    const int code = check_wish(&wish);
-    if (code >= 0)
-        return code;
-    const enum fx8_status status = bench(&wish, line->text, &error);
-    fx8_bench_gate_clear(&wish.gate);
-    return status == FX8_OK ? 0 : fx8_command_error(&error);
+    FX8_TRY(check(line, &wish, error));
+    FX8_TRY(fx8_operations_select(wish.kernel, &operations, error));
+    if (given[LIST] != NULL) {
+        fx8_bench_list(&wish);
+        return FX8_OK;
+    }
+    if (given[GATE] != NULL) {
+        FX8_TRY(fx8_bench_gate_read(given[GATE], &gate, error));
+        FX8_TRY(fx8_bench_gate_check(&gate, wish.kernel, error));
+        wish.gate = &gate;
+    }
+    if (given[WRITE_GATE] != NULL)
+        FX8_TRY(try_to_write(line, error));
+    return measure(line, &wish, &gate, error);
 }

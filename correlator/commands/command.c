@@ -31,6 +31,8 @@ int fx8_exit_code(enum fx8_status status)
         return 0;
     if (status == FX8_ERR_USAGE)
         return 2;
+    if (status == FX8_COMMAND_OUTSIDE)
+        return 3;
     return status == FX8_ERR_CANCELLED ? 130 : 1;
 }
 
@@ -80,19 +82,17 @@ void fx8_command_warn_of_name(const char *path, const char *written,
     }
 }
 
-int fx8_command_misuse(const struct fx8_command *command, const char *format,
-                       ...)
+enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
+                                   struct fx8_error *error, const char *format,
+                                   ...)
 {
-    struct fx8_error error; /* fx8_fail() replaces control characters */
-    char text[FX8_ERROR_MESSAGE_SIZE];
+    char text[FX8_ERROR_MESSAGE_SIZE - 40]; /* room for the end */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fx8_fail(&error, FX8_ERR_USAGE, "%s", text);
-    fprintf(stderr, "fx8: error: %s (see fx8 %s --help)\n", error.message,
-            command->name);
-    return fx8_exit_code(FX8_ERR_USAGE);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s (see fx8 %s --help)", text,
+                    line->command->name);
 }
 
 char *fx8_command_join(const char *first, char *const *items, size_t n)

@@ -38,6 +38,7 @@ struct fx8_option {
 
 /** A parsed command line. */
 struct fx8_command_line {
+    const struct fx8_command *command;
     const char *text; /**< "fx8 NAME ..." as it was given, for histories */
     char **files;     /**< [n_files] arguments that are not options */
     size_t n_files;
@@ -48,7 +49,11 @@ struct fx8_command_line {
     size_t n_settings;
 };
 
-/** A command.  `run` returns the exit code of the program. */
+/** Status of a comparison outside its limits, or without anything to judge by:
+ *  exit code 3. */
+#define FX8_COMMAND_OUTSIDE ((enum fx8_status) - 100)
+
+/** A command. */
 struct fx8_command {
     const char *name;
     const char *synopsis; /**< "CONFIG.ini [INPUT...] [-o OUT.uvh5] ..." */
@@ -57,7 +62,8 @@ struct fx8_command {
     size_t n_options;
     const char *notes; /**< printed by help after the options, line by line as
                             laid out here; below 80 columns */
-    int (*run)(const struct fx8_command_line *line);
+    enum fx8_status (*run)(const struct fx8_command_line *line,
+                           struct fx8_error *error);
     bool stops_at_once; /**< nothing to finish: a signal ends it with 130;
                              else it polls fx8_command_interrupted() */
 };
@@ -74,7 +80,7 @@ extern const struct fx8_command *const fx8_commands[];
 extern const size_t fx8_commands_count;
 
 /** Exit code of the program for a status: 0 done, 1 failed while running, 2
- *  wrong use or configuration, 130 cancelled by a signal. */
+ *  wrong use or configuration, 3 outside limits, 130 cancelled by a signal. */
 int fx8_exit_code(enum fx8_status status);
 
 /** Print "fx8: error: MESSAGE" on stderr; returns the exit code for it. */
@@ -97,10 +103,10 @@ int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
  *  items [n].  The caller frees; NULL when memory is short. */
 char *fx8_command_join(const char *first, char *const *items, size_t n);
 
-/** Report wrong use: one line on stderr that ends in "(see fx8 NAME
- *  --help)"; returns 2. */
-int fx8_command_misuse(const struct fx8_command *command, const char *format,
-                       ...) FX8_PRINTF(2, 3);
+/** FX8_ERR_USAGE with a message that ends in "(see fx8 NAME --help)". */
+enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
+                                   struct fx8_error *error, const char *format,
+                                   ...) FX8_PRINTF(3, 4);
 
 /** Handle SIGINT, SIGTERM and SIGHUP (unless ignored, as under nohup): either
  *  count them for fx8_command_interrupted(), or print a message and end the

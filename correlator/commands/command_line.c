@@ -10,6 +10,7 @@
 
 #include "config/base/nearest.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
 
 /* A command line while it is parsed; `line` points into it. */
@@ -60,14 +61,13 @@ static void print_option(const struct fx8_option *option)
     print_paragraph(option->help, column);
 }
 
-static int print_help(const struct fx8_command *command)
+static void print_help(const struct fx8_command *command)
 {
     printf("usage: fx8 %s %s\n\n%s\n\n", command->name, command->synopsis,
            command->summary);
     for (size_t i = 0; i < command->n_options; i++)
         print_option(&command->options[i]);
     printf("\n%s", command->notes);
-    return 0;
 }
 
 /* --- errors ------------------------------------------------------ */
@@ -85,8 +85,10 @@ static size_t count_beginning(const struct fx8_command *command,
 }
 
 /* "--NAME" or "--NAME=VALUE" that is not an option. */
-static int refuse_name(const struct fx8_command *command, const char *given)
+static enum fx8_status refuse_name(const struct fx8_command_line *line,
+                                   const char *given, struct fx8_error *error)
 {
+    const struct fx8_command *command = line->command;
     char name[FX8_ERROR_MESSAGE_SIZE];
     const char *start = given + strspn(given, "-");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
@@ -95,15 +97,17 @@ static int refuse_name(const struct fx8_command *command, const char *given)
         if (command->options[i].name != NULL)
             fx8_nearest_offer(&nearest, command->options[i].name, 0);
     if (nearest.word == NULL)
-        return fx8_command_misuse(command, "%s: unknown option", given);
-    return fx8_command_misuse(command, "%s: unknown option; did you mean --%s?",
-                              given, nearest.word);
+        return fx8_command_misuse(line, error, "%s: unknown option", given);
+    return fx8_command_misuse(line, error,
+                              "%s: unknown option; did you mean --%s?", given,
+                              nearest.word);
 }
 
 /* Handle '?' and ':' of getopt_long(); the option string starts with ":" so
  * that the two differ, and opterr is 0. */
-static int refuse_option(const struct fx8_command *command, int option,
-                         char **argv)
+static enum fx8_status refuse_option(const struct fx8_command_line *line,
+                                     int option, char **argv,
+                                     struct fx8_error *error)
 {
     /* optind is after a faulty long option, but may still be at a faulty letter
      * of a group such as -xy: optopt is the letter */
@@ -112,21 +116,21 @@ static int refuse_option(const struct fx8_command *command, int option,
     const char *name =
         strncmp(given, "--", 2) == 0 || optopt == 0 ? given : letter;
     if (option == ':')
-        return fx8_command_misuse(command, "%s: expected a value after it",
+        return fx8_command_misuse(line, error, "%s: expected a value after it",
                                   name);
     const size_t length = strcspn(given, "=");
     if (optopt != 0 && name == given)
-        return fx8_command_misuse(command, "%.*s: takes no value", (int)length,
-                                  given);
+        return fx8_command_misuse(line, error, "%.*s: takes no value",
+                                  (int)length, given);
     if (name == given && length > 2 &&
-        count_beginning(command, given + 2, length - 2) > 1)
-        return fx8_command_misuse(command,
+        count_beginning(line->command, given + 2, length - 2) > 1)
+        return fx8_command_misuse(line, error,
                                   "%.*s: several options begin so: expected "
                                   "more of its letters",
                                   (int)length, given);
     return name == given
-               ? refuse_name(command, given)
-               : fx8_command_misuse(command, "%s: unknown option", name);
+               ? refuse_name(line, given, error)
+               : fx8_command_misuse(line, error, "%s: unknown option", name);
 }
 
 /* Room for "a, b or c". */
@@ -162,19 +166,19 @@ static bool takes_file(const struct fx8_option *option)
             (strchr(argument, '.') != NULL && strpbrk(argument, "|=") == NULL));
 }
 
-/* Exit code for wrong use, or 0. */
-static int take_option(const struct fx8_command *command, size_t index,
-                       struct parsed *parsed)
+static enum fx8_status take_option(struct parsed *parsed, size_t index,
+                                   struct fx8_error *error)
 {
-    const struct fx8_option *option = &command->options[index];
+    const struct fx8_command_line *line = &parsed->line;
+    const struct fx8_option *option = &line->command->options[index];
     const char *value = option->argument != NULL ? optarg : "";
     const char **given = &parsed->line.given[index];
     char words[WORDS_SIZE];
     if (option->is_once && *given != NULL)
-        return fx8_command_misuse(command, "--%s: %s: expected it once",
+        return fx8_command_misuse(line, error, "--%s: %s: expected it once",
                                   option->name, value);
     if (takes_file(option) && strcmp(value, "-") == 0)
-        return fx8_command_misuse(command,
+        return fx8_command_misuse(line, error,
                                   "--%s: -: expected the name of a file, not a "
                                   "standard stream",
                                   option->name);
@@ -182,19 +186,20 @@ static int take_option(const struct fx8_command *command, size_t index,
     if (option->argument != NULL && option->key == NULL &&
         strchr(option->argument, '|') != NULL &&
         !is_word(option->argument, value, words))
-        return fx8_command_misuse(command, "--%s: %s: expected %s",
+        return fx8_command_misuse(line, error, "--%s: %s: expected %s",
                                   option->name, value, words);
     if (option->key != NULL && strcmp(option->key, FX8_ANY_KEY) == 0)
         parsed->line.settings[parsed->n_typed++] = value;
     *given = value;
-    return 0;
+    return FX8_OK;
 }
 
-/* Exit code for wrong use, or 0.  getopt_long() returns the index of a long
- * option, or the letter of a short one. */
-static int take_options(const struct fx8_command *command, int argc,
-                        char **argv, struct parsed *parsed)
+/* getopt_long() returns the index of a long option, or the letter of a short
+ * one. */
+static enum fx8_status take_options(struct parsed *parsed, int argc,
+                                    char **argv, struct fx8_error *error)
 {
+    const struct fx8_command *command = parsed->line.command;
     const int first_index = 256;
     char letters[2 * 26 + 3] = ":h";
     size_t n_long = 0;
@@ -215,33 +220,30 @@ static int take_options(const struct fx8_command *command, int argc,
                                          NULL)) != -1;) {
         size_t index = 0;
         if (found == '?' || found == ':')
-            return refuse_option(command, found, argv);
+            return refuse_option(&parsed->line, found, argv, error);
         parsed->wants_help = found == 'h';
         if (parsed->wants_help)
-            return 0;
+            return FX8_OK;
         if (found >= first_index)
             index = (size_t)(found - first_index);
         else
             while (command->options[index].letter != found)
                 index++;
-        const int code = take_option(command, index, parsed);
-        if (code != 0)
-            return code;
+        FX8_TRY(take_option(parsed, index, error));
     }
     parsed->line.files = argv + optind;
     parsed->line.n_files = (size_t)(argc - optind);
-    return 0;
+    return FX8_OK;
 }
 
 /* --precision X is --set correlator.precision=X, and so on. */
-static enum fx8_status add_settings(const struct fx8_command *command,
-                                    struct parsed *parsed,
+static enum fx8_status add_settings(struct parsed *parsed,
                                     struct fx8_error *error)
 {
     struct fx8_command_line *line = &parsed->line;
     line->n_settings = parsed->n_typed;
-    for (size_t i = 0; i < command->n_options; i++) {
-        const char *key = command->options[i].key;
+    for (size_t i = 0; i < line->command->n_options; i++) {
+        const char *key = line->command->options[i].key;
         char *text;
         if (line->given[i] == NULL || key == NULL ||
             strcmp(key, FX8_ANY_KEY) == 0)
@@ -255,12 +257,11 @@ static enum fx8_status add_settings(const struct fx8_command *command,
 
 /* --- the line ---------------------------------------------------- */
 
-static enum fx8_status open_line(const struct fx8_command *command, int argc,
-                                 char **argv, struct parsed *parsed,
+static enum fx8_status open_line(struct parsed *parsed, int argc, char **argv,
                                  struct fx8_error *error)
 {
     struct fx8_command_line *line = &parsed->line;
-    const size_t n = command->n_options;
+    const size_t n = line->command->n_options;
     const struct fx8_array arrays[] = {
         {&parsed->options, n + 2, sizeof *parsed->options},
         {&line->given, n, sizeof *line->given},
@@ -282,21 +283,25 @@ static void close_line(struct parsed *parsed)
     free(parsed->text);
 }
 
+static enum fx8_status run(struct parsed *parsed, int argc, char **argv,
+                           struct fx8_error *error)
+{
+    const struct fx8_command *command = parsed->line.command;
+    FX8_TRY(open_line(parsed, argc, argv, error));
+    FX8_TRY(take_options(parsed, argc, argv, error));
+    if (parsed->wants_help) {
+        print_help(command);
+        return FX8_OK;
+    }
+    FX8_TRY(add_settings(parsed, error));
+    return command->run(&parsed->line, error);
+}
+
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv)
 {
-    struct parsed parsed = {.wants_help = false};
+    struct parsed parsed = {.line.command = command};
     struct fx8_error error;
-    int code = 0;
-    enum fx8_status status = open_line(command, argc, argv, &parsed, &error);
-    if (status == FX8_OK)
-        code = take_options(command, argc, argv, &parsed);
-    if (status == FX8_OK && code == 0 && !parsed.wants_help)
-        status = add_settings(command, &parsed, &error);
-    if (status != FX8_OK)
-        code = fx8_command_error(&error);
-    else if (code == 0)
-        code = parsed.wants_help ? print_help(command)
-                                 : command->run(&parsed.line);
+    const enum fx8_status status = run(&parsed, argc, argv, &error);
     close_line(&parsed);
-    return code;
+    return status == FX8_OK ? 0 : fx8_command_error(&error);
 }

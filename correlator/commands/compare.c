@@ -16,7 +16,8 @@
 #include "io/text_output.h"
 #include "io/uvh5/uvh5.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum { JSON, HTML, FORCE, RIGOROUS };
 
@@ -86,131 +87,95 @@ const struct fx8_command fx8_command_compare = {
     .stops_at_once = true,
 };
 
-/* The parsed command line. */
-struct wish {
-    bool is_rigorous, is_json, force;
-    const char *page; /* name, NULL: none */
-};
-
 /* Open the page before the minutes of reading, but after the headers: opening
  * both inputs first protects them from being overwritten. */
-static enum fx8_status open_page(const struct wish *wish, char *const paths[2],
+static enum fx8_status open_page(const struct fx8_command_line *line,
                                  struct fx8_output **page,
                                  struct fx8_error *error)
 {
     for (size_t k = 0; k < 2; k++) {
         struct fx8_uvh5_file *file = NULL;
         struct fx8_uvh5_header header = {0};
-        FX8_TRY(fx8_uvh5_open(paths[k], &file, &header, error));
+        FX8_TRY(fx8_uvh5_open(line->files[k], &file, &header, error));
         fx8_uvh5_header_clear(&header);
         fx8_uvh5_file_close(&file);
     }
-    return fx8_text_output_open(wish->page, wish->force, page, error);
+    return fx8_text_output_open(line->given[HTML], line->given[FORCE] != NULL,
+                                page, error);
 }
 
 static enum fx8_status write_page(const struct fx8_comparison *comparison,
                                   struct fx8_output **page,
                                   struct fx8_error *error)
 {
-    char *text = NULL;
+    FX8_AUTO_FREE char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (stream != NULL)
         fx8_compare_print_html(comparison, stream);
-    enum fx8_status status;
-    if (stream == NULL || fclose(stream) != 0)
-        status = fx8_no_memory("the page", error);
-    else
-        status = fx8_text_output_finish(page, text, size, error);
-    free(text);
-    return status;
+    return stream == NULL || fclose(stream) != 0
+               ? fx8_no_memory("the page", error)
+               : fx8_text_output_finish(page, text, size, error);
 }
 
-static int tell(const struct fx8_comparison *comparison, bool is_json)
+static enum fx8_status compare(const struct fx8_command_line *line,
+                               struct fx8_error *error)
 {
-    if (is_json)
-        fx8_compare_print_json(comparison, stdout);
-    else
-        fx8_compare_print(comparison, false, stdout);
+    const bool has_page = line->given[HTML] != NULL;
     char reason[FX8_TEXT_SIZE];
-    if (fx8_compare_verdict(comparison, reason))
-        return 0;
-    struct fx8_error error;
-    fx8_fail(&error, FX8_ERR_INPUT, "%s: against %s: %s",
-             comparison->subject_name, comparison->reference_name, reason);
-    fx8_command_error(&error);
-    return 3;
+    FX8_AUTO(fx8_text_output_abandon) struct fx8_output *page = NULL;
+    FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
+    if (has_page)
+        FX8_TRY(open_page(line, &page, error));
+    FX8_TRY(
+        fx8_compare_files(line->files[0], line->files[1], &comparison, error));
+    if (has_page)
+        FX8_TRY(write_page(&comparison, &page, error));
+    if (line->given[JSON] != NULL)
+        fx8_compare_print_json(&comparison, stdout);
+    else
+        fx8_compare_print(&comparison, false, stdout);
+    return fx8_compare_verdict(&comparison, reason)
+               ? FX8_OK
+               : fx8_fail(error, FX8_COMMAND_OUTSIDE, "%s: against %s: %s",
+                          comparison.subject_name, comparison.reference_name,
+                          reason);
 }
 
-static int compare(const struct wish *wish, char *const paths[2])
+static enum fx8_status compare_rigorously(char *const paths[3],
+                                          struct fx8_error *error)
 {
-    struct fx8_comparison comparison = {.n_dumps = 0};
-    struct fx8_output *page = NULL;
-    struct fx8_error error;
-    enum fx8_status status = FX8_OK;
-    if (wish->page != NULL)
-        status = open_page(wish, paths, &page, &error);
-    if (status == FX8_OK)
-        status = fx8_compare_files(paths[0], paths[1], &comparison, &error);
-    if (status == FX8_OK && wish->page != NULL)
-        status = write_page(&comparison, &page, &error);
-    fx8_text_output_abandon(&page);
-    const int code = status == FX8_OK ? tell(&comparison, wish->is_json)
-                                      : fx8_command_error(&error);
-    fx8_compare_clear(&comparison);
-    return code;
-}
-
-static int compare_rigorously(char *const paths[3])
-{
-    struct fx8_enclosure enclosure;
-    struct fx8_error error;
-    if (fx8_enclosure_test((const char *const *)paths, &enclosure, &error) !=
-        FX8_OK)
-        return fx8_command_error(&error);
+    char reason[FX8_TEXT_SIZE];
+    FX8_AUTO(fx8_enclosure_clear) struct fx8_enclosure enclosure = {0};
+    FX8_TRY(fx8_enclosure_test((const char *const *)paths, &enclosure, error));
     fx8_enclosure_print(&enclosure, stdout);
-    char reason[FX8_TEXT_SIZE];
-    const bool is_inside = fx8_enclosure_verdict(&enclosure, reason);
-    if (!is_inside) {
-        fx8_fail(&error, FX8_ERR_INPUT, "%s: %s", paths[0], reason);
-        fx8_command_error(&error);
-    }
-    fx8_enclosure_clear(&enclosure);
-    return is_inside ? 0 : 3;
+    return fx8_enclosure_verdict(&enclosure, reason)
+               ? FX8_OK
+               : fx8_fail(error, FX8_COMMAND_OUTSIDE, "%s: %s", paths[0],
+                          reason);
 }
 
-static int misuse(const struct wish *wish, size_t n_files)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
-    const struct fx8_command *command = &fx8_command_compare;
-    if (wish->is_rigorous && (wish->page != NULL || wish->is_json))
-        return fx8_command_misuse(command,
+    const bool is_rigorous = line->given[RIGOROUS] != NULL;
+    const char *page = line->given[HTML];
+    if (is_rigorous && (page != NULL || line->given[JSON] != NULL))
+        return fx8_command_misuse(line, error,
                                   "--rigorous: with %s: expected none "
                                   "of --json and --html",
-                                  wish->page != NULL ? "--html" : "--json");
-    if (wish->page != NULL && wish->page[0] == '\0')
-        return fx8_command_misuse(command,
+                                  page != NULL ? "--html" : "--json");
+    if (page != NULL && page[0] == '\0')
+        return fx8_command_misuse(line, error,
                                   "--html: \"\": expected the name of a file");
-    if (wish->force && wish->page == NULL)
+    if (line->given[FORCE] != NULL && page == NULL)
         return fx8_command_misuse(
-            command, "--force: without --html, nothing to replace");
-    if (n_files != (wish->is_rigorous ? 3 : 2))
-        return fx8_command_misuse(command, "%zu %s: expected %s", n_files,
-                                  FX8_NOUN(n_files, "file", "files"),
-                                  wish->is_rigorous ? "X, DOWN and UP" : "two");
-    return 0;
-}
-
-static int run(const struct fx8_command_line *line)
-{
-    const struct wish wish = {
-        .is_rigorous = line->given[RIGOROUS] != NULL,
-        .is_json = line->given[JSON] != NULL,
-        .force = line->given[FORCE] != NULL,
-        .page = line->given[HTML],
-    };
-    const int code = misuse(&wish, line->n_files);
-    if (code != 0)
-        return code;
-    return wish.is_rigorous ? compare_rigorously(line->files)
-                            : compare(&wish, line->files);
+            line, error, "--force: without --html, nothing to replace");
+    if (line->n_files != (is_rigorous ? 3 : 2))
+        return fx8_command_misuse(line, error, "%zu %s: expected %s",
+                                  line->n_files,
+                                  FX8_NOUN(line->n_files, "file", "files"),
+                                  is_rigorous ? "X, DOWN and UP" : "two");
+    return is_rigorous ? compare_rigorously(line->files, error)
+                       : compare(line, error);
 }

@@ -5,9 +5,11 @@
 #include <stdio.h>
 
 #include "config/settings.h"
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum { KEYS, MARKDOWN, MAN, COMPLETION, DUMP, SET };
 
@@ -46,30 +48,28 @@ const struct fx8_command fx8_command_config = {
     .stops_at_once = true,
 };
 
-static int run(const struct fx8_command_line *line)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
     const char *const *given = line->given;
     int n_wanted = 0;
     for (int i = KEYS; i <= DUMP; i++)
         n_wanted += given[i] != NULL;
-    struct fx8_settings settings;
-    struct fx8_error error;
     if (line->n_files > 1)
-        return fx8_command_misuse(
-            &fx8_command_config, "%s: expected one CONFIG.ini", line->files[1]);
+        return fx8_command_misuse(line, error, "%s: expected one CONFIG.ini",
+                                  line->files[1]);
     if (n_wanted != 1)
-        return fx8_command_misuse(&fx8_command_config,
+        return fx8_command_misuse(line, error,
                                   "expected one of --keys, --markdown, --man, "
                                   "--completion and --dump");
-    if (fx8_settings_load(line->n_files > 0 ? line->files[0] : NULL,
-                          line->settings, line->n_settings, false, &settings,
-                          &error) != FX8_OK)
-        return fx8_command_error(&error);
+    FX8_AUTO(fx8_settings_clear) struct fx8_settings settings = {0};
+    FX8_TRY(fx8_settings_load(line->n_files > 0 ? line->files[0] : NULL,
+                              line->settings, line->n_settings, false,
+                              &settings, error));
     if (given[DUMP] != NULL)
         fx8_settings_dump(&settings, stdout);
     for (int i = KEYS; i < DUMP; i++)
         if (given[i] != NULL)
             references[i](stdout);
-    fx8_settings_clear(&settings);
-    return 0;
+    return FX8_OK;
 }

@@ -21,7 +21,8 @@
 #include "correlator/run/summary.h"
 #include "io/reader.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum { INPUT, OUTPUT, SET, PRECISION, BACKEND, FFT_PLAN, FORCE, QUIET };
 
@@ -209,15 +210,13 @@ static char *full_name(const char *path, const char *suffix)
     char *result = NULL;
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
-    char *folder =
+    FX8_AUTO_FREE char *folder =
         slash != NULL ? strndup(path, (size_t)(name - path)) : strdup(".");
-    char *real = folder != NULL ? realpath(folder, NULL) : NULL;
+    FX8_AUTO_FREE char *real = folder != NULL ? realpath(folder, NULL) : NULL;
     if (folder != NULL &&
         asprintf(&result, "%s/%s%s", real != NULL ? real : folder, name,
                  suffix) < 0)
         result = NULL;
-    free(real);
-    free(folder);
     return result;
 }
 
@@ -226,19 +225,16 @@ static enum fx8_status is_same_name(const char *a, const char *suffix_a,
                                     const char *b, const char *suffix_b,
                                     bool *is_same, struct fx8_error *error)
 {
-    char *name_a = full_name(a, suffix_a), *name_b = full_name(b, suffix_b);
-    enum fx8_status status = FX8_OK;
+    FX8_AUTO_FREE char *name_a = full_name(a, suffix_a);
+    FX8_AUTO_FREE char *name_b = full_name(b, suffix_b);
     struct stat a_file, b_file;
     if (name_a == NULL || name_b == NULL)
-        status = fx8_no_memory("names", error);
-    else
-        *is_same =
-            strcmp(name_a, name_b) == 0 ||
-            (stat(name_a, &a_file) == 0 && stat(name_b, &b_file) == 0 &&
-             a_file.st_dev == b_file.st_dev && a_file.st_ino == b_file.st_ino);
-    free(name_a);
-    free(name_b);
-    return status;
+        return fx8_no_memory("names", error);
+    *is_same =
+        strcmp(name_a, name_b) == 0 ||
+        (stat(name_a, &a_file) == 0 && stat(name_b, &b_file) == 0 &&
+         a_file.st_dev == b_file.st_dev && a_file.st_ino == b_file.st_ino);
+    return FX8_OK;
 }
 
 /* Refuse results that would overwrite each other; NULL: none.  Files are
@@ -300,7 +296,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
 static enum fx8_status compare(const struct work *work, bool quiet,
                                struct fx8_error *error)
 {
-    struct fx8_comparison comparison;
+    FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
     FX8_TRY(fx8_compare_files(work->paths[FX8_RESULT_INT8],
@@ -308,7 +304,6 @@ static enum fx8_status compare(const struct work *work, bool quiet,
                               error));
     if (!quiet)
         fx8_compare_print(&comparison, true, stdout);
-    fx8_compare_clear(&comparison);
     return FX8_OK;
 }
 
@@ -318,14 +313,14 @@ static void warn(void *display, const char *message)
     fx8_command_warning("%s", message);
 }
 
-static int run(const struct fx8_command_line *line)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
     if (line->n_files == 0)
-        return fx8_command_misuse(&fx8_command_correlate, "no CONFIG.ini");
+        return fx8_command_misuse(line, error, "no CONFIG.ini");
     const bool is_quiet = line->given[QUIET] != NULL;
     const char *plan = line->given[FFT_PLAN];
-    struct work work = {0};
-    struct fx8_error error;
+    FX8_AUTO(clear_work) struct work work = {0};
     struct fx8_progress_display display;
     struct fx8_run_request request = {
         .job = &work.job,
@@ -338,9 +333,8 @@ static int run(const struct fx8_command_line *line)
         .progress_context = &display,
         .command = line->text,
     };
-    enum fx8_status status = block_samples(&request.block_samples, &error);
-    if (status != FX8_OK || (status = prepare(line, &work, &error)) != FX8_OK)
-        goto done;
+    FX8_TRY(block_samples(&request.block_samples, error));
+    FX8_TRY(prepare(line, &work, error));
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning("%s", work.job.warnings[i]);
     warn_of_names(&work);
@@ -351,21 +345,19 @@ static int run(const struct fx8_command_line *line)
     request.input = work.input;
     request.input_brief = work.input_brief;
     fx8_progress_start(&display, stderr);
-    status = fx8_pipeline_run(&request, &work.report, &error);
+    const enum fx8_status status =
+        fx8_pipeline_run(&request, &work.report, error);
     fx8_progress_end(&display);
-    if (status != FX8_OK)
-        goto done;
+    FX8_TRY(status);
     if (!is_quiet)
         fx8_summary_print(&request, &work.report, stdout);
     if (work.report.was_interrupted)
-        status = fx8_fail(&error, FX8_ERR_CANCELLED,
-                          "interrupted after %" PRId64 " of %" PRId64
-                          " dumps: the result holds these",
-                          work.report.n_dumps, work.job.n_dumps);
-    else if (work.paths[FX8_RESULT_INT8] != NULL &&
-             work.paths[FX8_RESULT_FP32] != NULL)
-        status = compare(&work, is_quiet, &error);
-done:
-    clear_work(&work);
-    return status == FX8_OK ? 0 : fx8_command_error(&error);
+        return fx8_fail(error, FX8_ERR_CANCELLED,
+                        "interrupted after %" PRId64 " of %" PRId64
+                        " dumps: the result holds these",
+                        work.report.n_dumps, work.job.n_dumps);
+    return work.paths[FX8_RESULT_INT8] != NULL &&
+                   work.paths[FX8_RESULT_FP32] != NULL
+               ? compare(&work, is_quiet, error)
+               : FX8_OK;
 }

@@ -18,7 +18,8 @@
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum { FILES, SET, ALL, NO_LEVELS, JSON };
 
@@ -185,20 +186,15 @@ static enum fx8_status tell_result(const struct fx8_info_request *request,
                                    struct fx8_error *as_visibilities,
                                    struct fx8_error *error)
 {
-    struct fx8_uvh5_file *file = NULL;
-    struct fx8_uvh5_header header = {0};
+    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
     *known = true;
     if (fx8_quicklook_probe(request->paths[0]))
         return fx8_info_quicklook(request, error);
     *known = fx8_uvh5_open(request->paths[0], &file, &header,
                            as_visibilities) == FX8_OK;
-    if (!*known)
-        return FX8_OK;
-    const enum fx8_status status =
-        fx8_info_visibilities(request, file, &header, error);
-    fx8_uvh5_file_close(&file);
-    fx8_uvh5_header_clear(&header);
-    return status;
+    return *known ? fx8_info_visibilities(request, file, &header, error)
+                  : FX8_OK;
 }
 
 static enum fx8_status tell(const struct fx8_info_request *request,
@@ -228,10 +224,10 @@ static enum fx8_status tell(const struct fx8_info_request *request,
 
 /* --- the command -------------------------------------------------- */
 
-static int run(const struct fx8_command_line *line)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
-    struct fx8_settings settings;
-    struct fx8_error error;
+    FX8_AUTO(fx8_settings_clear) struct fx8_settings settings = {0};
     const struct fx8_info_request request = {
         .paths = (const char *const *)line->files,
         .n_paths = line->n_files,
@@ -241,16 +237,12 @@ static int run(const struct fx8_command_line *line)
         .is_all = line->given[ALL] != NULL,
     };
     if (request.n_paths == 0)
-        return fx8_command_misuse(&fx8_command_info, "no FILE");
+        return fx8_command_misuse(line, error, "no FILE");
     if (request.is_all && !request.has_levels)
-        return fx8_command_misuse(&fx8_command_info,
+        return fx8_command_misuse(line, error,
                                   "--all: with --no-levels: expected one of "
                                   "them");
-    enum fx8_status status = fx8_settings_load(
-        NULL, line->settings, line->n_settings, false, &settings, &error);
-    if (status != FX8_OK)
-        return fx8_command_error(&error);
-    status = tell(&request, &error);
-    fx8_settings_clear(&settings);
-    return status == FX8_OK ? 0 : fx8_command_error(&error);
+    FX8_TRY(fx8_settings_load(NULL, line->settings, line->n_settings, false,
+                              &settings, error));
+    return tell(&request, error);
 }

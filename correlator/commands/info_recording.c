@@ -27,6 +27,13 @@ struct work {
     struct fx8_survey survey;
 };
 
+static void clear(struct work *work)
+{
+    fx8_survey_clear(&work->survey);
+    free(work->missing);
+    fx8_reader_close(&work->reader);
+}
+
 /* --- frequencies -------------------------------------------------- */
 
 static const char *sideband_name(enum fx8_sideband sideband)
@@ -397,14 +404,8 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
 enum fx8_status fx8_info_recording(const struct fx8_info_request *request,
                                    struct fx8_error *error)
 {
-    struct work work = {.request = request};
-    enum fx8_status status =
-        fx8_reader_open(request->paths, request->n_paths, request->settings,
-                        &work.reader, error);
-    if (status == FX8_OK)
-        status = tell(&work, error);
-    fx8_survey_clear(&work.survey);
-    free(work.missing);
-    fx8_reader_close(&work.reader);
-    return status;
+    FX8_AUTO(clear) struct work work = {.request = request};
+    FX8_TRY(fx8_reader_open(request->paths, request->n_paths, request->settings,
+                            &work.reader, error));
+    return tell(&work, error);
 }

@@ -29,17 +29,15 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
     const size_t row = header->n_channels * header->n_products;
     const size_t n_rows = header->n_times * header->n_baselines;
     const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
-    uint8_t *flags;
+    FX8_AUTO_FREE uint8_t *flags = NULL;
     FX8_TRY(fx8_allocate(fx8_product(row, at_once, 1, 1), 1, "flags", &flags,
                          error));
-    enum fx8_status status = FX8_OK;
     double n_flagged = 0.0;
     flagged->n_finished = 0;
-    for (size_t first = 0; first < n_rows && status == FX8_OK;
-         first += at_once) {
+    for (size_t first = 0; first < n_rows; first += at_once) {
         const size_t n = n_rows - first < at_once ? n_rows - first : at_once;
-        status = fx8_uvh5_read_rows(file, first, n, NULL, flags, NULL, error);
-        for (size_t r = 0; r < n && status == FX8_OK; r++) {
+        FX8_TRY(fx8_uvh5_read_rows(file, first, n, NULL, flags, NULL, error));
+        for (size_t r = 0; r < n; r++) {
             size_t n_set = 0;
             for (size_t i = 0; i < row; i++)
                 n_set += flags[r * row + i];
@@ -48,9 +46,8 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
                 flagged->n_finished = (first + r) / header->n_baselines + 1;
         }
     }
-    free(flags);
     flagged->share = n_flagged / ((double)n_rows * (double)row);
-    return status;
+    return FX8_OK;
 }
 
 /* --- text -------------------------------------------------------- */

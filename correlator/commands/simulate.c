@@ -20,7 +20,8 @@
 #include "correlator/run/summary.h"
 #include "io/native/native.h"
 
-static int run(const struct fx8_command_line *line);
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error);
 
 enum { OUTPUT, SET, FORCE };
 
@@ -152,27 +153,23 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
                                            struct fx8_error *error)
 {
     const size_t n_sources = work->plan.n_sources;
-    double(*begin)[3] = NULL, (*end)[3] = NULL;
-    const struct fx8_array arrays[] = {{&begin, n_sources, sizeof *begin},
-                                       {&end, n_sources, sizeof *end}};
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 2, "sources", error);
-    if (status == FX8_OK) {
-        size_t n_below = 0;
-        fx8_simulator_directions(work->simulator, 0.0, begin);
-        fx8_simulator_directions(work->simulator, (double)work->plan.n_samples,
-                                 end);
-        for (size_t s = 0; s < n_sources; s++)
-            n_below += begin[s][2] < 0.0 || end[s][2] < 0.0;
-        if (n_below > 0)
-            fx8_command_warning(
-                "simulate.sources: %zu of %zu %s %s below the horizon when the "
-                "recording begins or ends; the simulation has no horizon",
-                n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
-                FX8_NOUN(n_below, "lies", "lie"));
-    }
-    fx8_free_arrays(arrays, 2);
-    return status;
+    FX8_AUTO_FREE double(*directions)[3] = NULL;
+    FX8_TRY(fx8_allocate(n_sources, 2 * sizeof *directions, "sources",
+                         &directions, error));
+    double(*begin)[3] = directions, (*end)[3] = directions + n_sources;
+    size_t n_below = 0;
+    fx8_simulator_directions(work->simulator, 0.0, begin);
+    fx8_simulator_directions(work->simulator, (double)work->plan.n_samples,
+                             end);
+    for (size_t s = 0; s < n_sources; s++)
+        n_below += begin[s][2] < 0.0 || end[s][2] < 0.0;
+    if (n_below > 0)
+        fx8_command_warning(
+            "simulate.sources: %zu of %zu %s %s below the horizon when the "
+            "recording begins or ends; the simulation has no horizon",
+            n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
+            FX8_NOUN(n_below, "lies", "lie"));
+    return FX8_OK;
 }
 
 /* Warn of inputs fainter than the sample steps: rounding loses them. */
@@ -388,39 +385,29 @@ static void clear(struct work *work)
     free(work->truth_path);
 }
 
-static enum fx8_status simulate(const struct fx8_command_line *line,
-                                struct work *work, struct fx8_error *error)
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
 {
-    if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL)
+    const char *output = line->given[OUTPUT];
+    FX8_AUTO(clear)
+    struct work work = {.observation = fx8_observation_unknown()};
+    if (line->n_files != 1)
+        return fx8_command_misuse(
+            line, error, "%zu files: expected one CONFIG.ini", line->n_files);
+    if (output == NULL || output[0] == '\0')
+        return fx8_command_misuse(line, error, "no -o VOLTAGES.h5");
+    if ((work.truth_path = name_truth(output)) == NULL)
         return fx8_no_memory("arguments", error);
     FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                              true, &work->settings, error));
-    FX8_TRY(fx8_simulator_observe(&work->settings, &work->observation, error));
-    FX8_TRY(fx8_job_resolve(&work->settings, &work->observation,
-                            line->given[OUTPUT], &work->job, error));
-    for (size_t w = 0; w < work->job.n_warnings; w++)
-        fx8_command_warning("%s", work->job.warnings[w]);
-    fx8_command_warn_of_name(line->given[OUTPUT], "HDF5", false);
-    FX8_TRY(open_simulator(work, error));
-    return write_files(line, work, error);
-}
-
-static int run(const struct fx8_command_line *line)
-{
-    struct work work = {.observation = fx8_observation_unknown()};
-    struct fx8_error error;
-    const char *output = line->given[OUTPUT];
-    int code = 0;
-    if (line->n_files != 1)
-        return fx8_command_misuse(&fx8_command_simulate,
-                                  "%zu files: expected one CONFIG.ini",
-                                  line->n_files);
-    if (output == NULL || output[0] == '\0')
-        return fx8_command_misuse(&fx8_command_simulate, "no -o VOLTAGES.h5");
-    if (simulate(line, &work, &error) == FX8_OK)
-        print_summary(output, &work);
-    else
-        code = fx8_command_error(&error);
-    clear(&work);
-    return code;
+                              true, &work.settings, error));
+    FX8_TRY(fx8_simulator_observe(&work.settings, &work.observation, error));
+    FX8_TRY(fx8_job_resolve(&work.settings, &work.observation, output,
+                            &work.job, error));
+    for (size_t w = 0; w < work.job.n_warnings; w++)
+        fx8_command_warning("%s", work.job.warnings[w]);
+    fx8_command_warn_of_name(output, "HDF5", false);
+    FX8_TRY(open_simulator(&work, error));
+    FX8_TRY(write_files(line, &work, error));
+    print_summary(output, &work);
+    return FX8_OK;
 }
