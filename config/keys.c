@@ -395,8 +395,8 @@ const struct fx8_key fx8_keys[] = {
              "the number of bands."},
     {"output", "compression", CHOICE(output.compression, compressions),
      .fallback = "none",
-     .help = "Compression of the visibilities. bitshuffle needs the HDF5 plug- "
-             "in of that name, here and wherever the file is read."},
+     .help = "Compression of the visibilities. bitshuffle needs the HDF5 "
+             "plug-in of that name, here and wherever the file is read."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
      .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "

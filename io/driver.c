@@ -34,7 +34,7 @@ struct piece {
 struct open_file {
     H5FD_t public_part;
     struct fx8_driver_file *file;
-    struct fx8_driver_file own; /* `file`, if it is only read */
+    struct fx8_driver_file own; /* what `file` points to if it is only read */
     struct stat status;         /* when it was opened */
     haddr_t allocated_end;      /* end of the space allocated by HDF5 */
     haddr_t file_end;   /* end of the data written, including failed writes */
@@ -45,7 +45,7 @@ struct open_file {
     bool has_superblock; /* it is on disk, so the file opens */
 };
 
-/* The access list carries a pointer to the caller's record; NULL: files are
+/* Carried by the access list: the caller's record, or NULL for files that are
  * only read. */
 struct driver_info {
     struct fx8_driver_file *file;
@@ -290,7 +290,7 @@ static int compare_callback(const H5FD_t *a, const H5FD_t *b)
     return (x->st_ino > y->st_ino) - (x->st_ino < y->st_ino);
 }
 
-/* What files behind this one inherit; HDF5 frees it. */
+/* Files behind this one are only read; HDF5 frees the result. */
 static void *inherit_callback(H5FD_t *handle)
 {
     (void)handle;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * driver.h -- HDF5 virtual file driver for all files of fx8: outputs, on an
- * open descriptor, survive failed writes and kills (see output.h for why);
- * files that are read are added to config/base/read_files.h, because only HDF5
- * knows the files behind external links and virtual datasets.
+ * driver.h -- HDF5 virtual file driver for all files of fx8.  Outputs, on an
+ * open descriptor, survive failed writes and kills (see output.h for why).
+ * Files that are read are added to config/base/read_files.h here, because only
+ * HDF5 knows the files behind external links and virtual datasets.
  */
 #ifndef FX8_IO_DRIVER_H
 #define FX8_IO_DRIVER_H
@@ -41,8 +41,9 @@ struct fx8_driver_file {
  *           file as of the first
  *        4) a process over its file-size limit gets SIGXFSZ: callers must
  *           ignore it, then EFBIG appears here
- *        5) without `file`: files behind a link or a virtual dataset inherit
- * it; H5Fget_vfd_handle() gives a pointer to the file descriptor
+ *        5) without `file`: files behind a link or a virtual dataset are opened
+ *           in the same way; H5Fget_vfd_handle() gives the address of the
+ *           descriptor
  */
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
 
