@@ -24,36 +24,19 @@ static size_t skip_digits(const char **cursor)
     return (size_t)(*cursor - start);
 }
 
-static void skip_sign(const char **cursor)
+/* Whether a text has only these letters, at least one. */
+static bool has_only(const char *text, const char *letters)
 {
-    if (**cursor == '+' || **cursor == '-')
-        ++*cursor;
+    return *text != '\0' && text[strspn(text, letters)] == '\0';
 }
 
 bool fx8_number_real(const char *text, double *value)
 {
-    const char *cursor = text;
-    skip_sign(&cursor);
-    size_t n_digits = skip_digits(&cursor);
-    if (*cursor == '.') {
-        cursor++;
-        n_digits += skip_digits(&cursor);
-    }
-    if (n_digits == 0)
-        return false;
-    if (*cursor == 'e' || *cursor == 'E') {
-        cursor++;
-        skip_sign(&cursor);
-        if (skip_digits(&cursor) == 0)
-            return false;
-    }
-    if (*cursor != '\0')
-        return false;
     /* with a decimal comma in the locale, strtod stops early: the text is
      * refused, not misread */
     char *end = NULL;
     const double number = strtod(text, &end);
-    if (*end != '\0' || !isfinite(number))
+    if (!has_only(text, "+-.0123456789eE") || *end != '\0' || !isfinite(number))
         return false;
     *value = number;
     return true;
@@ -61,13 +44,11 @@ bool fx8_number_real(const char *text, double *value)
 
 bool fx8_number_integer(const char *text, int64_t *value)
 {
-    const char *cursor = text;
-    skip_sign(&cursor);
-    if (skip_digits(&cursor) == 0 || *cursor != '\0')
-        return false;
+    char *end = NULL;
     errno = 0;
-    const intmax_t number = strtoimax(text, NULL, 10);
-    if (errno != 0 || number > INT64_MAX || number < INT64_MIN)
+    const intmax_t number = strtoimax(text, &end, 10);
+    if (!has_only(text, "+-0123456789") || *end != '\0' || errno != 0 ||
+        number > INT64_MAX || number < INT64_MIN)
         return false;
     *value = number;
     return true;
@@ -114,7 +95,7 @@ static bool read_exponent(const char **cursor, int *exponent)
         return true;
     ++*cursor;
     const bool negative = **cursor == '-';
-    skip_sign(cursor);
+    *cursor += negative || **cursor == '+';
     const char *start = *cursor;
     const size_t n_digits = skip_digits(cursor);
     if (n_digits == 0 || n_digits > 2)
