@@ -446,10 +446,8 @@ static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
 enum fx8_status fx8_aavs_join(struct fx8_aavs_reader *reader,
                               bool may_lack_tiles, struct fx8_error *error)
 {
-    void *memory = NULL;
     FX8_TRY(fx8_allocate(reader->n_files, sizeof *reader->groups, "tiles",
-                         &memory, error));
-    reader->groups = memory;
+                         &reader->groups, error));
     for (size_t i = 0; i < reader->n_files; i++)
         FX8_TRY(sort_file(reader, i, error));
     qsort(reader->groups, reader->n_groups, sizeof *reader->groups,

@@ -95,10 +95,9 @@ enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
                                   struct fx8_error *error)
 {
     const double rate_hz = fx8_rate_hz(reader->base.observation.sample_rate);
-    void *memory = NULL;
-    FX8_TRY(fx8_allocate(reader->n_files, sizeof(struct part), "parts", &memory,
-                         error));
-    FX8_AUTO_FREE struct part *parts = memory;
+    FX8_AUTO_FREE struct part *parts = NULL;
+    FX8_TRY(
+        fx8_allocate(reader->n_files, sizeof *parts, "parts", &parts, error));
     list_parts(reader, parts, rate_hz);
     struct fx8_aavs_stretch stamped = *parts[0].last;
     for (size_t i = 1; i < reader->n_files; i++) {

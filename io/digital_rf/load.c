@@ -175,10 +175,8 @@ static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
                                   struct fx8_error *error)
 {
     const size_t n_inputs = reader->first_input[reader->n_channels];
-    void *memory = NULL;
-    FX8_TRY(fx8_allocate(n_inputs, sizeof *reader->shifts, "levels", &memory,
-                         error));
-    reader->shifts = memory;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *reader->shifts, "levels",
+                         &reader->shifts, error));
     const double given = settings->input.scale_to_8bit;
     const int shift = given > 0 ? -ilogb(given) : -1;
     size_t rows_size = 0;

@@ -131,12 +131,8 @@ static enum fx8_status prepare(struct fx8_h5_chunks *chunks,
         return FX8_OK; /* column numbers would overflow: keep none */
     chunks->n_kept =
         n_columns < MAX_KEPT / bytes ? n_columns : MAX_KEPT / bytes;
-    void *memory;
-    const enum fx8_status status =
-        fx8_allocate(chunks->n_kept, sizeof *chunks->kept, "unpacked chunks",
-                     &memory, error);
-    chunks->kept = memory;
-    return status;
+    return fx8_allocate(chunks->n_kept, sizeof *chunks->kept, "unpacked chunks",
+                        &chunks->kept, error);
 }
 
 /* Examine layout, shape and filters of the dataset. */

@@ -47,12 +47,12 @@ static enum fx8_status take_boxes(struct cover *cover, hid_t space)
         H5Sselect_hyperslab(cover->rest, H5S_SELECT_NOTB, start, stride, count,
                             block) >= 0)
         return FX8_OK;
-    FX8_AUTO_FREE void *memory = NULL;
-    FX8_TRY(fx8_allocate((size_t)n_boxes, 2 * rank * sizeof(hsize_t),
-                         "a mapping of a virtual dataset", &memory,
+    FX8_AUTO_FREE hsize_t *corners = NULL;
+    FX8_TRY(fx8_allocate((size_t)n_boxes, 2 * rank * sizeof *corners,
+                         "a mapping of a virtual dataset", &corners,
                          cover->error));
-    const hsize_t *corner = memory;
-    if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n_boxes, memory) < 0)
+    const hsize_t *corner = corners;
+    if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n_boxes, corners) < 0)
         return fx8_h5_fail(cover->error, FX8_ERR_INPUT, cover->path,
                            cover->name);
     for (hssize_t i = 0; i < n_boxes; i++) {

@@ -174,10 +174,9 @@ static enum fx8_status check_numbers(const struct fx8_h5_table *table,
                                      struct fx8_error *error)
 {
     const size_t n = table->n_rows;
-    void *memory = NULL;
+    FX8_AUTO_FREE int64_t *numbers = NULL;
     FX8_TRY(
-        fx8_allocate(n, sizeof(int64_t), "antenna numbers", &memory, error));
-    FX8_AUTO_FREE int64_t *numbers = memory;
+        fx8_allocate(n, sizeof *numbers, "antenna numbers", &numbers, error));
     for (size_t i = 0; i < n; i++)
         numbers[i] = antennas[i].number;
     qsort(numbers, n, sizeof *numbers, compare_integers);

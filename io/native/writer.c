@@ -186,12 +186,9 @@ static enum fx8_status size_writer(struct fx8_native_writer *writer,
     length = length < least ? least : length;
     writer->chunk_samples =
         o->n_samples < (int64_t)length ? o->n_samples : (int64_t)length;
-    void *memory = NULL;
-    const enum fx8_status status = fx8_allocate(
+    return fx8_allocate(
         fx8_product(row_bytes, (size_t)writer->chunk_samples, 1, 1), 1,
-        "a stretch of samples", &memory, error);
-    writer->turned = memory;
-    return status;
+        "a stretch of samples", &writer->turned, error);
 }
 
 enum fx8_status fx8_native_create(

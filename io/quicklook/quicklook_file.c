@@ -325,10 +325,8 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
         2,
     };
     memcpy(file->extent, extent, sizeof extent);
-    void *memory;
     FX8_TRY(fx8_allocate(uvh5->n_times, sizeof *file->dates, "quick-look",
-                         &memory, error));
-    file->dates = memory;
+                         &file->dates, error));
     for (size_t dump = 0; dump < uvh5->n_times; dump++)
         file->dates[dump] = fx8_time_julian_date(uvh5->times[dump]);
     return FX8_OK;

@@ -61,10 +61,8 @@ static enum fx8_status get_all(const struct fx8_h5_place *place,
 {
     *values = NULL;
     FX8_TRY(get_length(place, name, n, error));
-    void *memory = NULL;
-    FX8_TRY(fx8_allocate(*n, sizeof(double), name, &memory, error));
-    *values = memory;
-    return fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), memory, error);
+    FX8_TRY(fx8_allocate(*n, sizeof **values, name, values, error));
+    return fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), *values, error);
 }
 
 static enum fx8_status get_attributes(const struct fx8_h5_place *root,

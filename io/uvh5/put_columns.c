@@ -145,24 +145,18 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error)
 {
     static const double radians_per_degree = 3.14159265358979323846 / 180;
-    void *memory = NULL;
-    void *dates = NULL;
-    void *rows = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *writer->columns, "columns of the header",
-                         &memory, error));
-    writer->columns = memory;
-    *writer->columns = (struct fx8_uvh5_columns){.n_columns = 0};
-    writer->columns->latitude_rad =
-        header->site.latitude_deg * radians_per_degree;
-    FX8_TRY(fx8_allocate(header->n_times, sizeof(double), "Julian dates",
-                         &dates, error));
-    writer->columns->dates = dates;
-    FX8_TRY(fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
-                         "rows of the header", &rows, error));
-    writer->columns->rows = rows;
+                         &writer->columns, error));
+    struct fx8_uvh5_columns *c = writer->columns;
+    c->latitude_rad = header->site.latitude_deg * radians_per_degree;
+    const struct fx8_array arrays[] = {
+        {&c->dates, header->n_times, sizeof *c->dates},
+        {&c->rows, 3 * (size_t)BLOCK_ROWS, sizeof(double)},
+    };
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "columns of the header", error));
     /* one date per dump, so that equal times are equal doubles */
     for (size_t i = 0; i < header->n_times; i++)
-        writer->columns->dates[i] = fx8_time_julian_date(header->times[i]);
+        c->dates[i] = fx8_time_julian_date(header->times[i]);
     return create_columns(writer, header, error);
 }
 

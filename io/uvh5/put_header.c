@@ -27,10 +27,9 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
                                       int64_t *count, struct fx8_error *error)
 {
     const size_t n = header->n_baselines;
-    void *memory = NULL;
-    FX8_TRY(fx8_allocate(fx8_product(2, n, 1, 1), sizeof(int64_t),
-                         "antennas of the baselines", &memory, error));
-    FX8_AUTO_FREE int64_t *numbers = memory;
+    FX8_AUTO_FREE int64_t *numbers = NULL;
+    FX8_TRY(fx8_allocate(fx8_product(2, n, 1, 1), sizeof *numbers,
+                         "antennas of the baselines", &numbers, error));
     memcpy(numbers, header->ant_1, n * sizeof *numbers);
     memcpy(numbers + n, header->ant_2, n * sizeof *numbers);
     qsort(numbers, 2 * n, sizeof *numbers, compare_integers);

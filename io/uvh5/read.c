@@ -184,7 +184,6 @@ static enum fx8_status get_values(const struct fx8_uvh5_file *file,
                                   struct fx8_error *error)
 {
     hsize_t extent[3] = {1, 1, 1};
-    void *memory = NULL;
     FX8_H5_AUTO type = H5Dget_type(dataset);
     FX8_H5_AUTO space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(space);
@@ -202,14 +201,13 @@ static enum fx8_status get_values(const struct fx8_uvh5_file *file,
                         "%s: fx8/%s: %zu x %zu x %zu: expected a shape that "
                         "the file can hold",
                         file->path, name, shape[0], shape[1], shape[2]);
-    FX8_TRY(fx8_allocate(n, sizeof(double), name, &memory, error));
+    FX8_TRY(fx8_allocate(n, sizeof **values, name, values, error));
     if (H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                memory) < 0) {
-        free(memory);
-        return fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
-    }
-    *values = memory;
-    return FX8_OK;
+                *values) >= 0)
+        return FX8_OK;
+    free(*values);
+    *values = NULL;
+    return fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
 }
 
 enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
