@@ -34,6 +34,13 @@ struct fx8_input_position {
     size_t band; /**< of observation.n_bands */
 };
 
+/** Where a read places one input: a row of the buffer, and the byte in each of
+ *  its samples. */
+struct fx8_input_place {
+    size_t row;
+    size_t byte;
+};
+
 /** Where a read places its samples in the caller's buffer. */
 struct fx8_sample_layout {
     ptrdiff_t *input_offset; /**< [n_inputs selected] bytes, caller's memory */
@@ -49,6 +56,7 @@ static inline int64_t fx8_row_samples(const struct fx8_sample_layout *layout,
     return layout->row_samples > n_samples ? layout->row_samples : n_samples;
 }
 
+struct fx8_h5_place;
 struct fx8_reader_format;
 
 /** Name of the format that `path` looks like; NULL if this build reads no such
@@ -78,7 +86,11 @@ struct fx8_reader {
     /** Why HDF5 has to undo the filters, on one thread; NULL: it does not, or
      *  there are no filters.  Set by open(), owned by the reader. */
     const char *slow_reason;
-    size_t buffer_bytes; /**< of all selected inputs at one time, in a buffer */
+    /* what is selected: a buffer is [n_rows][time][sample_bytes] */
+    struct fx8_input_place *places; /**< [n_inputs selected] */
+    size_t n_inputs;
+    size_t n_rows;
+    size_t sample_bytes; /**< of a row at one time */
     int64_t
         chunk_samples; /**< that suit a read, or 1: see fx8_reader_samples() */
     bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
@@ -124,8 +136,9 @@ struct fx8_reader_format {
     const char *single;  /**< why it takes one path only, as in "a recording of
                               format tart is a single file"; NULL: many files */
 
-    /** Whether `path` looks like this format; reports no errors. */
-    bool (*probe)(const char *path);
+    /** Whether a recording looks like this format; reports no errors.  `root`:
+     *  of the open file; without a handle for a folder. */
+    bool (*probe)(const struct fx8_h5_place *root);
 
     /**
      * load -- read and check all metadata, without reading samples.
@@ -140,11 +153,13 @@ struct fx8_reader_format {
                             size_t n_paths, const struct fx8_settings *settings,
                             struct fx8_error *error);
 
-    /** Choose inputs; sets buffer_bytes and chunk_samples.  Called once after
-     *  load() with every input, bands slowest, then antennas. */
+    /** Choose inputs: sets places [n_inputs], n_rows, sample_bytes and
+     *  chunk_samples.  Called once after load() with every input, bands
+     *  slowest, then antennas. */
     enum fx8_status (*select)(struct fx8_reader *reader,
                               const struct fx8_input_position *inputs,
-                              size_t n_inputs, struct fx8_error *error);
+                              size_t n_inputs, struct fx8_input_place *places,
+                              struct fx8_error *error);
 
     /** Set input_gain, from samples of the selected inputs; or NULL. */
     enum fx8_status (*measure)(struct fx8_reader *reader,
@@ -153,10 +168,10 @@ struct fx8_reader_format {
     /** Read into rows of `row_samples` samples. */
     enum fx8_status (*read)(struct fx8_reader *reader, int64_t first,
                             int64_t n_samples, int64_t row_samples,
-                            int8_t *buffer, struct fx8_sample_layout *layout,
-                            struct fx8_error *error);
+                            int8_t *buffer, struct fx8_error *error);
 
-    /** Release all but `missing`, the observation and the reader itself. */
+    /** Release all but `missing`, `places`, the observation and the reader
+     *  itself. */
     void (*close)(struct fx8_reader *reader);
 };
 

@@ -36,11 +36,12 @@ static void list_formats(char *text, size_t size)
                                  i > 0 ? ", " : "", formats[i]->name);
 }
 
-static const struct fx8_reader_format *find_format(const char *path,
+static const struct fx8_reader_format *find_format(const char *path, hid_t file,
                                                    enum fx8_format wanted)
 {
+    const struct fx8_h5_place root = {path, file, false};
     for (size_t i = 0; i < N_FORMATS; i++)
-        if (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(path)
+        if (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(&root)
                                       : formats[i]->format == wanted)
             return formats[i];
     return NULL;
@@ -49,7 +50,10 @@ static const struct fx8_reader_format *find_format(const char *path,
 const char *fx8_reader_format_name(const char *path)
 {
     fx8_h5_quiet();
-    const struct fx8_reader_format *format = find_format(path, FX8_FORMAT_AUTO);
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    (void)fx8_h5_open_file(path, &file, NULL);
+    const struct fx8_reader_format *format =
+        find_format(path, file, FX8_FORMAT_AUTO);
     return format != NULL ? format->name : NULL;
 }
 
@@ -102,6 +106,21 @@ static enum fx8_status check_inputs(const struct fx8_reader *reader,
     return FX8_OK;
 }
 
+static enum fx8_status place_inputs(struct fx8_reader *reader,
+                                    const struct fx8_input_position *inputs,
+                                    size_t n_inputs, struct fx8_error *error)
+{
+    FX8_AUTO_FREE struct fx8_input_place *places = NULL;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *places, "a selection of inputs",
+                         &places, error));
+    FX8_TRY(reader->format->select(reader, inputs, n_inputs, places, error));
+    free(reader->places);
+    reader->places = places;
+    reader->n_inputs = n_inputs;
+    places = NULL;
+    return FX8_OK;
+}
+
 /* The default: every input, bands slowest, then antennas. */
 static enum fx8_status select_all(struct fx8_reader *reader,
                                   struct fx8_error *error)
@@ -116,7 +135,7 @@ static enum fx8_status select_all(struct fx8_reader *reader,
         for (size_t a = 0; a < o->n_antennas; a++)
             for (size_t p = 0; p < o->n_polarizations; p++)
                 inputs[i++] = (struct fx8_input_position){a, p, band};
-    return reader->format->select(reader, inputs, n_inputs, error);
+    return place_inputs(reader, inputs, n_inputs, error);
 }
 
 static enum fx8_status select_inputs(struct fx8_reader *reader,
@@ -125,7 +144,7 @@ static enum fx8_status select_inputs(struct fx8_reader *reader,
 {
     fx8_h5_quiet();
     FX8_TRY(check_inputs(reader, inputs, n_inputs, error));
-    FX8_TRY(reader->format->select(reader, inputs, n_inputs, error));
+    FX8_TRY(place_inputs(reader, inputs, n_inputs, error));
     return reader->format->measure == NULL
                ? FX8_OK
                : reader->format->measure(reader, error);
@@ -150,14 +169,16 @@ int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
 
 static int64_t read_samples(const struct fx8_reader *reader)
 {
-    return fx8_reader_samples(reader->buffer_bytes, reader->chunk_samples);
+    return fx8_reader_samples(
+        fx8_product(reader->n_rows, reader->sample_bytes, 1, 1),
+        reader->chunk_samples);
 }
 
 static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)
 {
-    return n_samples < 0
-               ? SIZE_MAX
-               : fx8_product(reader->buffer_bytes, (size_t)n_samples, 1, 1);
+    return n_samples < 0 ? SIZE_MAX
+                         : fx8_product(reader->n_rows, reader->sample_bytes,
+                                       (size_t)n_samples, 1);
 }
 
 static enum fx8_status check_range(const struct fx8_reader *reader,
@@ -189,8 +210,14 @@ static enum fx8_status read_range(struct fx8_reader *reader, int64_t first,
                         "%s: %s: %" PRId64
                         " samples at once: expected fewer, see read_samples",
                         reader->path, reader->format->samples, n_samples);
+    layout->time_stride = (ptrdiff_t)reader->sample_bytes;
+    for (size_t i = 0; i < reader->n_inputs; i++)
+        layout->input_offset[i] =
+            (ptrdiff_t)(reader->places[i].row * (size_t)row_samples *
+                            reader->sample_bytes +
+                        reader->places[i].byte);
     return reader->format->read(reader, first, n_samples, row_samples, buffer,
-                                layout, error);
+                                error);
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -216,15 +243,15 @@ static enum fx8_status make_reader(const struct fx8_reader_format *format,
     return FX8_OK;
 }
 
-/* Find the format of a path that exists. */
-static enum fx8_status choose_format(const char *path, enum fx8_format wanted,
-                                     bool is_file,
+/* Find the format of an open file, or of a folder. */
+static enum fx8_status choose_format(const char *path, hid_t file,
+                                     enum fx8_format wanted,
                                      const struct fx8_reader_format **format,
                                      struct fx8_error *error)
 {
     char known[128];
     list_formats(known, sizeof known);
-    *format = find_format(path, wanted);
+    *format = find_format(path, file, wanted);
     if (*format != NULL)
         return FX8_OK;
     if (wanted != FX8_FORMAT_AUTO)
@@ -234,7 +261,7 @@ static enum fx8_status choose_format(const char *path, enum fx8_format wanted,
                         path, known);
     return fx8_fail(error, FX8_ERR_INPUT,
                     "%s: %s of an unknown format: expected one of %s", path,
-                    is_file ? "HDF5" : "folder", known);
+                    file >= 0 ? "HDF5" : "folder", known);
 }
 
 enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
@@ -248,14 +275,13 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "input.files: none: expected at least one recording");
     /* report faults of the file itself first, so that probes need not */
-    hid_t file = FX8_H5_NONE;
-    const bool is_file = !is_folder(paths[0]);
-    if (is_file)
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    if (!is_folder(paths[0]))
         FX8_TRY(fx8_h5_open_file(paths[0], &file, error));
-    fx8_h5_close(&file);
     const struct fx8_reader_format *format;
-    FX8_TRY(choose_format(paths[0], settings->input.format, is_file, &format,
-                          error));
+    FX8_TRY(
+        choose_format(paths[0], file, settings->input.format, &format, error));
+    fx8_h5_close(&file);
     if (format->single != NULL && n_paths != 1)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: input.files: %zu files: expected one, %s",
@@ -283,6 +309,7 @@ void fx8_reader_close(struct fx8_reader **reader)
     (*reader)->format->close(*reader);
     fx8_observation_clear(&(*reader)->observation);
     free((*reader)->missing);
+    free((*reader)->places);
     free(*reader);
     *reader = NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/selection.h"
 
 bool fx8_axes_parse(const char *list, const char *const words[3], int place[3])
@@ -125,49 +126,35 @@ static struct row row_of(const struct fx8_selection *selection,
 
 enum fx8_status fx8_selection_replace(const struct fx8_axis_order *order,
                                       const struct fx8_input_position *inputs,
-                                      size_t n_inputs,
+                                      size_t n_inputs, size_t element_bytes,
                                       struct fx8_selection *result,
+                                      struct fx8_input_place *places,
                                       struct fx8_error *error)
 {
-    struct fx8_selection new = {.n_inputs = n_inputs, .n_after = 1};
+    struct fx8_selection new = {.n_after = 1};
     int after[2] = {0, 0};
     size_t n_after_axes = 0;
     split_axes(order, &new, after, &n_after_axes);
     for (size_t k = 0; k < n_after_axes; k++)
         new.n_after *= order->extent[after[k]];
-    struct row *rows = NULL;
-    const struct fx8_array arrays[] = {
-        {&rows, n_inputs, sizeof *rows},
-        {&new.row, n_inputs, sizeof *new.row},
-        {&new.after, n_inputs, sizeof *new.after},
-        {&new.rectangles, n_inputs, sizeof *new.rectangles},
-    };
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 4, "a selection of inputs", error);
-    if (status != FX8_OK) {
-        fx8_free_arrays(arrays, 4);
-        return status;
-    }
-    for (size_t i = 0; i < n_inputs; i++) {
+    static const char what[] = "a selection of inputs";
+    FX8_AUTO_FREE struct row *rows = NULL;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *rows, what, &rows, error));
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *new.rectangles, what,
+                         &new.rectangles, error));
+    for (size_t i = 0; i < n_inputs; i++)
         rows[i] = row_of(&new, &inputs[i]);
-        for (size_t k = 0; k < n_after_axes; k++)
-            new.after[i] = new.after[i] * order->extent[after[k]] +
-                           position_on(&inputs[i], after[k]);
-    }
     qsort(rows, n_inputs, sizeof *rows, compare_rows);
     make_rectangles(&new, rows, n_inputs);
-    for (size_t i = 0; i < n_inputs; i++)
-        new.row[i] = buffer_row(&new, row_of(&new, &inputs[i]));
-    free(rows);
-    fx8_selection_clear(result);
+    for (size_t i = 0; i < n_inputs; i++) {
+        size_t element = 0;
+        for (size_t k = 0; k < n_after_axes; k++)
+            element = element * order->extent[after[k]] +
+                      position_on(&inputs[i], after[k]);
+        places[i].row = buffer_row(&new, row_of(&new, &inputs[i]));
+        places[i].byte = element * element_bytes;
+    }
+    free(result->rectangles);
     *result = new;
     return FX8_OK;
-}
-
-void fx8_selection_clear(struct fx8_selection *selection)
-{
-    free(selection->rectangles);
-    free(selection->row);
-    free(selection->after);
-    *selection = (struct fx8_selection){0};
 }

@@ -38,7 +38,7 @@ struct fx8_rectangle {
  * Notes: 1) only the chosen inputs are read along axes slower than time; axes
  *           faster than time are read whole: the buffer is
  *           [n_rows][time][n_after]
- *        2) input i is in buffer row row[i], at element after[i] of n_after
+ *        2) each input has a row, and an element of n_after
  */
 struct fx8_selection {
     size_t n_before; /**< axes slower than time, 0 .. 2 */
@@ -47,21 +47,17 @@ struct fx8_selection {
     struct fx8_rectangle *rectangles;
     size_t n_rectangles;
     size_t n_rows;
-    size_t n_inputs;
-    size_t *row;   /**< [n_inputs] */
-    size_t *after; /**< [n_inputs] */
 };
 
 /** Compute a selection and put it in place of another, which stays after
  *  failure; positions must be checked already.  Zeroed at first; the caller
- *  releases it with fx8_selection_clear(). */
+ *  releases its rectangles.  Returned: places [n_inputs], for elements of
+ *  element_bytes. */
 enum fx8_status fx8_selection_replace(const struct fx8_axis_order *order,
                                       const struct fx8_input_position *inputs,
-                                      size_t n_inputs,
+                                      size_t n_inputs, size_t element_bytes,
                                       struct fx8_selection *selection,
+                                      struct fx8_input_place *places,
                                       struct fx8_error *error);
-
-/** Release; a zeroed selection is legal. */
-void fx8_selection_clear(struct fx8_selection *selection);
 
 #endif

@@ -21,17 +21,10 @@
 /* The rate of a station's coarse channels: 800 MHz / 1024 x 32/27. */
 static const struct fx8_rate usual_rate = {25000000, 27};
 
-static bool aavs_probe(const char *path)
+static bool aavs_probe(const struct fx8_h5_place *root)
 {
-    fx8_h5_quiet();
-    FX8_H5_AUTO file = FX8_H5_NONE;
-    bool found = false;
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place top = {path, file, false};
-        found = fx8_h5_has(&top, FX8_AAVS_ROOT) && fx8_h5_has(&top, "chan_") &&
-                fx8_h5_has(&top, "sample_timestamps");
-    }
-    return found;
+    return fx8_h5_has(root, FX8_AAVS_ROOT) && fx8_h5_has(root, "chan_") &&
+           fx8_h5_has(root, "sample_timestamps");
 }
 
 /* --- files ---------------------------------------------------------------- */
@@ -191,45 +184,34 @@ static int64_t longest_chunk(const struct fx8_aavs_reader *reader)
  * layout of their files; narrower ones leave the end of a row unused. */
 static enum fx8_status aavs_select(struct fx8_reader *base,
                                    const struct fx8_input_position *inputs,
-                                   size_t n_inputs, struct fx8_error *error)
+                                   size_t n_inputs,
+                                   struct fx8_input_place *places,
+                                   struct fx8_error *error)
 {
+    (void)error;
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
-    size_t *input_group = NULL, *input_column = NULL;
-    const struct fx8_array arrays[] = {
-        {&input_group, n_inputs, sizeof *input_group},
-        {&input_column, n_inputs, sizeof *input_column},
-    };
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 2, "a selection of inputs", error);
-    if (status != FX8_OK) {
-        fx8_free_arrays(arrays, 2);
-        return status;
-    }
     for (size_t g = 0; g < reader->n_groups; g++)
         reader->groups[g].is_selected = false;
     for (size_t i = 0; i < n_inputs; i++) {
-        input_group[i] = group_of(reader, &inputs[i]);
-        struct fx8_aavs_group *group = &reader->groups[input_group[i]];
+        places[i].row = group_of(reader, &inputs[i]); /* its slot, below */
+        struct fx8_aavs_group *group = &reader->groups[places[i].row];
         group->is_selected = true;
-        input_column[i] = column_of(reader, group, &inputs[i]);
+        places[i].byte =
+            column_of(reader, group, &inputs[i]) * FX8_AAVS_SAMPLE_BYTES;
     }
-    size_t n_slots = 0;
+    base->n_rows = 0;
     reader->n_wide = 0;
     for (size_t g = 0; g < reader->n_groups; g++) {
         struct fx8_aavs_group *group = &reader->groups[g];
         if (!group->is_selected)
             continue;
-        group->slot = n_slots++;
+        group->slot = base->n_rows++;
         if (group->n_columns > reader->n_wide)
             reader->n_wide = group->n_columns;
     }
-    free(reader->input_group);
-    free(reader->input_column);
-    reader->input_group = input_group;
-    reader->input_column = input_column;
-    reader->n_inputs = n_inputs;
-    base->buffer_bytes =
-        fx8_product(n_slots, reader->n_wide, FX8_AAVS_SAMPLE_BYTES, 1);
+    for (size_t i = 0; i < n_inputs; i++)
+        places[i].row = reader->groups[places[i].row].slot;
+    base->sample_bytes = reader->n_wide * FX8_AAVS_SAMPLE_BYTES;
     base->chunk_samples = longest_chunk(reader);
     return FX8_OK;
 }
@@ -273,7 +255,7 @@ static enum fx8_status read_group(struct fx8_aavs_reader *reader,
                                   int64_t first, int64_t n, int8_t *buffer,
                                   struct fx8_error *error)
 {
-    const size_t row_bytes = reader->n_wide * FX8_AAVS_SAMPLE_BYTES;
+    const size_t row_bytes = reader->base.sample_bytes;
     const size_t end_stretch = group->first_stretch + group->n_stretches;
     if (group->n_columns < reader->n_wide)
         memset(buffer, 0, (size_t)n * row_bytes);
@@ -302,24 +284,15 @@ static enum fx8_status read_group(struct fx8_aavs_reader *reader,
 
 static enum fx8_status aavs_read(struct fx8_reader *base, int64_t first,
                                  int64_t n_samples, int64_t row_samples,
-                                 int8_t *buffer,
-                                 struct fx8_sample_layout *layout,
-                                 struct fx8_error *error)
+                                 int8_t *buffer, struct fx8_error *error)
 {
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
-    const size_t stride = reader->n_wide * FX8_AAVS_SAMPLE_BYTES;
-    const size_t slot_bytes = (size_t)row_samples * stride;
+    const size_t slot_bytes = (size_t)row_samples * base->sample_bytes;
     for (size_t g = 0; g < reader->n_groups; g++)
         if (reader->groups[g].is_selected)
             FX8_TRY(read_group(reader, &reader->groups[g], first, n_samples,
                                buffer + reader->groups[g].slot * slot_bytes,
                                error));
-    layout->time_stride = (ptrdiff_t)stride;
-    for (size_t i = 0; i < reader->n_inputs; i++)
-        layout->input_offset[i] =
-            (ptrdiff_t)(reader->groups[reader->input_group[i]].slot *
-                            slot_bytes +
-                        reader->input_column[i] * FX8_AAVS_SAMPLE_BYTES);
     return FX8_OK;
 }
 
@@ -335,8 +308,6 @@ static void aavs_close(struct fx8_reader *base)
     free(reader->files);
     free(reader->stretches.items);
     free(reader->groups);
-    free(reader->input_group);
-    free(reader->input_column);
 }
 
 /* Set the file names; no file is open yet. */
@@ -344,10 +315,8 @@ static enum fx8_status name_files(struct fx8_aavs_reader *reader,
                                   const char *const *paths, size_t n_paths,
                                   struct fx8_error *error)
 {
-    void *memory = NULL;
     FX8_TRY(fx8_allocate(n_paths, sizeof *reader->files, "a recording's files",
-                         &memory, error));
-    reader->files = memory;
+                         &reader->files, error));
     for (; reader->n_files < n_paths; reader->n_files++) {
         char **path = &reader->files[reader->n_files].path;
         if ((*path = strdup(paths[reader->n_files])) == NULL)

@@ -96,11 +96,7 @@ struct fx8_aavs_reader {
     char slow_reason[FX8_TEXT_SIZE]; /**< of the first file that has one */
     size_t n_open;
     uint64_t n_uses;
-    /* what is selected */
-    size_t n_inputs;
-    size_t *input_group;  /**< [n_inputs] */
-    size_t *input_column; /**< [n_inputs] */
-    size_t n_wide;        /**< columns of the widest selected group */
+    size_t n_wide; /**< columns of the widest selected group */
 };
 
 /** Axes of the sample columns, as named in [input] column_order. */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
@@ -24,134 +23,106 @@
 /* Most files open at a time. */
 #define MAX_OPEN 256
 
-static bool drf_probe(const char *path)
+static bool drf_probe(const struct fx8_h5_place *root)
 {
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-        return false;
     char **channels;
     size_t n;
     const bool found =
-        fx8_drf_find_channels(path, &channels, &n, NULL) == FX8_OK && n > 0;
+        fx8_drf_find_channels(root->path, &channels, &n, NULL) == FX8_OK &&
+        n > 0;
     fx8_drf_free_paths(channels, n);
     return found;
 }
 
 /* --- a walk along a channel -------------------------------------------- */
 
-/* Callbacks of a walk, in time order; absolute indices. */
-struct visitor {
-    enum fx8_status (*take)(struct visitor *visitor, int64_t first,
-                            const void *rows, size_t n_rows);
-    enum fx8_status (*skip)(struct visitor *visitor, int64_t first, int64_t n);
+/* Where a walk is; absolute indices.  `piece` is in reader->rows, with a few
+ * rows on either side that give the length of a run of fill values there. */
+struct walk {
     struct fx8_drf_reader *reader;
-    size_t channel;
-    bool is_done;
-    struct fx8_error *error;
+    struct fx8_drf_channel *channel;
+    int64_t first, end; /* samples still to come */
+    int64_t n_rows;     /* most rows of a piece */
+    struct fx8_drf_piece piece;
+    int64_t before, after; /* rows on either side */
+    size_t next_run;       /* row of its start */
 };
 
-static enum fx8_status give_run(struct visitor *visitor, int64_t first,
-                                const char *rows, size_t n, bool is_fill)
-{
-    return is_fill ? visitor->skip(visitor, first, (int64_t)n)
-                   : visitor->take(visitor, first, rows, n);
-}
+/* Samples [first, first + n): rows, or NULL in a gap. */
+struct run {
+    int64_t first;
+    int64_t n;
+    const char *rows;
+};
 
-/* Visit the rows of one piece; fill rows are gaps.  A few extra rows on either
- * side give the length of a run at the edge. */
-static enum fx8_status visit_rows(struct visitor *visitor,
-                                  const struct fx8_drf_piece *piece)
+/* Read the piece of the walk. */
+static enum fx8_status read_piece(struct walk *walk, struct fx8_error *error)
 {
-    struct fx8_drf_reader *reader = visitor->reader;
-    struct fx8_drf_channel *channel = &reader->channels[visitor->channel];
-    const size_t row_bytes = fx8_drf_row_bytes(channel);
-    const int64_t margin = channel->is_continuous
-                               ? (int64_t)fx8_drf_shortest_fill(row_bytes) - 1
-                               : 0;
+    const struct fx8_drf_piece *piece = &walk->piece;
+    const int64_t margin =
+        walk->channel->is_continuous
+            ? (int64_t)fx8_drf_shortest_fill(fx8_drf_row_bytes(walk->channel)) -
+                  1
+            : 0;
     const int64_t ahead = piece->row - piece->least_row;
     const int64_t left = piece->rows_end - (piece->row + piece->n);
-    const size_t before = (size_t)(ahead < margin ? ahead : margin);
-    const size_t after = (size_t)(left < margin ? left : margin);
-    const size_t end = before + (size_t)piece->n;
-    FX8_TRY(fx8_drf_read_rows(
-        channel, &reader->base.workers, piece->row - (int64_t)before,
-        (int64_t)(end + after), reader->rows, visitor->error));
-    struct fx8_drf_rows run = {0, end + after, false};
-    for (size_t from = before; from < end;) {
-        if (channel->is_continuous)
-            run = fx8_drf_next_rows(
-                reader->rows, end + after, row_bytes / channel->part_bytes,
-                channel->part_bytes, run.first, (int64_t)before == ahead,
-                (int64_t)after == left);
-        const size_t run_end = run.first + run.n;
-        const size_t stop = run_end < end ? run_end : end;
-        if (stop > from) {
-            FX8_TRY(give_run(visitor, piece->first + (int64_t)(from - before),
-                             (const char *)reader->rows + from * row_bytes,
-                             stop - from, run.is_fill));
-            from = stop;
-        }
-        run.first = run_end;
-    }
-    return FX8_OK;
+    walk->before = ahead < margin ? ahead : margin;
+    walk->after = left < margin ? left : margin;
+    walk->next_run = 0;
+    return fx8_drf_read_rows(
+        walk->channel, &walk->reader->base.workers, piece->row - walk->before,
+        walk->before + piece->n + walk->after, walk->reader->rows, error);
 }
 
-/* Visit samples [first, end) of a channel, `n_rows` at a time. */
-static enum fx8_status visit(struct visitor *visitor, int64_t first,
-                             int64_t end, int64_t n_rows)
+/* The next samples of the piece. */
+static void take_run(struct walk *walk, struct run *run)
 {
-    struct fx8_drf_channel *channel =
-        &visitor->reader->channels[visitor->channel];
-    while (first < end && !visitor->is_done) {
-        struct fx8_drf_piece piece;
-        FX8_TRY(fx8_drf_next(channel, first, end, &piece, visitor->error));
-        const int64_t recorded = piece.n > 0 ? piece.first : end;
-        if (recorded > first)
-            FX8_TRY(visitor->skip(visitor, first, recorded - first));
-        if (piece.n > n_rows)
-            piece.n = n_rows;
-        if (piece.n > 0)
-            FX8_TRY(visit_rows(visitor, &piece));
-        first = recorded + piece.n;
+    const struct fx8_drf_piece *piece = &walk->piece;
+    const struct fx8_drf_channel *channel = walk->channel;
+    const size_t row_bytes = fx8_drf_row_bytes(channel);
+    const int64_t n_rows = walk->before + piece->n + walk->after;
+    const int64_t from = walk->before + walk->first - piece->first;
+    const int64_t end = walk->before + piece->n;
+    struct fx8_drf_rows rows = {0, (size_t)n_rows, false};
+    do {
+        if (channel->is_continuous)
+            rows = fx8_drf_next_rows(
+                walk->reader->rows, (size_t)n_rows,
+                row_bytes / channel->part_bytes, channel->part_bytes,
+                walk->next_run, walk->before == piece->row - piece->least_row,
+                walk->after == piece->rows_end - (piece->row + piece->n));
+        walk->next_run = rows.first + rows.n;
+    } while ((int64_t)walk->next_run <= from);
+    const int64_t stop =
+        (int64_t)walk->next_run < end ? (int64_t)walk->next_run : end;
+    *run = (struct run){walk->first, stop - from, NULL};
+    if (!rows.is_fill)
+        run->rows = (const char *)walk->reader->rows + (size_t)from * row_bytes;
+}
+
+/* The next samples of the walk; fill values are gaps. */
+static enum fx8_status next_run(struct walk *walk, struct run *run,
+                                struct fx8_error *error)
+{
+    struct fx8_drf_piece *piece = &walk->piece;
+    if (walk->first >= piece->first + piece->n) {
+        FX8_TRY(
+            fx8_drf_next(walk->channel, walk->first, walk->end, piece, error));
+        piece->n = piece->n < walk->n_rows ? piece->n : walk->n_rows;
+        if (piece->n > 0)
+            FX8_TRY(read_piece(walk, error));
+        else
+            piece->first = walk->end;
     }
+    if (walk->first < piece->first)
+        *run = (struct run){walk->first, piece->first - walk->first, NULL};
+    else
+        take_run(walk, run);
+    walk->first += run->n;
     return FX8_OK;
 }
 
 /* --- levels ------------------------------------------------------------ */
-
-/* Levels of the sub-channels of a channel. */
-struct level_visitor {
-    struct visitor base;  /* first */
-    uint32_t *histograms; /* [subchannel][32769] */
-    size_t n_left;        /* samples still needed */
-};
-
-static enum fx8_status take_levels(struct visitor *base, int64_t first,
-                                   const void *rows, size_t n_rows)
-{
-    (void)first;
-    struct level_visitor *visitor = (struct level_visitor *)base;
-    const struct fx8_drf_channel *channel =
-        &base->reader->channels[base->channel];
-    const size_t n_parts = base->reader->sample_bytes;
-    const size_t n = n_rows < visitor->n_left ? n_rows : visitor->n_left;
-    for (size_t s = 0; s < channel->n_subchannels; s++)
-        fx8_drf_count_levels(rows, n, channel->n_subchannels * n_parts,
-                             s * n_parts, n_parts,
-                             visitor->histograms + s * 32769);
-    visitor->n_left -= n;
-    base->is_done = visitor->n_left == 0;
-    return FX8_OK;
-}
-
-static enum fx8_status skip_levels(struct visitor *base, int64_t first,
-                                   int64_t n)
-{
-    (void)base;
-    (void)first;
-    (void)n;
-    return FX8_OK;
-}
 
 /* Choose the shifts of a channel's inputs from the first valid samples to be
  * processed.
@@ -159,27 +130,37 @@ static enum fx8_status skip_levels(struct visitor *base, int64_t first,
 static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
                                struct fx8_error *error)
 {
-    const struct fx8_drf_channel *channel = &reader->channels[number];
+    struct fx8_drf_channel *channel = &reader->channels[number];
     int *shifts = reader->shifts + reader->first_input[number];
     if (shifts[0] >= 0)
         return FX8_OK;
-    FX8_AUTO_FREE void *memory = NULL;
-    FX8_TRY(fx8_allocate(channel->n_subchannels, 32769 * sizeof(uint32_t),
-                         "levels of a recording", &memory, error));
-    struct level_visitor visitor = {
-        .base = {.take = take_levels,
-                 .skip = skip_levels,
-                 .reader = reader,
-                 .channel = number,
-                 .error = error},
-        .histograms = memory,
-        .n_left = FX8_DRF_LEVEL_SAMPLES,
-    };
+    FX8_AUTO_FREE uint32_t *histograms = NULL;
+    FX8_TRY(fx8_allocate(channel->n_subchannels, 32769 * sizeof *histograms,
+                         "levels of a recording", &histograms, error));
+    const size_t n_parts = reader->sample_bytes;
+    const size_t n_numbers = channel->n_subchannels * n_parts;
     const int64_t most = fx8_drf_rows_at_once(channel);
-    FX8_TRY(visit(&visitor.base, reader->from, channel->end,
-                  most < FX8_DRF_LEVEL_SAMPLES ? most : FX8_DRF_LEVEL_SAMPLES));
+    struct walk walk = {
+        .reader = reader,
+        .channel = channel,
+        .first = reader->from,
+        .end = channel->end,
+        .n_rows = most < FX8_DRF_LEVEL_SAMPLES ? most : FX8_DRF_LEVEL_SAMPLES};
+    for (int64_t left = FX8_DRF_LEVEL_SAMPLES;
+         left > 0 && walk.first < walk.end;) {
+        struct run run;
+        FX8_TRY(next_run(&walk, &run, error));
+        if (run.rows == NULL)
+            continue;
+        const int64_t n = run.n < left ? run.n : left;
+        for (size_t s = 0; s < channel->n_subchannels; s++)
+            fx8_drf_count_levels((const int16_t *)(const void *)run.rows,
+                                 (size_t)n, n_numbers, s * n_parts, n_parts,
+                                 histograms + s * 32769);
+        left -= n;
+    }
     for (size_t s = 0; s < channel->n_subchannels; s++)
-        shifts[s] = fx8_drf_choose_shift(visitor.histograms + s * 32769);
+        shifts[s] = fx8_drf_choose_shift(histograms + s * 32769);
     return FX8_OK;
 }
 
@@ -214,7 +195,9 @@ static int compare_wanted(const void *a, const void *b)
 
 static enum fx8_status drf_select(struct fx8_reader *base,
                                   const struct fx8_input_position *inputs,
-                                  size_t n_inputs, struct fx8_error *error)
+                                  size_t n_inputs,
+                                  struct fx8_input_place *places,
+                                  struct fx8_error *error)
 {
     struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
     struct fx8_drf_wanted *wanted = NULL;
@@ -238,6 +221,7 @@ static enum fx8_status drf_select(struct fx8_reader *base,
             channel++;
         wanted[i] = (struct fx8_drf_wanted){
             channel, input - reader->first_input[channel], i, inputs[i]};
+        places[i] = (struct fx8_input_place){i, 0};
     }
     qsort(wanted, n_inputs, sizeof *wanted, compare_wanted);
     free(reader->wanted);
@@ -246,117 +230,84 @@ static enum fx8_status drf_select(struct fx8_reader *base,
     reader->gains = gains;
     reader->n_wanted = n_inputs;
     base->input_gain = NULL;
-    base->buffer_bytes = fx8_product(n_inputs, reader->sample_bytes, 1, 1);
+    base->n_rows = n_inputs;
+    base->sample_bytes = reader->sample_bytes;
     base->chunk_samples = 1;
     return FX8_OK;
 }
 
 /* --- reading ----------------------------------------------------------- */
 
-/* One read, [input][time]. */
-struct read_visitor {
-    struct visitor base;                 /* first */
-    const struct fx8_drf_wanted *wanted; /* [n_wanted] of the channel */
-    size_t n_wanted;
-    int8_t *buffer;
-    int64_t first; /* absolute */
-    int64_t row_samples;
-};
-
-static int8_t *place(const struct read_visitor *visitor,
-                     const struct fx8_drf_wanted *wanted, int64_t first)
+/* Convert a run of one input to `samples`; zeros in a gap. */
+static enum fx8_status put_run(struct fx8_drf_reader *reader,
+                               const struct fx8_drf_channel *channel,
+                               const struct run *run,
+                               const struct fx8_drf_wanted *wanted,
+                               int8_t *samples, struct fx8_error *error)
 {
-    const size_t at = wanted->row * (size_t)visitor->row_samples +
-                      (size_t)(first - visitor->first);
-    return visitor->buffer + at * visitor->base.reader->sample_bytes;
-}
-
-static enum fx8_status take_samples(struct visitor *base, int64_t first,
-                                    const void *rows, size_t n_rows)
-{
-    struct read_visitor *visitor = (struct read_visitor *)base;
-    struct fx8_drf_reader *reader = base->reader;
-    const struct fx8_drf_channel *channel = &reader->channels[base->channel];
     const size_t n_parts = reader->sample_bytes;
-    for (size_t i = 0; i < visitor->n_wanted; i++) {
-        const struct fx8_drf_wanted *wanted = &visitor->wanted[i];
-        const size_t input =
-            reader->first_input[wanted->channel] + wanted->subchannel;
+    const size_t input =
+        reader->first_input[wanted->channel] + wanted->subchannel;
+    if (run->rows != NULL) {
         reader->base.n_clamped += fx8_drf_convert(
-            rows, n_rows, channel->n_subchannels * n_parts,
+            run->rows, (size_t)run->n, channel->n_subchannels * n_parts,
             wanted->subchannel * n_parts, n_parts, channel->part_bytes,
-            reader->shifts[input], place(visitor, wanted, first));
+            reader->shifts[input], samples);
+        return FX8_OK;
     }
-    return FX8_OK;
-}
-
-static enum fx8_status skip_samples(struct visitor *base, int64_t first,
-                                    int64_t n)
-{
-    struct read_visitor *visitor = (struct read_visitor *)base;
-    struct fx8_drf_reader *reader = base->reader;
-    for (size_t i = 0; i < visitor->n_wanted; i++) {
-        const struct fx8_drf_wanted *wanted = &visitor->wanted[i];
-        memset(place(visitor, wanted, first), 0,
-               (size_t)n * reader->sample_bytes);
-        const struct fx8_missing gap = {first - reader->origin, n,
-                                        (int32_t)wanted->at.antenna,
-                                        (int32_t)wanted->at.polarization, -1};
-        FX8_TRY(fx8_missing_add(&reader->found, &reader->base.n_found, &gap,
-                                base->error));
-    }
+    memset(samples, 0, (size_t)run->n * n_parts);
+    const struct fx8_missing gap = {run->first - reader->origin, run->n,
+                                    (int32_t)wanted->at.antenna,
+                                    (int32_t)wanted->at.polarization, -1};
+    FX8_TRY(
+        fx8_missing_add(&reader->found, &reader->base.n_found, &gap, error));
     reader->base.found = reader->found;
     return FX8_OK;
 }
 
-/* Read every channel with a selected input. */
-static enum fx8_status read_channels(struct fx8_drf_reader *reader,
-                                     int64_t first, int64_t n_samples,
-                                     int64_t row_samples, int8_t *buffer,
-                                     struct fx8_error *error)
+/* Read inputs wanted [n_wanted] of one channel into their rows. */
+static enum fx8_status read_channel(struct fx8_drf_reader *reader,
+                                    const struct fx8_drf_wanted *wanted,
+                                    size_t n_wanted, int64_t first,
+                                    int64_t n_samples, int64_t row_samples,
+                                    int8_t *buffer, struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < reader->n_wanted && status == FX8_OK;) {
-        const size_t number = reader->wanted[i].channel;
-        size_t end = i;
-        while (end < reader->n_wanted && reader->wanted[end].channel == number)
-            end++;
-        struct read_visitor visitor = {
-            .base = {.take = take_samples,
-                     .skip = skip_samples,
-                     .reader = reader,
-                     .channel = number,
-                     .error = error},
-            .wanted = &reader->wanted[i],
-            .n_wanted = end - i,
-            .buffer = buffer,
-            .first = first,
-            .row_samples = row_samples,
-        };
-        struct fx8_drf_channel *channel = &reader->channels[number];
-        status = visit(&visitor.base, first, first + n_samples,
-                       fx8_drf_rows_at_once(channel));
-        if (reader->n_channels > MAX_OPEN)
-            fx8_drf_close_file(channel);
-        i = end;
+    struct fx8_drf_channel *channel = &reader->channels[wanted->channel];
+    struct walk walk = {.reader = reader,
+                        .channel = channel,
+                        .first = first,
+                        .end = first + n_samples,
+                        .n_rows = fx8_drf_rows_at_once(channel)};
+    while (walk.first < walk.end) {
+        struct run run;
+        FX8_TRY(next_run(&walk, &run, error));
+        for (size_t i = 0; i < n_wanted; i++) {
+            const size_t at = wanted[i].row * (size_t)row_samples +
+                              (size_t)(run.first - first);
+            FX8_TRY(put_run(reader, channel, &run, &wanted[i],
+                            buffer + at * reader->sample_bytes, error));
+        }
     }
-    return status;
+    if (reader->n_channels > MAX_OPEN)
+        fx8_drf_close_file(channel);
+    return FX8_OK;
 }
 
 static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
                                 int64_t n_samples, int64_t row_samples,
-                                int8_t *buffer,
-                                struct fx8_sample_layout *layout,
-                                struct fx8_error *error)
+                                int8_t *buffer, struct fx8_error *error)
 {
     struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
+    const struct fx8_drf_wanted *wanted = reader->wanted;
     FX8_TRY(drf_measure(base, error));
-    FX8_TRY(read_channels(reader, reader->origin + first, n_samples,
-                          row_samples, buffer, error));
-    layout->time_stride = (ptrdiff_t)reader->sample_bytes;
-    for (size_t i = 0; i < reader->n_wanted; i++)
-        layout->input_offset[i] =
-            (ptrdiff_t)(i * (size_t)row_samples * reader->sample_bytes);
+    for (size_t i = 0, end; i < reader->n_wanted; i = end) {
+        for (end = i; end < reader->n_wanted &&
+                      wanted[end].channel == wanted[i].channel;)
+            end++;
+        FX8_TRY(read_channel(reader, &wanted[i], end - i,
+                             reader->origin + first, n_samples, row_samples,
+                             buffer, error));
+    }
     return FX8_OK;
 }
 

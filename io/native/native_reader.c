@@ -30,9 +30,9 @@ struct native_reader {
     struct fx8_selection selection;
 };
 
-static bool native_probe(const char *path)
+static bool native_probe(const struct fx8_h5_place *root)
 {
-    return fx8_h5_is_format(path, FX8_NATIVE_FORMAT);
+    return fx8_h5_has_format(root->object, FX8_NATIVE_FORMAT);
 }
 
 static enum fx8_status check_format(const struct native_reader *reader,
@@ -120,14 +120,16 @@ static int64_t good_samples(const struct native_reader *reader)
 
 static enum fx8_status native_select(struct fx8_reader *base,
                                      const struct fx8_input_position *inputs,
-                                     size_t n_inputs, struct fx8_error *error)
+                                     size_t n_inputs,
+                                     struct fx8_input_place *places,
+                                     struct fx8_error *error)
 {
     struct native_reader *reader = (struct native_reader *)base;
     FX8_TRY(fx8_selection_replace(&reader->order, inputs, n_inputs,
-                                  &reader->selection, error));
-    base->buffer_bytes =
-        fx8_product(reader->selection.n_rows, reader->selection.n_after,
-                    reader->sample_bytes, 1);
+                                  reader->sample_bytes, &reader->selection,
+                                  places, error));
+    base->n_rows = reader->selection.n_rows;
+    base->sample_bytes = reader->selection.n_after * reader->sample_bytes;
     return FX8_OK;
 }
 
@@ -153,8 +155,7 @@ static enum fx8_status read_rectangle(const struct native_reader *reader,
     count[time] = (hsize_t)n_samples;
     memcpy(memory, count, sizeof memory);
     memory[time] = (hsize_t)row_samples;
-    const size_t row_bytes =
-        (size_t)row_samples * selection->n_after * reader->sample_bytes;
+    const size_t row_bytes = (size_t)row_samples * reader->base.sample_bytes;
     const struct fx8_h5_part part = {start, count, memory};
     return fx8_h5_dataset_read(&reader->voltages, &reader->base.workers, &part,
                                buffer + rectangle->row * row_bytes, error);
@@ -162,28 +163,20 @@ static enum fx8_status read_rectangle(const struct native_reader *reader,
 
 static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
                                    int64_t n_samples, int64_t row_samples,
-                                   int8_t *buffer,
-                                   struct fx8_sample_layout *layout,
-                                   struct fx8_error *error)
+                                   int8_t *buffer, struct fx8_error *error)
 {
     struct native_reader *reader = (struct native_reader *)base;
     const struct fx8_selection *selection = &reader->selection;
     for (size_t i = 0; i < selection->n_rectangles; i++)
         FX8_TRY(read_rectangle(reader, &selection->rectangles[i], first,
                                n_samples, row_samples, buffer, error));
-    const size_t stride = selection->n_after * reader->sample_bytes;
-    layout->time_stride = (ptrdiff_t)stride;
-    for (size_t i = 0; i < selection->n_inputs; i++)
-        layout->input_offset[i] =
-            (ptrdiff_t)(selection->row[i] * (size_t)row_samples * stride +
-                        selection->after[i] * reader->sample_bytes);
     return FX8_OK;
 }
 
 static void native_close(struct fx8_reader *base)
 {
     struct native_reader *reader = (struct native_reader *)base;
-    fx8_selection_clear(&reader->selection);
+    free(reader->selection.rectangles);
     fx8_h5_dataset_close(&reader->voltages);
     fx8_h5_close(&reader->file);
 }

@@ -44,17 +44,10 @@ struct tart_reader {
     int8_t unpacked[256][PACKED]; /* the samples of every byte value */
 };
 
-static bool tart_probe(const char *path)
+static bool tart_probe(const struct fx8_h5_place *root)
 {
-    fx8_h5_quiet();
-    FX8_H5_AUTO file = FX8_H5_NONE;
-    bool found = false;
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place root = {path, file, false};
-        found = fx8_h5_has(&root, DATASET) && fx8_h5_has(&root, "timestamp") &&
-                fx8_h5_has(&root, "config");
-    }
-    return found;
+    return fx8_h5_has(root, DATASET) && fx8_h5_has(root, "timestamp") &&
+           fx8_h5_has(root, "config");
 }
 
 static void fill_unpacked(struct tart_reader *reader)
@@ -154,18 +147,21 @@ static enum fx8_status read_positions(struct tart_reader *reader,
 
 static enum fx8_status tart_select(struct fx8_reader *base,
                                    const struct fx8_input_position *inputs,
-                                   size_t n_inputs, struct fx8_error *error)
+                                   size_t n_inputs,
+                                   struct fx8_input_place *places,
+                                   struct fx8_error *error)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
     /* one polarisation, without an axis in the dataset: treated as an axis of
      * length 1 between antennas and time */
     const struct fx8_axis_order order = {
         .place = {0, 1, 2}, .extent = {base->observation.n_antennas, 1, 1}};
-    FX8_TRY(fx8_selection_replace(&order, inputs, n_inputs, &reader->selection,
-                                  error));
-    base->buffer_bytes = reader->selection.n_rows;
+    FX8_TRY(fx8_selection_replace(&order, inputs, n_inputs, 1,
+                                  &reader->selection, places, error));
+    base->n_rows = reader->selection.n_rows;
+    base->sample_bytes = 1;
     /* whole bytes, also where a chunk is too long to be read at once */
-    const hsize_t most = FX8_READER_MAX_BYTES / base->buffer_bytes / PACKED;
+    const hsize_t most = FX8_READER_MAX_BYTES / base->n_rows / PACKED;
     const hsize_t chunk = reader->data.chunk[1];
     base->chunk_samples = PACKED * (chunk > most ? 1 : (int64_t)chunk);
     return FX8_OK;
@@ -201,16 +197,13 @@ static enum fx8_status grow_packed(struct tart_reader *reader, size_t size,
 
 static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
                                  int64_t n_samples, int64_t row_samples,
-                                 int8_t *buffer,
-                                 struct fx8_sample_layout *layout,
-                                 struct fx8_error *error)
+                                 int8_t *buffer, struct fx8_error *error)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
     const struct fx8_selection *selection = &reader->selection;
     const int64_t first_byte = first / PACKED;
     const size_t n_bytes =
         (size_t)((first + n_samples - 1) / PACKED - first_byte + 1);
-    const size_t pitch = (size_t)row_samples;
     FX8_TRY(grow_packed(reader, fx8_product(selection->n_rows, n_bytes, 1, 1),
                         error));
     for (size_t i = 0; i < selection->n_rectangles; i++) {
@@ -225,17 +218,14 @@ static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
     for (size_t row = 0; row < selection->n_rows; row++)
         unpack_row(reader, reader->packed + row * n_bytes,
                    (size_t)(first % PACKED), (size_t)n_samples,
-                   buffer + row * pitch);
-    layout->time_stride = 1;
-    for (size_t i = 0; i < selection->n_inputs; i++)
-        layout->input_offset[i] = (ptrdiff_t)(selection->row[i] * pitch);
+                   buffer + row * (size_t)row_samples);
     return FX8_OK;
 }
 
 static void tart_close(struct fx8_reader *base)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
-    fx8_selection_clear(&reader->selection);
+    free(reader->selection.rectangles);
     fx8_h5_dataset_close(&reader->data);
     fx8_h5_close(&reader->file);
     free(reader->packed);
