@@ -360,6 +360,18 @@ enum fx8_status fx8_output_fail(const struct fx8_output *output,
     return fx8_h5_fail(error, FX8_ERR_SYSTEM, output->part, what);
 }
 
+enum fx8_status fx8_output_noted(struct fx8_error *first,
+                                 enum fx8_status status,
+                                 const struct fx8_error *error)
+{
+    if (status != FX8_OK && first->status == FX8_OK) {
+        first->status = status;
+        if (error != NULL)
+            *first = *error;
+    }
+    return status;
+}
+
 /* Give the file its final name; without `force` nothing is replaced. */
 static int rename_part(const struct fx8_output *output)
 {

@@ -82,6 +82,11 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
 enum fx8_status fx8_output_fail(const struct fx8_output *output,
                                 const char *what, struct fx8_error *error);
 
+/** Keep the first failure of a writer, for its close; returns `status`. */
+enum fx8_status fx8_output_noted(struct fx8_error *first,
+                                 enum fx8_status status,
+                                 const struct fx8_error *error);
+
 /** Sync to disk and rename to the final name; nulls the handle.  After a failed
  *  write the file is removed.  A complete file that cannot be renamed (the
  *  final name was taken, or may not be replaced) stays as .part.  If the .part

@@ -90,12 +90,10 @@ static enum fx8_status put_value(const struct fx8_h5_target *target,
     if (data == NULL)
         return FX8_OK;
     make_types(value, &memory, &file);
-    const enum fx8_status status =
-        memory < 0 || file < 0
-            ? fx8_output_fail(target->output, value->name, error)
-            : fx8_h5_put_array(target, value->name, file, memory, value->rank,
-                               value->extent, data, error);
-    return status;
+    return memory < 0 || file < 0
+               ? fx8_output_fail(target->output, value->name, error)
+               : fx8_h5_put_array(target, value->name, file, memory,
+                                  value->rank, value->extent, data, error);
 }
 
 enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,
@@ -116,6 +114,17 @@ enum fx8_status fx8_h5_put_note(const struct fx8_output *output, hid_t object,
     return put_value(&target, &value, error);
 }
 
+enum fx8_status fx8_h5_put_described(const struct fx8_h5_target *target,
+                                     const struct fx8_h5_value *value,
+                                     const char *text, struct fx8_error *error)
+{
+    FX8_TRY(put_value(target, value, error));
+    FX8_H5_AUTO dataset = H5Dopen2(target->object, value->name, H5P_DEFAULT);
+    return dataset < 0 ? fx8_output_fail(target->output, value->name, error)
+                       : fx8_h5_put_note(target->output, dataset, "description",
+                                         text, error);
+}
+
 enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
                                           const char *name, size_t n,
                                           const char *const *texts,
@@ -123,11 +132,9 @@ enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
 {
     FX8_H5_AUTO type = text_type(H5T_VARIABLE, H5T_STR_NULLTERM);
     const hsize_t extent = n;
-    const enum fx8_status status =
-        type < 0 ? fx8_output_fail(target->output, name, error)
-                 : fx8_h5_put_array(target, name, type, type, 1, &extent, texts,
-                                    error);
-    return status;
+    return type < 0 ? fx8_output_fail(target->output, name, error)
+                    : fx8_h5_put_array(target, name, type, type, 1, &extent,
+                                       texts, error);
 }
 
 enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
@@ -148,12 +155,10 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
         fx8_h5_close(&type);
     }
     FX8_H5_AUTO packed = good ? H5Tcopy(row) : FX8_H5_NONE;
-    const enum fx8_status status =
-        packed < 0 || H5Tpack(packed) < 0
-            ? fx8_output_fail(target->output, name, error)
-            : fx8_h5_put_array(target, name, packed, row, 1, &extent, rows,
-                               error);
-    return status;
+    return packed < 0 || H5Tpack(packed) < 0
+               ? fx8_output_fail(target->output, name, error)
+               : fx8_h5_put_array(target, name, packed, row, 1, &extent, rows,
+                                  error);
 }
 
 /* Set chunks and filters. */
@@ -197,8 +202,10 @@ enum fx8_status fx8_h5_put_group(const struct fx8_h5_target *target,
                                  const char *name, hid_t *group,
                                  struct fx8_error *error)
 {
-    *group =
-        H5Gcreate2(target->object, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    *group = H5Lexists(target->object, name, H5P_DEFAULT) > 0
+                 ? H5Gopen2(target->object, name, H5P_DEFAULT)
+                 : H5Gcreate2(target->object, name, H5P_DEFAULT, H5P_DEFAULT,
+                              H5P_DEFAULT);
     if (*group < 0)
         return fx8_output_fail(target->output, name, error);
     return FX8_OK;

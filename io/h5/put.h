@@ -40,7 +40,7 @@ struct fx8_h5_value {
     int64_t integer;  /**< scalar of any kind of whole number */
     double real;      /**< scalar */
     int rank;         /**< of `list` */
-    hsize_t extent[2];
+    hsize_t extent[3];
     size_t width;     /**< bytes of each text in `list` */
     const void *list; /**< [extent...] of that kind, in place of a scalar */
 };
@@ -75,6 +75,11 @@ struct fx8_h5_value {
 enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,
                                   const struct fx8_h5_value *values, size_t n,
                                   struct fx8_error *error);
+
+/** Write a value as a dataset with an attribute `description`. */
+enum fx8_status fx8_h5_put_described(const struct fx8_h5_target *target,
+                                     const struct fx8_h5_value *value,
+                                     const char *text, struct fx8_error *error);
 
 /** Write one line as an attribute. */
 enum fx8_status fx8_h5_put_note(const struct fx8_output *output, hid_t object,
@@ -121,7 +126,7 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
 /** Enumeration over int8 with FALSE = 0 and TRUE = 1, or FX8_H5_NONE. */
 hid_t fx8_h5_bool_type(void);
 
-/** Create a group; the caller closes it. */
+/** Open a group, create it if needed; the caller closes it. */
 enum fx8_status fx8_h5_put_group(const struct fx8_h5_target *target,
                                  const char *name, hid_t *group,
                                  struct fx8_error *error);

@@ -6,6 +6,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/fx8.h"
+#include "io/h5/cubes.h"
 #include "io/h5/h5.h"
 #include "io/h5/put.h"
 #include "io/quicklook/quicklook_file.h"
@@ -20,15 +21,13 @@ enum type { HALF, FLOAT, DOUBLE, BYTE, N_TYPES };
 
 static const size_t type_sizes[N_TYPES] = {2, 4, 8, 1};
 
-#define MOST_RANK 5
-
 /* The datasets with a row for each dump.  Flags come last: a dump counts as
  * written only once its flags are. */
 static const struct cube {
     const char *name;
     enum type type;
     int rank;
-    enum axis axes[MOST_RANK];
+    enum axis axes[FX8_H5_CUBE_RANK];
     const char *unit;
 } cubes[] = {
     {"coherence",
@@ -49,34 +48,14 @@ static const struct cube {
 
 enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA, TIME, FLAGS, N_CUBES };
 
-/* Chunk sizes, as for UVH5 files: a dump or part of its channels; small dumps
- * share a chunk. */
-#define LEAST_BYTES ((size_t)1 << 20)
-#define GOOD_BYTES  ((size_t)2 << 20)
-#define MOST_BYTES  ((size_t)4 << 20)
-
 struct fx8_quicklook_file {
     struct fx8_output *output;
     hid_t file;
-    hid_t cube[N_CUBES];
-    hid_t type[N_TYPES];
+    struct fx8_h5_cube cubes[N_CUBES];
     size_t extent[N_AXES];
     double *dates; /* [n_dumps] */
     struct fx8_error failure;
 };
-
-/* Keep the first failure for close. */
-static enum fx8_status noted(struct fx8_quicklook_file *file,
-                             enum fx8_status status,
-                             const struct fx8_error *error)
-{
-    if (status != FX8_OK && file->failure.status == FX8_OK) {
-        file->failure.status = status;
-        if (error != NULL)
-            file->failure = *error;
-    }
-    return status;
-}
 
 /* --- types and chunks -------------------------------------------- */
 
@@ -91,51 +70,33 @@ static hid_t half_type(void)
     return FX8_H5_NONE;
 }
 
-static enum fx8_status make_types(struct fx8_quicklook_file *file,
-                                  struct fx8_error *error)
+/* HDF5's type of values; the caller closes it. */
+static hid_t make_type(enum type type)
 {
-    file->type[HALF] = half_type();
-    file->type[FLOAT] = H5Tcopy(H5T_IEEE_F32LE);
-    file->type[DOUBLE] = H5Tcopy(H5T_IEEE_F64LE);
-    file->type[BYTE] = H5Tcopy(H5T_STD_U8LE);
-    for (int i = 0; i < N_TYPES; i++)
-        if (file->type[i] < 0)
-            return fx8_output_fail(file->output, "types", error);
-    return FX8_OK;
+    return type == HALF     ? half_type()
+           : type == FLOAT  ? H5Tcopy(H5T_IEEE_F32LE)
+           : type == DOUBLE ? H5Tcopy(H5T_IEEE_F64LE)
+                            : H5Tcopy(H5T_STD_U8LE);
 }
 
-static size_t divide_up(size_t a, size_t b)
+/* Choose shapes and chunks of the cubes. */
+static void describe_cubes(struct fx8_quicklook_file *file)
 {
-    return (a + b - 1) / b;
-}
-
-/* Bytes of a dump. */
-static size_t row_bytes(const struct fx8_quicklook_file *file,
-                        const struct cube *cube)
-{
-    size_t bytes = type_sizes[cube->type];
-    for (int i = 1; i < cube->rank; i++)
-        bytes *= file->extent[cube->axes[i]];
-    return bytes;
-}
-
-static void chunk_shape(const struct fx8_quicklook_file *file,
-                        const struct cube *cube, hsize_t chunk[MOST_RANK])
-{
-    const size_t bytes = row_bytes(file, cube);
-    for (int i = 1; i < cube->rank; i++)
-        chunk[i] = file->extent[cube->axes[i]];
-    chunk[0] = 1;
-    if (bytes < LEAST_BYTES) {
-        const size_t n = LEAST_BYTES / bytes;
-        chunk[0] = n < file->extent[DUMP] ? n : file->extent[DUMP];
-    } else if (bytes > MOST_BYTES) {
-        const size_t n_parts = divide_up(bytes, GOOD_BYTES);
-        const size_t channels = file->extent[CHANNEL];
-        const size_t rows = file->extent[cube->axes[1]];
-        chunk[2] = n_parts < channels ? divide_up(channels, n_parts) : 1;
-        if (bytes / channels > MOST_BYTES)
-            chunk[1] = divide_up(rows, divide_up(bytes / channels, GOOD_BYTES));
+    static const float none = NAN;
+    static const double never = NAN;
+    static const uint8_t flagged = 1;
+    static const void *const fills[N_TYPES] = {
+        [HALF] = NULL, [FLOAT] = &none, [DOUBLE] = &never, [BYTE] = &flagged};
+    for (int i = 0; i < N_CUBES; i++) {
+        struct fx8_h5_cube *cube = &file->cubes[i];
+        cube->name = cubes[i].name;
+        cube->value_bytes = type_sizes[cubes[i].type];
+        cube->rank = cubes[i].rank;
+        cube->fill = fills[cubes[i].type];
+        for (int k = 0; k < cube->rank; k++)
+            cube->dump[k] = file->extent[cubes[i].axes[k]];
+        cube->dump[0] = 1;
+        fx8_h5_cube_chunk(cube, 1, file->extent[DUMP], true);
     }
 }
 
@@ -153,53 +114,16 @@ static enum fx8_status put_labels(const struct fx8_quicklook_file *file,
     return fx8_h5_put_note(file->output, dataset, "unit", cube->unit, error);
 }
 
-/* Create an empty cube that can grow to its full length. */
 static enum fx8_status create_cube(struct fx8_quicklook_file *file, int index,
                                    struct fx8_error *error)
 {
-    static const float none = NAN;
-    static const double never = NAN;
-    static const uint8_t flagged = 1;
-    static const void *const fills[N_TYPES] = {
-        [HALF] = NULL, [FLOAT] = &none, [DOUBLE] = &never, [BYTE] = &flagged};
-    const struct cube *cube = &cubes[index];
-    hsize_t full[MOST_RANK], empty[MOST_RANK], chunk[MOST_RANK];
-    size_t cache_bytes = 2 * type_sizes[cube->type];
-    chunk_shape(file, cube, chunk);
-    for (int i = 0; i < cube->rank; i++) {
-        full[i] = empty[i] = file->extent[cube->axes[i]];
-        cache_bytes *= (size_t)chunk[i];
-    }
-    empty[0] = 0;
-    const struct fx8_h5_layout layout = {
-        .name = cube->name,
-        .type = file->type[cube->type],
-        .rank = cube->rank,
-        .extent = empty,
-        .most = full,
-        .chunk = chunk,
-        .is_reserved = true,
-        .fill = fills[cube->type],
-        .n_slots = 521, /* HDF5's own default, a prime */
-        .cache_bytes = cache_bytes,
-    };
-    FX8_TRY(fx8_h5_create(file->output, file->file, &layout, &file->cube[index],
-                          error));
-    return put_labels(file, file->cube[index], cube, error);
-}
-
-static enum fx8_status set_length(struct fx8_quicklook_file *file,
-                                  size_t n_dumps, struct fx8_error *error)
-{
-    for (int i = 0; i < N_CUBES; i++) {
-        hsize_t extent[MOST_RANK];
-        for (int k = 0; k < cubes[i].rank; k++)
-            extent[k] = file->extent[cubes[i].axes[k]];
-        extent[0] = n_dumps;
-        if (H5Dset_extent(file->cube[i], extent) < 0)
-            return fx8_output_fail(file->output, cubes[i].name, error);
-    }
-    return FX8_OK;
+    struct fx8_h5_cube *cube = &file->cubes[index];
+    cube->type = make_type(cubes[index].type);
+    if (cube->type < 0)
+        return fx8_output_fail(file->output, "types", error);
+    FX8_TRY(fx8_h5_cube_create(file->output, file->file, cube,
+                               file->extent[DUMP], 0, false, error));
+    return put_labels(file, cube->dataset, &cubes[index], error);
 }
 
 /* Grow the cubes together, so that later dumps are later in the file and
@@ -207,15 +131,14 @@ static enum fx8_status set_length(struct fx8_quicklook_file *file,
 static enum fx8_status create_cubes(struct fx8_quicklook_file *file,
                                     struct fx8_error *error)
 {
-    hsize_t chunk[MOST_RANK];
-    FX8_TRY(make_types(file, error));
     for (int i = 0; i < N_CUBES; i++)
         FX8_TRY(create_cube(file, i, error));
-    chunk_shape(file, &cubes[COHERENCE], chunk); /* the fewest dumps */
-    const size_t n_dumps = file->extent[DUMP], step = (size_t)chunk[0];
+    const size_t n_dumps = file->extent[DUMP];
+    const size_t step = (size_t)file->cubes[COHERENCE].chunk[0]; /* fewest */
     for (size_t n = 0; n < n_dumps;) {
         n += n_dumps - n < step ? n_dumps - n : step;
-        FX8_TRY(set_length(file, n, error));
+        FX8_TRY(
+            fx8_h5_cubes_resize(file->output, file->cubes, N_CUBES, n, error));
         FX8_TRY(fx8_output_check(file->output, error));
     }
     return FX8_OK;
@@ -325,6 +248,7 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
         2,
     };
     memcpy(file->extent, extent, sizeof extent);
+    describe_cubes(file);
     FX8_TRY(fx8_allocate(uvh5->n_times, sizeof *file->dates, "quick-look",
                          &file->dates, error));
     for (size_t dump = 0; dump < uvh5->n_times; dump++)
@@ -340,13 +264,12 @@ static uint64_t file_bytes(const struct fx8_quicklook_file *file,
     uint64_t bytes = 0;
     *meta_bytes = ((uint64_t)64 << 10) + 16 * file->extent[BASELINE];
     for (int i = 0; i < N_CUBES; i++) {
-        hsize_t chunk[MOST_RANK];
+        const struct fx8_h5_cube *cube = &file->cubes[i];
         uint64_t n_chunks = 1;
-        chunk_shape(file, &cubes[i], chunk);
-        for (int k = 0; k < cubes[i].rank; k++)
+        for (int k = 0; k < cube->rank; k++)
             n_chunks *=
-                divide_up(file->extent[cubes[i].axes[k]], (size_t)chunk[k]);
-        bytes += row_bytes(file, &cubes[i]) * file->extent[DUMP];
+                (file->extent[cubes[i].axes[k]] - 1) / cube->chunk[k] + 1;
+        bytes += fx8_h5_cube_bytes(cube) * file->extent[DUMP];
         *meta_bytes += 100 * n_chunks;
     }
     const uint64_t most = (uint64_t)64 << 20;
@@ -389,22 +312,6 @@ enum fx8_status fx8_quicklook_file_create(
     return FX8_OK;
 }
 
-static enum fx8_status write_cube(struct fx8_quicklook_file *file, int index,
-                                  size_t dump, const void *values,
-                                  struct fx8_error *error)
-{
-    const struct cube *cube = &cubes[index];
-    hsize_t start[MOST_RANK] = {dump}, count[MOST_RANK];
-    for (int i = 0; i < cube->rank; i++)
-        count[i] = file->extent[cube->axes[i]];
-    count[0] = 1;
-    if (fx8_h5_write_part(file->cube[index], file->type[cube->type], start,
-                          count, values) < 0 ||
-        H5Dflush(file->cube[index]) < 0)
-        return fx8_output_fail(file->output, cube->name, error);
-    return FX8_OK;
-}
-
 enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
                                          size_t dump,
                                          const struct fx8_quicklook_dump *look,
@@ -423,10 +330,11 @@ enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
     };
     enum fx8_status status = FX8_OK;
     for (int i = 0; i < N_CUBES && status == FX8_OK; i++)
-        status = write_cube(file, i, dump, values[i], error);
+        status = fx8_h5_cube_write(file->output, &file->cubes[i], dump,
+                                   values[i], error);
     if (status == FX8_OK)
         status = fx8_output_flush(file->output, file->file, error);
-    return noted(file, status, error);
+    return fx8_output_noted(&file->failure, status, error);
 }
 
 enum fx8_status fx8_quicklook_file_cut(struct fx8_quicklook_file *file,
@@ -435,7 +343,9 @@ enum fx8_status fx8_quicklook_file_cut(struct fx8_quicklook_file *file,
     fx8_h5_quiet();
     if (n_dumps >= file->extent[DUMP])
         return FX8_OK;
-    return noted(file, set_length(file, n_dumps, error), error);
+    const enum fx8_status status =
+        fx8_h5_cubes_resize(file->output, file->cubes, N_CUBES, n_dumps, error);
+    return fx8_output_noted(&file->failure, status, error);
 }
 
 static enum fx8_status put_item(struct fx8_quicklook_file *file, hid_t group,
@@ -454,13 +364,7 @@ static enum fx8_status put_item(struct fx8_quicklook_file *file, hid_t group,
         .rank = (int)item->rank,
         .extent = {item->shape[0], item->shape[1]},
         .list = item->values};
-    FX8_TRY(fx8_h5_put_values(&target, &value, 1, error));
-    FX8_H5_AUTO dataset = H5Dopen2(group, item->name, H5P_DEFAULT);
-    const enum fx8_status status =
-        dataset < 0 ? fx8_output_fail(file->output, item->name, error)
-                    : fx8_h5_put_note(file->output, dataset, "description",
-                                      item->text, error);
-    return status;
+    return fx8_h5_put_described(&target, &value, item->text, error);
 }
 
 enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
@@ -469,17 +373,14 @@ enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
 {
     fx8_h5_quiet();
     const struct fx8_h5_target root = {file->output, file->file, false};
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO group = FX8_H5_NONE;
-    if (H5Lexists(file->file, item->group, H5P_DEFAULT) <= 0)
-        status = fx8_h5_put_group(&root, item->group, &group, error);
-    else if ((group = H5Gopen2(file->file, item->group, H5P_DEFAULT)) < 0)
-        status = fx8_output_fail(file->output, item->group, error);
+    enum fx8_status status =
+        fx8_h5_put_group(&root, item->group, &group, error);
     if (status == FX8_OK)
         status = put_item(file, group, item, error);
     if (status == FX8_OK)
         status = fx8_output_check(file->output, error);
-    return noted(file, status, error);
+    return fx8_output_noted(&file->failure, status, error);
 }
 
 enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **handle,
@@ -493,10 +394,7 @@ enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **handle,
     enum fx8_status status = file->failure.status;
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", file->failure.message);
-    for (int i = 0; i < N_CUBES; i++)
-        fx8_h5_close(&file->cube[i]);
-    for (int i = 0; i < N_TYPES; i++)
-        fx8_h5_close(&file->type[i]);
+    fx8_h5_cubes_close(file->cubes, N_CUBES);
     if (file->file > 0 && H5Fclose(file->file) < 0 && status == FX8_OK)
         status = fx8_output_fail(file->output, "close", error);
     if (status == FX8_OK && keep)

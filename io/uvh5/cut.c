@@ -19,18 +19,6 @@ static const struct {
 
 #define N_LATE (sizeof late / sizeof late[0])
 
-/* Drop rows of cubes and columns beyond n_dumps. */
-static enum fx8_status drop_rows(struct fx8_uvh5_writer *writer, size_t n_dumps,
-                                 struct fx8_error *error)
-{
-    const hsize_t extent[3] = {n_dumps * writer->n_baselines,
-                               writer->n_channels, writer->n_products};
-    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
-        if (H5Dset_extent(writer->cube[cube], extent) < 0)
-            return fx8_output_fail(writer->output, "Data", error);
-    return fx8_uvh5_cut_columns(writer, n_dumps, error);
-}
-
 /* Create a file in memory that is never written to disk. */
 static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
                                     hid_t *aside, struct fx8_error *error)
@@ -72,7 +60,9 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error)
 {
     FX8_H5_AUTO aside = FX8_H5_NONE;
-    FX8_TRY(drop_rows(writer, n_dumps, error));
+    FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
+                                n_dumps * writer->n_baselines, error));
+    FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
     FX8_TRY(create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));
     FX8_TRY(fx8_uvh5_close_handles(writer, error));

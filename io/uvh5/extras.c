@@ -8,29 +8,6 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-enum fx8_status fx8_uvh5_noted(struct fx8_uvh5_writer *writer,
-                               enum fx8_status status,
-                               const struct fx8_error *error)
-{
-    if (status != FX8_OK && writer->failure.status == FX8_OK) {
-        writer->failure.status = status;
-        if (error != NULL)
-            writer->failure = *error;
-    }
-    return status;
-}
-
-/* Open the group /fx8; create it if needed. */
-static enum fx8_status open_fx8_group(struct fx8_uvh5_writer *writer,
-                                      hid_t *group, struct fx8_error *error)
-{
-    const struct fx8_h5_target root = {writer->output, writer->file, false};
-    if (H5Lexists(writer->file, "fx8", H5P_DEFAULT) <= 0)
-        return fx8_h5_put_group(&root, "fx8", group, error);
-    *group = H5Gopen2(writer->file, "fx8", H5P_DEFAULT);
-    return *group < 0 ? fx8_output_fail(writer->output, "fx8", error) : FX8_OK;
-}
-
 /* Overwrite an existing dataset; the shape must be the same. */
 static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
                                  const char *name, int rank,
@@ -61,12 +38,13 @@ static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,
                                const char *text, struct fx8_error *error)
 {
     const struct fx8_h5_target target = {writer->output, group, false};
-    FX8_TRY(fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                             rank, extent, values, error));
-    FX8_H5_AUTO dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    FX8_TRY(dataset < 0 ? fx8_output_fail(writer->output, name, error)
-                        : fx8_h5_put_note(writer->output, dataset,
-                                          "description", text, error));
+    const struct fx8_h5_value value = {
+        .name = name,
+        .kind = FX8_H5_REAL,
+        .rank = rank,
+        .extent = {extent[0], extent[1], extent[2]},
+        .list = values};
+    FX8_TRY(fx8_h5_put_described(&target, &value, text, error));
     /* flush, so that its address is on disk before the next dump counts */
     return fx8_output_flush(writer->output, writer->file, error);
 }
@@ -85,7 +63,8 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
     for (size_t i = 0; i < rank; i++)
         extent[i] = shape[i];
     FX8_H5_AUTO group = FX8_H5_NONE;
-    enum fx8_status status = open_fx8_group(writer, &group, error);
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    enum fx8_status status = fx8_h5_put_group(&root, "fx8", &group, error);
     if (status == FX8_OK)
         status = H5Lexists(group, name, H5P_DEFAULT) > 0
                      ? overwrite(writer, group, name, (int)rank, extent, values,
@@ -94,7 +73,7 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
                                text, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
-    return fx8_uvh5_noted(writer, status, error);
+    return fx8_output_noted(&writer->failure, status, error);
 }
 
 enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
@@ -122,5 +101,5 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
         status = fx8_h5_put_values(&target, &value, 1, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
-    return fx8_uvh5_noted(writer, status, error);
+    return fx8_output_noted(&writer->failure, status, error);
 }

@@ -76,8 +76,7 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
 static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
                               size_t n_keywords)
 {
-    hsize_t chunk[3];
-    fx8_uvh5_chunk_shape(writer, chunk);
+    const hsize_t *chunk = writer->cubes[0].chunk;
     const size_t n_rows = writer->n_times * writer->n_baselines;
     const size_t n_chunks =
         (n_rows / (size_t)chunk[0] + 1) *
@@ -143,6 +142,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     writer->n_baselines = header->n_baselines;
     writer->n_channels = header->n_channels;
     writer->n_products = header->n_products;
+    fx8_uvh5_describe_cubes(writer);
     const size_t n_rows = header->n_times * header->n_baselines;
     const uint64_t expected =
         compression != FX8_COMPRESSION_NONE
@@ -165,21 +165,6 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     return FX8_OK;
 }
 
-/* Write one dump to a cube. */
-static enum fx8_status write_cube(struct fx8_uvh5_writer *writer, int cube,
-                                  size_t dump, const void *values,
-                                  struct fx8_error *error)
-{
-    const hsize_t start[3] = {dump * writer->n_baselines, 0, 0};
-    const hsize_t count[3] = {writer->n_baselines, writer->n_channels,
-                              writer->n_products};
-    if (fx8_h5_write_part(writer->cube[cube], writer->type[cube], start, count,
-                          values) < 0 ||
-        H5Dflush(writer->cube[cube]) < 0)
-        return fx8_output_fail(writer->output, "Data", error);
-    return FX8_OK;
-}
-
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error)
@@ -189,17 +174,19 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
         return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
                         fx8_output_part(writer->output), dump,
                         writer->n_times - 1);
+    const void *const values[FX8_UVH5_CUBES] = {
+        [FX8_UVH5_VISDATA] = result->visibilities,
+        [FX8_UVH5_NSAMPLES] = result->nsamples,
+        [FX8_UVH5_FLAGS] = result->flags,
+    };
+    enum fx8_status status = FX8_OK;
     /* flags last: the dump counts as written only once its flags are */
-    enum fx8_status status =
-        write_cube(writer, FX8_UVH5_VISDATA, dump, result->visibilities, error);
-    if (status == FX8_OK)
-        status = write_cube(writer, FX8_UVH5_NSAMPLES, dump, result->nsamples,
-                            error);
-    if (status == FX8_OK)
-        status = write_cube(writer, FX8_UVH5_FLAGS, dump, result->flags, error);
+    for (int i = FX8_UVH5_CUBES; i-- > 0 && status == FX8_OK;)
+        status = fx8_h5_cube_write(writer->output, &writer->cubes[i], dump,
+                                   values[i], error);
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
-    return fx8_uvh5_noted(writer, status, error);
+    return fx8_output_noted(&writer->failure, status, error);
 }
 
 /* After a failed run or write: keep the finished dumps as .part. */

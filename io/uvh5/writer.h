@@ -7,6 +7,7 @@
 #ifndef FX8_IO_UVH5_WRITER_H
 #define FX8_IO_UVH5_WRITER_H
 
+#include "io/h5/cubes.h"
 #include "io/h5/put.h"
 #include "io/uvh5/uvh5.h"
 
@@ -25,8 +26,7 @@ struct fx8_uvh5_writer {
     hid_t file;
     hid_t header; /**< group Header */
     hid_t data;   /**< group Data */
-    hid_t cube[FX8_UVH5_CUBES];
-    hid_t type[FX8_UVH5_CUBES];       /**< in memory and in the file */
+    struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     enum fx8_compression compression;
     size_t n_times;
@@ -35,11 +35,6 @@ struct fx8_uvh5_writer {
     size_t n_products;
     struct fx8_error failure; /**< the first failure, reported again by close */
 };
-
-/** Keep the first failure for close; returns the given status. */
-enum fx8_status fx8_uvh5_noted(struct fx8_uvh5_writer *writer,
-                               enum fx8_status status,
-                               const struct fx8_error *error);
 
 /** Scalars, antennas, frequencies, phase centre, keywords. */
 enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
@@ -71,13 +66,12 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
                                        struct fx8_error *error);
 
+/** Choose shapes and chunks of Data/. */
+void fx8_uvh5_describe_cubes(struct fx8_uvh5_writer *writer);
+
 /** Create Data/ at full size: flagged, zero weight, zero visibilities; and
  *  write the rows of the columns with it. */
 enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error);
-
-/** Shape [rows][channels][products] of the chunks of Data/. */
-void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
-                          hsize_t chunk[3]);
 
 #endif

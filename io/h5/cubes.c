@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "io/h5/cubes.h"
+#include "io/h5/h5.h"
+
+/* Sizes of chunks. */
+#define LEAST_BYTES ((size_t)1 << 20)
+#define GOOD_BYTES  ((size_t)2 << 20)
+#define MOST_BYTES  ((size_t)4 << 20)
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
+{
+    size_t bytes = cube->value_bytes;
+    for (int i = 0; i < cube->rank; i++)
+        bytes *= (size_t)cube->dump[i];
+    return bytes;
+}
+
+void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
+                       bool is_shared)
+{
+    const size_t bytes = fx8_h5_cube_bytes(cube);
+    memcpy(cube->chunk, cube->dump, sizeof cube->chunk);
+    if (bytes < LEAST_BYTES && is_shared) {
+        const size_t n = LEAST_BYTES / bytes;
+        cube->chunk[0] *= n < n_dumps ? n : n_dumps;
+    } else if (bytes > MOST_BYTES) {
+        const size_t channels = (size_t)cube->dump[rows + 1];
+        const size_t plane = bytes / channels;
+        const size_t n_parts = divide_up(bytes, GOOD_BYTES);
+        cube->chunk[rows + 1] =
+            n_parts < channels ? divide_up(channels, n_parts) : 1;
+        if (plane > MOST_BYTES)
+            cube->chunk[rows] = divide_up((size_t)cube->dump[rows],
+                                          divide_up(plane, GOOD_BYTES));
+    }
+}
+
+enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
+                                   struct fx8_h5_cube *cube, size_t n_dumps,
+                                   unsigned deflate, bool bitshuffle,
+                                   struct fx8_error *error)
+{
+    hsize_t none[FX8_H5_CUBE_RANK], full[FX8_H5_CUBE_RANK];
+    size_t chunk_bytes = cube->value_bytes;
+    for (int i = 0; i < cube->rank; i++) {
+        none[i] = i == 0 ? 0 : cube->dump[i];
+        full[i] = i == 0 ? n_dumps * cube->dump[0] : cube->dump[i];
+        chunk_bytes *= (size_t)cube->chunk[i];
+    }
+    const struct fx8_h5_layout layout = {
+        .name = cube->name,
+        .type = cube->type,
+        .rank = cube->rank,
+        .extent = none,
+        .most = full,
+        .chunk = cube->chunk,
+        .shuffle = deflate > 0,
+        .deflate = deflate,
+        .bitshuffle = bitshuffle,
+        .is_reserved = deflate == 0 && !bitshuffle,
+        .fill = cube->fill,
+        .n_slots = 521, /* HDF5's own default, a prime */
+        /* one chunk stays in memory until it is full or the dump is flushed */
+        .cache_bytes = 2 * chunk_bytes,
+    };
+    return fx8_h5_create(output, group, &layout, &cube->dataset, error);
+}
+
+enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
+                                    const struct fx8_h5_cube *cubes, size_t n,
+                                    size_t n_rows, struct fx8_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        hsize_t extent[FX8_H5_CUBE_RANK];
+        memcpy(extent, cubes[i].dump, sizeof extent);
+        extent[0] = n_rows;
+        if (H5Dset_extent(cubes[i].dataset, extent) < 0)
+            return fx8_output_fail(output, cubes[i].name, error);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
+                                  const struct fx8_h5_cube *cube, size_t dump,
+                                  const void *values, struct fx8_error *error)
+{
+    const hsize_t start[FX8_H5_CUBE_RANK] = {dump * cube->dump[0]};
+    if (fx8_h5_write_part(cube->dataset, cube->type, start, cube->dump,
+                          values) < 0 ||
+        H5Dflush(cube->dataset) < 0)
+        return fx8_output_fail(output, cube->name, error);
+    return FX8_OK;
+}
+
+void fx8_h5_cubes_close(struct fx8_h5_cube *cubes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fx8_h5_close(&cubes[i].dataset);
+        fx8_h5_close(&cubes[i].type);
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cubes.h -- datasets with rows for each dump, which grow along their slowest
+ * axis.  Cubes that grow together lie in the file in the order of their dumps,
+ * so that cutting the last dumps shortens the file.
+ */
+#ifndef FX8_IO_H5_CUBES_H
+#define FX8_IO_H5_CUBES_H
+
+#include <hdf5.h>
+
+#include "io/h5/put.h"
+
+/** Most axes. */
+#define FX8_H5_CUBE_RANK 5
+
+struct fx8_h5_cube {
+    const char *name;
+    size_t value_bytes;
+    int rank;
+    hsize_t dump[FX8_H5_CUBE_RANK];  /**< extents of a dump */
+    hsize_t chunk[FX8_H5_CUBE_RANK]; /**< fx8_h5_cube_chunk() */
+    const void *fill;                /**< as struct fx8_h5_layout */
+    hid_t type;    /**< in memory and in the file; owned by the cube */
+    hid_t dataset; /**< FX8_H5_NONE or 0: not created */
+};
+
+/**
+ * fx8_h5_cube_chunk -- choose the shape of a cube's chunks.
+ *
+ * Given: rows      its axis of baselines or inputs; channels are the next one
+ *        n_dumps   of the file
+ *        is_shared  whether small dumps share a chunk; a packed chunk would be
+ *                  packed again for each of them
+ * Notes: a dump of 1 to 4 MiB is one chunk, a larger one a row of chunks along
+ *        frequency; only if a single channel is too large is it cut along
+ *        `rows`, too
+ */
+void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
+                       bool is_shared);
+
+/** Bytes of a dump. */
+size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
+
+/** Create a cube without rows that can grow to n_dumps, with these filters;
+ *  a deflated one is shuffled. */
+enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
+                                   struct fx8_h5_cube *cube, size_t n_dumps,
+                                   unsigned deflate, bool bitshuffle,
+                                   struct fx8_error *error);
+
+/** Grow or cut cubes [n] to n_rows of their slowest axis. */
+enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
+                                    const struct fx8_h5_cube *cubes, size_t n,
+                                    size_t n_rows, struct fx8_error *error);
+
+/** Write a dump and flush it. */
+enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
+                                  const struct fx8_h5_cube *cube, size_t dump,
+                                  const void *values, struct fx8_error *error);
+
+/** Close datasets and types; those not created are legal. */
+void fx8_h5_cubes_close(struct fx8_h5_cube *cubes, size_t n);
+
+#endif
