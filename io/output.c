@@ -121,8 +121,7 @@ static bool is_replaceable(struct fx8_output *output,
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
         fx8_driver_set(access, &output->file) >= 0)
         file = H5Fopen(output->part, H5F_ACC_RDONLY, access);
-    const bool result = file >= 0 && may_replace(file);
-    return result;
+    return file >= 0 && may_replace(file);
 }
 
 /* Open the existing or a new .part and lock it. */
@@ -249,13 +248,11 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     return FX8_OK;
 }
 
-/* Create if `meta_block_size` > 0, else open the existing file. */
-static enum fx8_status enter_hdf5(struct fx8_output *output,
-                                  size_t meta_block_size, hid_t *file,
-                                  struct fx8_error *error)
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
+                                     size_t meta_block_size, hid_t *file,
+                                     struct fx8_error *error)
 {
     *file = FX8_H5_NONE;
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
         fx8_driver_set(access, &output->file) >= 0) {
@@ -264,22 +261,7 @@ static enum fx8_status enter_hdf5(struct fx8_output *output,
         else if (H5Pset_meta_block_size(access, meta_block_size) >= 0)
             *file = H5Fcreate(output->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     }
-    if (*file < 0)
-        status = fx8_output_fail(output, "HDF5 file", error);
-    return status;
-}
-
-enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
-                                       size_t meta_block_size, hid_t *file,
-                                       struct fx8_error *error)
-{
-    return enter_hdf5(output, meta_block_size, file, error);
-}
-
-enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
-                                     struct fx8_error *error)
-{
-    return enter_hdf5(output, 0, file, error);
+    return *file < 0 ? fx8_output_fail(output, "HDF5 file", error) : FX8_OK;
 }
 
 const char *fx8_output_part(const struct fx8_output *output)

@@ -45,14 +45,10 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_output **output,
                                 struct fx8_error *error);
 
-/** Create the HDF5 file in it; meta_block_size > 0.  The handle must be closed
- *  before commit or abandon. */
-enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
-                                       size_t meta_block_size, hid_t *file,
-                                       struct fx8_error *error);
-
-/** Reopen the HDF5 file, which was created and closed before. */
-enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
+/** Create the HDF5 file in it; meta_block_size 0: reopen it.  The handle must
+ * be closed before commit or abandon. */
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
+                                     size_t meta_block_size, hid_t *file,
                                      struct fx8_error *error);
 
 /** Append bytes to a non-HDF5 file.  FX8_ERR_SYSTEM: the system's reason. */

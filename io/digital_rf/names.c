@@ -37,8 +37,7 @@ static bool is_folder(const char *path)
 static bool has_file(const char *folder, const char *name)
 {
     FX8_AUTO_FREE char *path = fx8_path_join(folder, name);
-    const bool found = path != NULL && access(path, F_OK) == 0;
-    return found;
+    return path != NULL && access(path, F_OK) == 0;
 }
 
 /* Match a text; '0' in the pattern matches any digit. */

@@ -89,9 +89,8 @@ static bool is_same_type(const struct fx8_h5_chunks *chunks)
 {
     FX8_H5_AUTO type = H5Dget_type(chunks->samples.dataset);
     const hid_t memory = chunks->samples.memory_type;
-    const bool is_same = H5Tequal(type, memory) > 0 ||
-                         (fx8_h5_is_int8(type) && fx8_h5_is_int8(memory));
-    return is_same;
+    return H5Tequal(type, memory) > 0 ||
+           (fx8_h5_is_int8(type) && fx8_h5_is_int8(memory));
 }
 
 /* True if chunks cannot be unpacked here, with the cause in chunks->reason. */
@@ -224,7 +223,6 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
     FX8_H5_AUTO space = H5Dget_space(samples->dataset);
     FX8_H5_AUTO memory =
         H5Screate_simple(chunks->rank, work->memory + absent, NULL);
-    enum fx8_status status = FX8_OK;
     if (space < 0 || memory < 0 ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, work->start + absent, NULL,
                             count, NULL) < 0 ||
@@ -232,8 +230,8 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
             0 ||
         H5Dread(samples->dataset, samples->memory_type, memory, space,
                 H5P_DEFAULT, work->buffer) < 0)
-        status = fail(chunks, work, NULL, error);
-    return status;
+        return fail(chunks, work, NULL, error);
+    return FX8_OK;
 }
 
 /* --- chunk by chunk ---------------------------------------------- */

@@ -196,26 +196,39 @@ struct fx8_h5_member {
     bool is_optional; /**< may be absent */
 };
 
-/** An open table. */
-struct fx8_h5_table {
+/** An open attribute or dataset of at most two axes; a zeroed one is closed. */
+struct fx8_h5_item {
     const char *path;
     const char *name;
-    hid_t dataset;
+    bool is_attribute;
+    hid_t id;
     hid_t type;
-    size_t n_rows;
+    hid_t space;
+    int rank;
+    hsize_t extent[2];
 };
 
-/** Open a dataset of one axis with compound elements. */
+/** Declares items that are closed where their scope ends. */
+#define FX8_H5_AUTO_ITEM                                                       \
+    __attribute__((cleanup(fx8_h5_close_item))) struct fx8_h5_item
+
+/** Open an attribute or dataset; legal to close after failure. */
+enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,
+                                 const char *name, struct fx8_h5_item *item,
+                                 struct fx8_error *error);
+void fx8_h5_close_item(struct fx8_h5_item *item);
+
+/** Open a table: a dataset of one axis with compound elements, with extent[0]
+ *  rows. */
 enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
-                                  const char *name, struct fx8_h5_table *table,
+                                  const char *name, struct fx8_h5_item *table,
                                   struct fx8_error *error);
-void fx8_h5_close_table(struct fx8_h5_table *table);
 
 /** Whether the table has a member of that name. */
-bool fx8_h5_has_column(const struct fx8_h5_table *table, const char *member);
+bool fx8_h5_has_column(const struct fx8_h5_item *table, const char *member);
 
 /** Read one member, texts stored as `type`; see fx8_h5_read_table(). */
-enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_table *table,
+enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_item *table,
                                        const struct fx8_h5_member *member,
                                        hid_t type, size_t row_bytes, void *rows,
                                        struct fx8_error *error);
@@ -228,7 +241,7 @@ enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_table *table,
  * Status:   FX8_ERR_INPUT: a member missing, of another class, a text that does
  *           not fit `width`
  */
-enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
+enum fx8_status fx8_h5_read_table(const struct fx8_h5_item *table,
                                   const struct fx8_h5_member *members, size_t n,
                                   size_t row_bytes, void *rows,
                                   struct fx8_error *error);

@@ -471,10 +471,8 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
 static bool lies_elsewhere(hid_t dataset)
 {
     FX8_H5_AUTO creation = H5Dget_create_plist(dataset);
-    const bool lies =
-        creation >= 0 && (H5Pget_layout(creation) == H5D_VIRTUAL ||
-                          H5Pget_external_count(creation) > 0);
-    return lies;
+    return creation >= 0 && (H5Pget_layout(creation) == H5D_VIRTUAL ||
+                             H5Pget_external_count(creation) > 0);
 }
 
 enum fx8_status fx8_h5_open_whole_dataset(const char *path, hid_t group,

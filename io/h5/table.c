@@ -16,63 +16,33 @@
  * useful table of missing samples. */
 #define MAX_ROWS ((hsize_t)1 << 26)
 
-/* Check type and shape of a table, and count its rows. */
-static enum fx8_status check_table(struct fx8_h5_table *table,
-                                   struct fx8_error *error)
+enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
+                                  const char *name, struct fx8_h5_item *table,
+                                  struct fx8_error *error)
 {
-    hsize_t n_rows = 0;
-    hid_t space = H5Dget_space(table->dataset);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (table->type < 0 || rank < 0) {
-        fx8_h5_close(&space);
-        return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    }
-    if (rank == 1)
-        H5Sget_simple_extent_dims(space, &n_rows, NULL);
-    fx8_h5_close(&space);
-    table->n_rows = (size_t)n_rows;
+    FX8_TRY(fx8_h5_open_item(place, name, table, error));
     if (H5Tget_class(table->type) != H5T_COMPOUND) {
         char type[128];
         fx8_h5_type_name(table->type, type, sizeof type);
         return fx8_refuse(error, table->path, table->name,
                           "%s: expected a table (compound elements)", type);
     }
-    if (rank != 1)
+    if (table->rank != 1)
         return fx8_refuse(error, table->path, table->name,
-                          "%d axes: expected one", rank);
-    if (n_rows > MAX_ROWS)
+                          "%d axes: expected one", table->rank);
+    if (table->extent[0] > MAX_ROWS)
         return fx8_refuse(error, table->path, table->name,
                           "%" PRIu64 " rows: expected at most %" PRIu64,
-                          (uint64_t)n_rows, (uint64_t)MAX_ROWS);
+                          (uint64_t)table->extent[0], (uint64_t)MAX_ROWS);
     return FX8_OK;
 }
 
-enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
-                                  const char *name, struct fx8_h5_table *table,
-                                  struct fx8_error *error)
-{
-    *table = (struct fx8_h5_table){.path = place->path, .name = name};
-    FX8_TRY(fx8_h5_open_whole_dataset(place->path, place->object, name,
-                                      &table->dataset, error));
-    table->type = H5Dget_type(table->dataset);
-    const enum fx8_status status = check_table(table, error);
-    if (status != FX8_OK)
-        fx8_h5_close_table(table);
-    return status;
-}
-
-void fx8_h5_close_table(struct fx8_h5_table *table)
-{
-    fx8_h5_close(&table->type);
-    fx8_h5_close(&table->dataset);
-}
-
-bool fx8_h5_has_column(const struct fx8_h5_table *table, const char *member)
+bool fx8_h5_has_column(const struct fx8_h5_item *table, const char *member)
 {
     return H5Tget_member_index(table->type, member) >= 0;
 }
 
-static enum fx8_status column_fail(const struct fx8_h5_table *table,
+static enum fx8_status column_fail(const struct fx8_h5_item *table,
                                    const char *member, const char *expected,
                                    struct fx8_error *error)
 {
@@ -82,7 +52,7 @@ static enum fx8_status column_fail(const struct fx8_h5_table *table,
                       "%s: expected a member %s, %s", name, member, expected);
 }
 
-static hid_t member_type(const struct fx8_h5_table *table, const char *member)
+static hid_t member_type(const struct fx8_h5_item *table, const char *member)
 {
     const int index = H5Tget_member_index(table->type, member);
     return index < 0 ? FX8_H5_NONE
@@ -90,7 +60,7 @@ static hid_t member_type(const struct fx8_h5_table *table, const char *member)
 }
 
 /* Check that the class of a stored type suits a kind. */
-static enum fx8_status check_class(const struct fx8_h5_table *table,
+static enum fx8_status check_class(const struct fx8_h5_item *table,
                                    const struct fx8_h5_member *member,
                                    hid_t stored, struct fx8_error *error)
 {
@@ -107,12 +77,12 @@ static enum fx8_status check_class(const struct fx8_h5_table *table,
 }
 
 /* Refuse numbers that were read as uint64 and do not fit int64. */
-static enum fx8_status check_unsigned(const struct fx8_h5_table *table,
+static enum fx8_status check_unsigned(const struct fx8_h5_item *table,
                                       const struct fx8_h5_member *member,
                                       size_t row_bytes, const char *rows,
                                       struct fx8_error *error)
 {
-    for (size_t i = 0; i < table->n_rows; i++) {
+    for (size_t i = 0; i < (size_t)table->extent[0]; i++) {
         int64_t value;
         memcpy(&value, rows + i * row_bytes + member->offset, sizeof value);
         if (value < 0)
@@ -132,7 +102,7 @@ static bool is_unsigned(const struct fx8_h5_member *member, hid_t stored)
 }
 
 /* Add the members that are numbers to a compound; check the class of all. */
-static enum fx8_status add_numbers(const struct fx8_h5_table *table,
+static enum fx8_status add_numbers(const struct fx8_h5_item *table,
                                    const struct fx8_h5_member *members,
                                    size_t n, hid_t memory,
                                    struct fx8_error *error)
@@ -151,15 +121,15 @@ static enum fx8_status add_numbers(const struct fx8_h5_table *table,
     return FX8_OK;
 }
 
-enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
+enum fx8_status fx8_h5_read_table(const struct fx8_h5_item *table,
                                   const struct fx8_h5_member *members, size_t n,
                                   size_t row_bytes, void *rows,
                                   struct fx8_error *error)
 {
     FX8_H5_AUTO memory = H5Tcreate(H5T_COMPOUND, row_bytes);
     FX8_TRY(add_numbers(table, members, n, memory, error));
-    if (table->n_rows > 0 && H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL,
-                                     H5P_DEFAULT, rows) < 0)
+    if (table->extent[0] > 0 &&
+        H5Dread(table->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
     for (size_t i = 0; i < n; i++) {
         FX8_H5_AUTO stored = member_type(table, members[i].name);

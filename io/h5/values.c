@@ -22,36 +22,25 @@
 /* Size a dataset may claim beyond that: fill values are stored once. */
 #define FREE_CLAIM ((uint64_t)1 << 20)
 
-/* An open attribute or dataset. */
-struct item {
-    const struct fx8_h5_place *place;
-    const char *name;
-    hid_t id;
-    hid_t type;
-    hid_t space;
-    int rank;
-    hsize_t extent[2];
-};
-
-static void close_item(struct item *item)
+void fx8_h5_close_item(struct fx8_h5_item *item)
 {
     fx8_h5_close(&item->space);
     fx8_h5_close(&item->type);
     fx8_h5_close(&item->id);
 }
 
-static enum fx8_status item_fail(const struct item *item,
+static enum fx8_status item_fail(const struct fx8_h5_item *item,
                                  struct fx8_error *error)
 {
-    return fx8_h5_fail(error, FX8_ERR_INPUT, item->place->path, item->name);
+    return fx8_h5_fail(error, FX8_ERR_INPUT, item->path, item->name);
 }
 
-/* Open an attribute or dataset of at most two axes. */
-static enum fx8_status open_item(const struct fx8_h5_place *place,
-                                 const char *name, struct item *item,
+enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,
+                                 const char *name, struct fx8_h5_item *item,
                                  struct fx8_error *error)
 {
-    *item = (struct item){.place = place, .name = name};
+    *item = (struct fx8_h5_item){
+        .path = place->path, .name = name, .is_attribute = place->attributes};
     if (!place->attributes) {
         FX8_TRY(fx8_h5_open_whole_dataset(place->path, place->object, name,
                                           &item->id, error));
@@ -78,7 +67,7 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
     return FX8_OK;
 }
 
-static enum fx8_status check_shape(const struct item *item,
+static enum fx8_status check_shape(const struct fx8_h5_item *item,
                                    struct fx8_h5_rows rows,
                                    struct fx8_error *error)
 {
@@ -87,7 +76,7 @@ static enum fx8_status check_shape(const struct item *item,
     const bool axes_fit = rows.columns == 1 ? item->rank < 2 : item->rank == 2;
     if (axes_fit && n_rows == rows.total && n_columns == rows.columns)
         return FX8_OK;
-    return fx8_refuse(error, item->place->path, item->name,
+    return fx8_refuse(error, item->path, item->name,
                       "shape %" PRIu64 " x %" PRIu64 ": expected %zu x %zu",
                       (uint64_t)n_rows, (uint64_t)n_columns, rows.total,
                       rows.columns);
@@ -95,59 +84,58 @@ static enum fx8_status check_shape(const struct item *item,
 
 /* Refuse claims that the file size cannot support, so that a tiny file cannot
  * make us allocate gigabytes. */
-static enum fx8_status check_claim(const struct item *item, uint64_t bytes,
-                                   struct fx8_error *error)
+static enum fx8_status check_claim(const struct fx8_h5_item *item,
+                                   uint64_t bytes, struct fx8_error *error)
 {
     if (bytes <= FREE_CLAIM)
         return FX8_OK;
     uint64_t stored = 0;
-    if (item->place->attributes) {
+    if (item->is_attribute) {
         stored = H5Aget_storage_size(item->id);
     } else {
         hsize_t file_size = 0;
-        hid_t file = H5Iget_file_id(item->id);
+        FX8_H5_AUTO file = H5Iget_file_id(item->id);
         if (file >= 0)
             H5Fget_filesize(file, &file_size);
-        fx8_h5_close(&file);
         stored = H5Dget_storage_size(item->id);
         if (stored > file_size)
             stored = file_size;
     }
     if (bytes / MAX_PACKING <= stored)
         return FX8_OK;
-    return fx8_refuse(error, item->place->path, item->name,
+    return fx8_refuse(error, item->path, item->name,
                       "%" PRIu64 " bytes claimed, %" PRIu64
                       " stored: expected a whole file",
                       bytes, stored);
 }
 
 /* Read `rows` as `memory` type. */
-static enum fx8_status read_rows(const struct item *item, hid_t memory,
+static enum fx8_status read_rows(const struct fx8_h5_item *item, hid_t memory,
                                  struct fx8_h5_rows rows, void *values,
                                  struct fx8_error *error)
 {
     const hsize_t start[2] = {rows.first, 0};
     const hsize_t count[2] = {rows.n, rows.columns};
     const herr_t result =
-        item->place->attributes ? H5Aread(item->id, memory, values)
+        item->is_attribute ? H5Aread(item->id, memory, values)
         : rows.n == rows.total
             ? H5Dread(item->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)
             : fx8_h5_read_part(item->id, memory, start, count, values);
     return result < 0 ? item_fail(item, error) : FX8_OK;
 }
 
-static enum fx8_status type_fail(const struct item *item, const char *expected,
-                                 struct fx8_error *error)
+static enum fx8_status type_fail(const struct fx8_h5_item *item,
+                                 const char *expected, struct fx8_error *error)
 {
     char name[128];
     fx8_h5_type_name(item->type, name, sizeof name);
-    return fx8_refuse(error, item->place->path, item->name, "%s: expected %s",
-                      name, expected);
+    return fx8_refuse(error, item->path, item->name, "%s: expected %s", name,
+                      expected);
 }
 
 /* Read numbers of a class as `memory` type; `other` is a class that suits
  * too. */
-static enum fx8_status read_numbers(const struct item *item,
+static enum fx8_status read_numbers(const struct fx8_h5_item *item,
                                     struct fx8_h5_rows rows, H5T_class_t other,
                                     hid_t memory, const char *expected,
                                     void *values, struct fx8_error *error)
@@ -159,52 +147,39 @@ static enum fx8_status read_numbers(const struct item *item,
     return read_rows(item, memory, rows, values, error);
 }
 
-/* Read int64; those stored as uint64 must fit. */
-static enum fx8_status read_integers(const struct item *item,
-                                     struct fx8_h5_rows rows, int64_t *values,
-                                     struct fx8_error *error)
+enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
+                                    const char *name, struct fx8_h5_rows rows,
+                                    int64_t *values, struct fx8_error *error)
 {
     static const char expected[] = "a whole number";
-    const bool is_unsigned = H5Tget_class(item->type) == H5T_INTEGER &&
-                             H5Tget_sign(item->type) == H5T_SGN_NONE;
-    if (H5Tget_size(item->type) > 8)
-        return type_fail(item, expected, error);
-    FX8_TRY(read_numbers(item, rows, H5T_ENUM,
+    FX8_H5_AUTO_ITEM item = {0};
+    FX8_TRY(fx8_h5_open_item(place, name, &item, error));
+    const bool is_unsigned = H5Tget_class(item.type) == H5T_INTEGER &&
+                             H5Tget_sign(item.type) == H5T_SGN_NONE;
+    if (H5Tget_size(item.type) > 8)
+        return type_fail(&item, expected, error);
+    FX8_TRY(read_numbers(&item, rows, H5T_ENUM,
                          is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
                          expected, values, error));
+    /* those stored as uint64 must fit */
     const size_t n = is_unsigned ? rows.n * rows.columns : 0;
     for (size_t i = 0; i < n; i++)
         if (values[i] < 0)
-            return fx8_refuse(error, item->place->path, item->name,
+            return fx8_refuse(error, place->path, name,
                               "%" PRIu64
                               ": expected at most 9223372036854775807",
                               (uint64_t)values[i]);
     return FX8_OK;
 }
 
-enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
-                                    const char *name, struct fx8_h5_rows rows,
-                                    int64_t *values, struct fx8_error *error)
-{
-    struct item item;
-    enum fx8_status status = open_item(place, name, &item, error);
-    if (status == FX8_OK)
-        status = read_integers(&item, rows, values, error);
-    close_item(&item);
-    return status;
-}
-
 enum fx8_status fx8_h5_get_reals(const struct fx8_h5_place *place,
                                  const char *name, struct fx8_h5_rows rows,
                                  double *values, struct fx8_error *error)
 {
-    struct item item;
-    enum fx8_status status = open_item(place, name, &item, error);
-    if (status == FX8_OK)
-        status = read_numbers(&item, rows, H5T_FLOAT, H5T_NATIVE_DOUBLE,
-                              "a number", values, error);
-    close_item(&item);
-    return status;
+    FX8_H5_AUTO_ITEM item = {0};
+    FX8_TRY(fx8_h5_open_item(place, name, &item, error));
+    return read_numbers(&item, rows, H5T_FLOAT, H5T_NATIVE_DOUBLE, "a number",
+                        values, error);
 }
 
 enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
@@ -245,18 +220,22 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
 struct strings {
     size_t n;
     hid_t memory; /* of one, or of a row with the one member */
+    hid_t space;  /* of the item */
     size_t width; /* 0: variable */
     void *raw;
 };
 
-static void free_strings(const struct item *item, struct strings *strings)
+static void free_strings(struct strings *strings)
 {
     if (strings->width == 0 && strings->raw != NULL)
-        H5Dvlen_reclaim(strings->memory, item->space, H5P_DEFAULT,
+        H5Dvlen_reclaim(strings->memory, strings->space, H5P_DEFAULT,
                         strings->raw);
     free(strings->raw);
     fx8_h5_close(&strings->memory);
 }
+
+/* Declares strings that are released where their scope ends. */
+#define AUTO_STRINGS __attribute__((cleanup(free_strings))) struct strings
 
 static const char *string_at(const struct strings *strings, size_t index)
 {
@@ -286,10 +265,11 @@ static herr_t set_memory(struct strings *strings, hid_t type,
 }
 
 /* Read strings stored as `type`, a member of the rows if it has a name. */
-static enum fx8_status read_strings(const struct item *item, hid_t type,
+static enum fx8_status read_strings(const struct fx8_h5_item *item, hid_t type,
                                     const char *member, struct strings *strings,
                                     struct fx8_error *error)
 {
+    strings->space = item->space;
     /* one byte more than stored: then conversion always terminates */
     strings->width = H5Tis_variable_str(type) > 0 ? 0 : H5Tget_size(type) + 1;
     const size_t item_size =
@@ -306,7 +286,7 @@ static enum fx8_status read_strings(const struct item *item, hid_t type,
 }
 
 /* Read an item's own strings. */
-static enum fx8_status read_texts(const struct item *item,
+static enum fx8_status read_texts(const struct fx8_h5_item *item,
                                   struct strings *strings,
                                   struct fx8_error *error)
 {
@@ -317,7 +297,8 @@ static enum fx8_status read_texts(const struct item *item,
 }
 
 /* Copy strings to places `stride` bytes apart, with room for `width`. */
-static enum fx8_status copy_texts(const struct item *item, const char *member,
+static enum fx8_status copy_texts(const struct fx8_h5_item *item,
+                                  const char *member,
                                   const struct strings *strings, size_t width,
                                   size_t stride, char *texts,
                                   struct fx8_error *error)
@@ -329,7 +310,7 @@ static enum fx8_status copy_texts(const struct item *item, const char *member,
         if (member != NULL)
             snprintf(where, sizeof where, "row %zu: %s of ", i, member);
         if (length >= width)
-            return fx8_refuse(error, item->place->path, item->name,
+            return fx8_refuse(error, item->path, item->name,
                               "%s%zu characters: expected fewer than %zu",
                               where, length, width);
         memcpy(texts + i * stride, text, length + 1);
@@ -341,37 +322,22 @@ enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
                                  const char *name, size_t n, size_t width,
                                  char *texts, struct fx8_error *error)
 {
-    struct item item;
-    struct strings strings = {.n = n};
-    enum fx8_status status = open_item(place, name, &item, error);
-    if (status == FX8_OK)
-        status = read_texts(&item, &strings, error);
-    if (status == FX8_OK)
-        status = copy_texts(&item, NULL, &strings, width, width, texts, error);
-    free_strings(&item, &strings);
-    close_item(&item);
-    return status;
+    FX8_H5_AUTO_ITEM item = {0};
+    AUTO_STRINGS strings = {.n = n};
+    FX8_TRY(fx8_h5_open_item(place, name, &item, error));
+    FX8_TRY(read_texts(&item, &strings, error));
+    return copy_texts(&item, NULL, &strings, width, width, texts, error);
 }
 
-enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_table *table,
+enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_item *table,
                                        const struct fx8_h5_member *member,
                                        hid_t type, size_t row_bytes, void *rows,
                                        struct fx8_error *error)
 {
-    const struct fx8_h5_place place = {table->path, FX8_H5_NONE, false};
-    struct item item = {.place = &place,
-                        .name = table->name,
-                        .id = table->dataset,
-                        .space = H5Dget_space(table->dataset)};
-    struct strings strings = {.n = table->n_rows};
-    enum fx8_status status =
-        read_strings(&item, type, member->name, &strings, error);
-    if (status == FX8_OK)
-        status = copy_texts(&item, member->name, &strings, member->width,
-                            row_bytes, (char *)rows + member->offset, error);
-    free_strings(&item, &strings);
-    fx8_h5_close(&item.space);
-    return status;
+    AUTO_STRINGS strings = {.n = (size_t)table->extent[0]};
+    FX8_TRY(read_strings(table, type, member->name, &strings, error));
+    return copy_texts(table, member->name, &strings, member->width, row_bytes,
+                      (char *)rows + member->offset, error);
 }
 
 void fx8_h5_printable(char *text)
@@ -386,19 +352,12 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
                                      struct fx8_error *error)
 {
     *text = NULL;
-    struct item item;
-    struct strings strings = {.n = 1};
-    enum fx8_status status = open_item(place, name, &item, error);
-    if (status == FX8_OK)
-        status = read_texts(&item, &strings, error);
-    if (status == FX8_OK) {
-        *text = strdup(string_at(&strings, 0));
-        if (*text == NULL)
-            status = fx8_no_memory(name, error);
-    }
-    free_strings(&item, &strings);
-    close_item(&item);
-    return status;
+    FX8_H5_AUTO_ITEM item = {0};
+    AUTO_STRINGS strings = {.n = 1};
+    FX8_TRY(fx8_h5_open_item(place, name, &item, error));
+    FX8_TRY(read_texts(&item, &strings, error));
+    *text = strdup(string_at(&strings, 0));
+    return *text != NULL ? FX8_OK : fx8_no_memory(name, error);
 }
 
 bool fx8_h5_has_format(hid_t file, const char *format)
@@ -413,7 +372,6 @@ bool fx8_h5_is_format(const char *path, const char *format)
 {
     fx8_h5_quiet();
     FX8_H5_AUTO file = FX8_H5_NONE;
-    const bool is_one = fx8_h5_open_file(path, &file, NULL) == FX8_OK &&
-                        fx8_h5_has_format(file, format);
-    return is_one;
+    return fx8_h5_open_file(path, &file, NULL) == FX8_OK &&
+           fx8_h5_has_format(file, format);
 }

@@ -199,8 +199,7 @@ static bool try_folder(struct search *search, const char *folder)
 static bool try_beside(struct search *search, const char *path)
 {
     FX8_AUTO_FREE char *folder = path == NULL ? NULL : fx8_path_folder(path);
-    const bool found = folder != NULL && try_folder(search, folder);
-    return found;
+    return folder != NULL && try_folder(search, folder);
 }
 
 /* Try the folders of HDF5_VDS_PREFIX. */
@@ -228,8 +227,7 @@ static bool find_source(struct search *search, const char *prefix,
         try_beside(search, parent_path) || try_folder(search, ""))
         return true;
     FX8_AUTO_FREE char *real_path = realpath(parent_path, NULL);
-    const bool found = try_beside(search, real_path);
-    return found;
+    return try_beside(search, real_path);
 }
 
 enum fx8_status fx8_h5_check_room(const char *path, const char *name,

@@ -145,7 +145,7 @@ static int compare_integers(const void *a, const void *b)
 }
 
 /* Positions may be NaN (unknown), delays may not. */
-static enum fx8_status check_row(const struct fx8_h5_table *table,
+static enum fx8_status check_row(const struct fx8_h5_item *table,
                                  const struct fx8_antenna *antenna, size_t row,
                                  struct fx8_error *error)
 {
@@ -169,11 +169,11 @@ static enum fx8_status check_row(const struct fx8_h5_table *table,
 }
 
 /* Check that no number occurs twice. */
-static enum fx8_status check_numbers(const struct fx8_h5_table *table,
+static enum fx8_status check_numbers(const struct fx8_h5_item *table,
                                      const struct fx8_antenna *antennas,
                                      struct fx8_error *error)
 {
-    const size_t n = table->n_rows;
+    const size_t n = (size_t)table->extent[0];
     FX8_AUTO_FREE int64_t *numbers = NULL;
     FX8_TRY(
         fx8_allocate(n, sizeof *numbers, "antenna numbers", &numbers, error));
@@ -190,7 +190,7 @@ static enum fx8_status check_numbers(const struct fx8_h5_table *table,
 }
 
 /* Read and check the rows of an opened table. */
-static enum fx8_status read_antennas(const struct fx8_h5_table *table,
+static enum fx8_status read_antennas(const struct fx8_h5_item *table,
                                      struct fx8_antenna *antennas,
                                      struct fx8_error *error)
 {
@@ -199,7 +199,7 @@ static enum fx8_status read_antennas(const struct fx8_h5_table *table,
                               antennas, error));
     const bool has_x = fx8_h5_has_column(table, "cable_delay_s");
     const bool has_y = fx8_h5_has_column(table, "cable_delay_y_s");
-    for (size_t i = 0; i < table->n_rows; i++) {
+    for (size_t i = 0; i < (size_t)table->extent[0]; i++) {
         struct fx8_antenna *antenna = &antennas[i];
         /* missing delays are 0; a missing Y delay equals X's */
         double *delay_s = antenna->cable_delay_s;
@@ -219,34 +219,26 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
     const struct fx8_h5_place root = {path, file, false};
     if (!fx8_h5_has(&root, FX8_NATIVE_ANTENNAS))
         return FX8_OK;
-    struct fx8_h5_table table;
+    FX8_H5_AUTO_ITEM table = {0};
     FX8_TRY(fx8_h5_open_table(&root, FX8_NATIVE_ANTENNAS, &table, error));
-    enum fx8_status status = FX8_OK;
-    if (table.n_rows != observation->n_antennas)
-        status = fx8_refuse(error, path, table.name,
-                            "%zu %s: expected %zu, as the antenna axis "
-                            "of %s",
-                            table.n_rows, FX8_NOUN(table.n_rows, "row", "rows"),
-                            observation->n_antennas, FX8_NATIVE_VOLTAGES);
-    const struct fx8_h5_place attributes = {path, table.dataset, true};
-    void *antennas = NULL;
-    if (status == FX8_OK)
-        status = read_site(&attributes, &observation->site, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(table.n_rows, sizeof(struct fx8_antenna),
-                              "antennas", &antennas, error);
-    if (status == FX8_OK) {
-        /* released with the observation */
-        observation->antennas = antennas;
-        observation->n_table = table.n_rows;
-        status = read_antennas(&table, antennas, error);
-    }
-    fx8_h5_close_table(&table);
-    return status;
+    const size_t n = (size_t)table.extent[0];
+    if (n != observation->n_antennas)
+        return fx8_refuse(error, path, table.name,
+                          "%zu %s: expected %zu, as the antenna axis "
+                          "of %s",
+                          n, FX8_NOUN(n, "row", "rows"),
+                          observation->n_antennas, FX8_NATIVE_VOLTAGES);
+    const struct fx8_h5_place attributes = {path, table.id, true};
+    FX8_TRY(read_site(&attributes, &observation->site, error));
+    /* released with the observation */
+    FX8_TRY(fx8_allocate(n, sizeof *observation->antennas, "antennas",
+                         &observation->antennas, error));
+    observation->n_table = n;
+    return read_antennas(&table, observation->antennas, error);
 }
 
 /* Read the rows of /missing and check them against the axes. */
-static enum fx8_status read_missing(const struct fx8_h5_table *table,
+static enum fx8_status read_missing(const struct fx8_h5_item *table,
                                     const struct fx8_observation *observation,
                                     struct fx8_missing *missing,
                                     struct fx8_error *error)
@@ -254,7 +246,7 @@ static enum fx8_status read_missing(const struct fx8_h5_table *table,
     FX8_TRY(fx8_h5_read_table(table, fx8_native_missing_members,
                               FX8_NATIVE_MISSING_MEMBERS, sizeof *missing,
                               missing, error));
-    for (size_t i = 0; i < table->n_rows; i++) {
+    for (size_t i = 0; i < (size_t)table->extent[0]; i++) {
         struct fx8_missing *row = &missing[i];
         if (row->antenna < -1 ||
             row->antenna >= (int64_t)observation->n_antennas ||
@@ -272,7 +264,8 @@ static enum fx8_status read_missing(const struct fx8_h5_table *table,
                               row->first_sample, row->n_samples);
         row->band = -1;
     }
-    qsort(missing, table->n_rows, sizeof *missing, fx8_missing_order);
+    qsort(missing, (size_t)table->extent[0], sizeof *missing,
+          fx8_missing_order);
     return FX8_OK;
 }
 
@@ -285,16 +278,12 @@ enum fx8_status fx8_native_read_missing(
     const struct fx8_h5_place root = {path, file, false};
     if (!fx8_h5_has(&root, FX8_NATIVE_MISSING))
         return FX8_OK;
-    struct fx8_h5_table table;
-    void *records = NULL;
+    FX8_H5_AUTO_ITEM table = {0};
     FX8_TRY(fx8_h5_open_table(&root, FX8_NATIVE_MISSING, &table, error));
-    enum fx8_status status = fx8_allocate(table.n_rows, sizeof **missing,
-                                          "missing table", &records, error);
-    *missing = records; /* the caller's also after failure */
-    if (status == FX8_OK)
-        status = read_missing(&table, observation, records, error);
-    if (status == FX8_OK)
-        *n_missing = table.n_rows;
-    fx8_h5_close_table(&table);
-    return status;
+    const size_t n = (size_t)table.extent[0];
+    /* the caller's also after failure */
+    FX8_TRY(fx8_allocate(n, sizeof **missing, "missing table", missing, error));
+    FX8_TRY(read_missing(&table, observation, *missing, error));
+    *n_missing = n;
+    return FX8_OK;
 }

@@ -70,8 +70,7 @@ static enum fx8_status write_site(const struct fx8_native_writer *writer,
     if (table < 0)
         return fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
     const struct fx8_h5_target target = {writer->output, table, true};
-    const enum fx8_status status = fx8_h5_put_values(&target, values, 3, error);
-    return status;
+    return fx8_h5_put_values(&target, values, 3, error);
 }
 
 /* Write /antennas and /missing, if there is anything to write. */
@@ -237,7 +236,7 @@ enum fx8_status fx8_native_create_stored(
     if (status == FX8_OK)
         /* HDF5's default metadata block size */
         status =
-            fx8_output_create_hdf5(writer->output, 2048, &writer->file, error);
+            fx8_output_open_hdf5(writer->output, 2048, &writer->file, error);
     if (status == FX8_OK) {
         static const char *const parts[2] = {"r", "i"};
         writer->sample_type = observation->is_complex

@@ -300,8 +300,8 @@ enum fx8_status fx8_quicklook_file_create(
         status = fx8_output_open(path, force, bytes, is_quicklook,
                                  &file->output, error);
     if (status == FX8_OK)
-        status = fx8_output_create_hdf5(file->output, (size_t)meta_bytes,
-                                        &file->file, error);
+        status = fx8_output_open_hdf5(file->output, (size_t)meta_bytes,
+                                      &file->file, error);
     if (status == FX8_OK)
         status = fill_file(file, header, error);
     if (status != FX8_OK) {

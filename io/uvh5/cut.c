@@ -24,13 +24,12 @@ static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
                                     hid_t *aside, struct fx8_error *error)
 {
     const size_t step = (size_t)64 << 10; /* bytes it grows by */
-    enum fx8_status status = FX8_OK;
     FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
         (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
             0)
-        status = fx8_output_fail(writer->output, "copy in memory", error);
-    return status;
+        return fx8_output_fail(writer->output, "copy in memory", error);
+    return FX8_OK;
 }
 
 static enum fx8_status move_aside(const struct fx8_uvh5_writer *writer,
@@ -66,6 +65,6 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
     FX8_TRY(create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));
     FX8_TRY(fx8_uvh5_close_handles(writer, error));
-    FX8_TRY(fx8_output_open_hdf5(writer->output, &writer->file, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
     return move_back(writer, aside, error);
 }

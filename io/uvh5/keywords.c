@@ -48,8 +48,7 @@ static H5T_class_t class_of(const struct fx8_h5_place *group, const char *name)
                             &dataset, NULL) != FX8_OK)
         return H5T_NO_CLASS;
     FX8_H5_AUTO type = H5Dget_type(dataset);
-    const H5T_class_t class = H5Tget_class(type);
-    return class;
+    return H5Tget_class(type);
 }
 
 /* Read one keyword; false if we cannot represent it. */

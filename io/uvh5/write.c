@@ -152,7 +152,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     enum fx8_status status = fx8_output_open(
         path, force, expected, holds_no_dump, &writer->output, error);
     if (status == FX8_OK)
-        status = fx8_output_create_hdf5(
+        status = fx8_output_open_hdf5(
             writer->output, meta_block_size(writer, header->n_keywords),
             &writer->file, error);
     if (status == FX8_OK)
