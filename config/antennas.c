@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,67 +70,6 @@ static void format_place(const struct table *table, size_t row,
 
 /* --- columns -------------------------------------------------------------- */
 
-/* Parse and store a field; false if the value is invalid. */
-typedef bool (*store_function)(struct fx8_antenna *antenna, size_t axis,
-                               const char *text);
-
-static bool store_number(struct fx8_antenna *antenna, size_t axis,
-                         const char *text)
-{
-    (void)axis;
-    return fx8_number_integer(text, &antenna->number) && antenna->number >= 0 &&
-           antenna->number <= NUMBER_MAX;
-}
-
-static bool store_input(struct fx8_antenna *antenna, size_t axis,
-                        const char *text)
-{
-    (void)axis;
-    int64_t position;
-    if (!fx8_number_integer(text, &position) || position < 0 ||
-        position > NUMBER_MAX)
-        return false;
-    antenna->position = (size_t)position;
-    return true;
-}
-
-static bool store_name(struct fx8_antenna *antenna, size_t axis,
-                       const char *text)
-{
-    (void)axis;
-    const size_t length = strlen(text);
-    if (length == 0 || length >= sizeof antenna->name)
-        return false;
-    for (const char *c = text; *c != '\0'; c++)
-        if (*c < 0x20 || *c > 0x7e)
-            return false;
-    memcpy(antenna->name, text, length + 1);
-    return true;
-}
-
-static bool store_coordinate(struct fx8_antenna *antenna, size_t axis,
-                             const char *text)
-{
-    return fx8_number_real(text, &antenna->enu_m[axis]);
-}
-
-static bool store_delay(struct fx8_antenna *antenna, size_t polarization,
-                        const char *text)
-{
-    double delay_ns;
-    if (!fx8_number_real(text, &delay_ns) || fabs(delay_ns) > DELAY_MAX_NS)
-        return false;
-    antenna->cable_delay_s[polarization] = delay_ns / 1e9;
-    return true;
-}
-
-static bool store_delays(struct fx8_antenna *antenna, size_t axis,
-                         const char *text)
-{
-    (void)axis;
-    return store_delay(antenna, 0, text) && store_delay(antenna, 1, text);
-}
-
 enum column {
     COLUMN_NUMBER,
     COLUMN_NAME,
@@ -143,29 +83,72 @@ enum column {
     N_COLUMNS
 };
 
+static_assert(sizeof(size_t) == sizeof(int64_t), "sizes of 64 bits");
+
+#define AT(member) .offset = offsetof(struct fx8_antenna, member)
+#define METRES     REAL, 1, 1, INFINITY, "a number of metres"
+#define DELAY(n)                                                               \
+    REAL, n, 1e9, DELAY_MAX_NS, "a number of nanoseconds, at most 1e9"
+
 static const struct {
     const char *name;
-    store_function store;
-    size_t axis; /* or polarisation */
-    bool is_required;
+    enum { NAME, WHOLE, REAL } kind;
+    size_t n;    /* real members that get the value ... */
+    double unit; /* ... so many to one */
+    double most; /* absolute value, before that */
     const char *expected;
+    size_t offset; /* of the member in struct fx8_antenna */
+    bool is_required;
 } columns[N_COLUMNS] = {
-    [COLUMN_NUMBER] = {"number", store_number, 0, false,
-                       "an integer from 0 to 2147483647"},
-    [COLUMN_NAME] = {"name", store_name, 0, false, "1 to 63 ASCII characters"},
-    [COLUMN_EAST] = {"east_m", store_coordinate, 0, true, "a number of metres"},
-    [COLUMN_NORTH] = {"north_m", store_coordinate, 1, true,
-                      "a number of metres"},
-    [COLUMN_UP] = {"up_m", store_coordinate, 2, true, "a number of metres"},
-    [COLUMN_DELAY] = {"cable_delay_ns", store_delays, 0, false,
-                      "a number of nanoseconds, at most 1e9"},
-    [COLUMN_DELAY_X] = {"cable_delay_x_ns", store_delay, 0, false,
-                        "a number of nanoseconds, at most 1e9"},
-    [COLUMN_DELAY_Y] = {"cable_delay_y_ns", store_delay, 1, false,
-                        "a number of nanoseconds, at most 1e9"},
-    [COLUMN_INPUT] = {"input", store_input, 0, false,
-                      "a position in the recording, an integer from 0 on"},
+    [COLUMN_NUMBER] = {"number", WHOLE, 1, 1, NUMBER_MAX,
+                       "an integer from 0 to 2147483647", AT(number)},
+    [COLUMN_NAME] = {"name", NAME, 1, 1, 0, "1 to 63 ASCII characters",
+                     AT(name)},
+    [COLUMN_EAST] = {"east_m", METRES, AT(enu_m[0]), .is_required = true},
+    [COLUMN_NORTH] = {"north_m", METRES, AT(enu_m[1]), .is_required = true},
+    [COLUMN_UP] = {"up_m", METRES, AT(enu_m[2]), .is_required = true},
+    [COLUMN_DELAY] = {"cable_delay_ns", DELAY(2), AT(cable_delay_s[0])},
+    [COLUMN_DELAY_X] = {"cable_delay_x_ns", DELAY(1), AT(cable_delay_s[0])},
+    [COLUMN_DELAY_Y] = {"cable_delay_y_ns", DELAY(1), AT(cable_delay_s[1])},
+    [COLUMN_INPUT] = {"input", WHOLE, 1, 1, NUMBER_MAX,
+                      "a position in the recording, an integer from 0 on",
+                      AT(position)},
 };
+
+static bool store_name(char name[64], const char *text)
+{
+    const size_t length = strlen(text);
+    if (length == 0 || length >= 64)
+        return false;
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c < 0x20 || *c > 0x7e)
+            return false;
+    memcpy(name, text, length + 1);
+    return true;
+}
+
+/* Parse and store a field; false if the value is invalid. */
+static bool store(struct fx8_antenna *antenna, size_t column, const char *text)
+{
+    char *member = (char *)antenna + columns[column].offset;
+    int64_t whole;
+    double real;
+    if (columns[column].kind == NAME)
+        return store_name(member, text);
+    if (columns[column].kind == WHOLE) {
+        if (!fx8_number_integer(text, &whole) || whole < 0 ||
+            (double)whole > columns[column].most)
+            return false;
+        memcpy(member, &whole, sizeof whole);
+        return true;
+    }
+    if (!fx8_number_real(text, &real) || fabs(real) > columns[column].most)
+        return false;
+    real /= columns[column].unit;
+    for (size_t i = 0; i < columns[column].n; i++)
+        memcpy(member + i * sizeof real, &real, sizeof real);
+    return true;
+}
 
 /* Find the file's column for each of ours; n_columns if absent. */
 static enum fx8_status match_columns(const struct table *table,
@@ -222,7 +205,7 @@ static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
             if (where[c] == csv->n_columns)
                 continue;
             const char *text = csv->fields[row * csv->n_columns + where[c]];
-            if (!columns[c].store(&table->antennas[row], columns[c].axis, text))
+            if (!store(&table->antennas[row], c, text))
                 return fail_row(table, row, columns[c].name, text,
                                 columns[c].expected);
         }
@@ -291,17 +274,6 @@ static int compare_ranked(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Integers up to 2^31 are exact as doubles. */
-static double number_of(const struct fx8_antenna *antenna)
-{
-    return (double)antenna->number;
-}
-
-static double position_of(const struct fx8_antenna *antenna)
-{
-    return (double)antenna->position;
-}
-
 /* Position along a unit vector at an odd angle: antennas close in space are
  * close here, and antennas on a line or a grid do not coincide. */
 static double along_of(const struct fx8_antenna *antenna)
@@ -310,26 +282,35 @@ static double along_of(const struct fx8_antenna *antenna)
     return 0.48 * r[0] + 0.6 * r[1] + 0.64 * r[2];
 }
 
-static void rank(const struct table *table,
-                 double (*value_of)(const struct fx8_antenna *),
+/* Sort by a column of whole numbers, which are exact as doubles, or by
+ * along_of() for N_COLUMNS. */
+static void rank(const struct table *table, enum column column,
                  struct ranked *ranked)
 {
-    for (size_t row = 0; row < table->n; row++)
-        ranked[row] = (struct ranked){value_of(&table->antennas[row]), row};
+    for (size_t row = 0; row < table->n; row++) {
+        const struct fx8_antenna *antenna = &table->antennas[row];
+        int64_t whole = 0;
+        if (column < N_COLUMNS)
+            memcpy(&whole, (const char *)antenna + columns[column].offset,
+                   sizeof whole);
+        ranked[row] = (struct ranked){
+            column < N_COLUMNS ? (double)whole : along_of(antenna), row};
+    }
     qsort(ranked, table->n, sizeof *ranked, compare_ranked);
 }
 
 static enum fx8_status check_distinct(const struct table *table,
-                                      const struct ranked *ranked,
-                                      const char *column)
+                                      enum column column, struct ranked *ranked)
 {
+    rank(table, column, ranked);
     for (size_t i = 1; i < table->n; i++)
         if (ranked[i].value == ranked[i - 1].value)
             return fx8_fail(table->error, FX8_ERR_USAGE,
                             "%s:%zu: %s: %.0f: expected once, but line %zu "
                             "has it too",
-                            table->path, table->lines[ranked[i].row], column,
-                            ranked[i].value, table->lines[ranked[i - 1].row]);
+                            table->path, table->lines[ranked[i].row],
+                            columns[column].name, ranked[i].value,
+                            table->lines[ranked[i - 1].row]);
     return FX8_OK;
 }
 
@@ -394,11 +375,9 @@ static enum fx8_status check_table(const struct table *table)
     FX8_AUTO_FREE struct ranked *ranked = calloc(table->n, sizeof *ranked);
     if (ranked == NULL)
         return fx8_no_memory(table->path, table->error);
-    rank(table, number_of, ranked);
-    FX8_TRY(check_distinct(table, ranked, "number"));
-    rank(table, position_of, ranked);
-    FX8_TRY(check_distinct(table, ranked, "input"));
-    rank(table, along_of, ranked);
+    FX8_TRY(check_distinct(table, COLUMN_NUMBER, ranked));
+    FX8_TRY(check_distinct(table, COLUMN_INPUT, ranked));
+    rank(table, N_COLUMNS, ranked);
     return check_apart(table, ranked);
 }
 

@@ -465,6 +465,16 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
     return status;
 }
 
+enum fx8_status fx8_output_finish(struct fx8_output **output, const char *text,
+                                  size_t size, struct fx8_error *error)
+{
+    const enum fx8_status status = fx8_output_write(*output, text, size, error);
+    if (status == FX8_OK)
+        return fx8_output_commit(output, error);
+    fx8_output_abandon(output);
+    return status;
+}
+
 void fx8_output_leave(struct fx8_output **output, const char *what,
                       struct fx8_error *error)
 {

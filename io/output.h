@@ -91,6 +91,10 @@ enum fx8_status fx8_output_noted(struct fx8_error *first,
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error);
 
+/** Write a whole text file and commit it, or abandon it; nulls the handle. */
+enum fx8_status fx8_output_finish(struct fx8_output **output, const char *text,
+                                  size_t size, struct fx8_error *error);
+
 /** Close an incomplete file and keep its .part; nulls the handle, a NULL handle
  *  is legal.  If the .part is kept, appends "; PATH.part keeps WHAT" to
  *  `error`, which may be NULL. */

@@ -281,7 +281,7 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
  *                  median, at least 0.02, at most half of the lowest
  *         machine  one line, a comment at the top
  *         force    replace a file
- * Status: as fx8_text_output_open() and _finish(); FX8_ERR_USAGE if no record
+ * Status: as fx8_output_open() and _finish(); FX8_ERR_USAGE if no record
  *         has a share
  */
 enum fx8_status fx8_bench_gate_write(const char *path,

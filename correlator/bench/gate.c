@@ -12,7 +12,7 @@
 #include "config/base/try.h"
 #include "config/ini.h"
 #include "correlator/bench/bench.h"
-#include "io/text_output.h"
+#include "io/output.h"
 
 static bool is_same_case(const struct fx8_bench_case *a,
                          const struct fx8_bench_case *b)
@@ -373,10 +373,10 @@ enum fx8_status fx8_bench_gate_write(const char *path,
                           "--list names the cases that do",
                           path);
     if (status == FX8_OK)
-        status = fx8_text_output_open(path, force, &output, error);
+        status = fx8_output_open(path, force, 0, NULL, &output, error);
     if (status == FX8_OK)
-        status = fx8_text_output_finish(&output, text, size, error);
-    fx8_text_output_abandon(&output);
+        status = fx8_output_finish(&output, text, size, error);
+    fx8_output_abandon(&output);
     free(text);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "correlator/bench/bench.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
-#include "io/text_output.h"
+#include "io/output.h"
 
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
@@ -178,9 +178,9 @@ static enum fx8_status check(const struct fx8_command_line *line,
 static enum fx8_status try_to_write(const struct fx8_command_line *line,
                                     struct fx8_error *error)
 {
-    FX8_AUTO(fx8_text_output_abandon) struct fx8_output *output = NULL;
-    return fx8_text_output_open(line->given[WRITE_GATE],
-                                line->given[FORCE] != NULL, &output, error);
+    FX8_AUTO(fx8_output_abandon) struct fx8_output *output = NULL;
+    return fx8_output_open(line->given[WRITE_GATE], line->given[FORCE] != NULL,
+                           0, NULL, &output, error);
 }
 
 static enum fx8_status write_gate(const struct fx8_command_line *line,

@@ -13,7 +13,7 @@
 #include "correlator/commands/command.h"
 #include "correlator/compare/compare.h"
 #include "correlator/compare/rigorous.h"
-#include "io/text_output.h"
+#include "io/output.h"
 #include "io/uvh5/uvh5.h"
 
 static enum fx8_status run(const struct fx8_command_line *line,
@@ -100,8 +100,8 @@ static enum fx8_status open_page(const struct fx8_command_line *line,
         fx8_uvh5_header_clear(&header);
         fx8_uvh5_file_close(&file);
     }
-    return fx8_text_output_open(line->given[HTML], line->given[FORCE] != NULL,
-                                page, error);
+    return fx8_output_open(line->given[HTML], line->given[FORCE] != NULL, 0,
+                           NULL, page, error);
 }
 
 static enum fx8_status write_page(const struct fx8_comparison *comparison,
@@ -115,7 +115,7 @@ static enum fx8_status write_page(const struct fx8_comparison *comparison,
         fx8_compare_print_html(comparison, stream);
     return stream == NULL || fclose(stream) != 0
                ? fx8_no_memory("the page", error)
-               : fx8_text_output_finish(page, text, size, error);
+               : fx8_output_finish(page, text, size, error);
 }
 
 static enum fx8_status compare(const struct fx8_command_line *line,
@@ -123,7 +123,7 @@ static enum fx8_status compare(const struct fx8_command_line *line,
 {
     const bool has_page = line->given[HTML] != NULL;
     char reason[FX8_TEXT_SIZE];
-    FX8_AUTO(fx8_text_output_abandon) struct fx8_output *page = NULL;
+    FX8_AUTO(fx8_output_abandon) struct fx8_output *page = NULL;
     FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
     if (has_page)
         FX8_TRY(open_page(line, &page, error));

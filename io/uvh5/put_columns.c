@@ -25,32 +25,31 @@ enum pattern {
     CONSTANT      /* one value */
 };
 
-struct column {
+/* The columns; lst_array may be absent. */
+static const struct column {
     const char *name;
     bool is_real;
     size_t width;
     enum pattern pattern;
-    const void *values;
+} columns[] = {
+    {"ant_1_array", false, 1, PER_BASELINE},
+    {"ant_2_array", false, 1, PER_BASELINE},
+    {"uvw_array", true, 3, PER_BASELINE},
+    {"time_array", true, 1, PER_DUMP},
+    {"integration_time", true, 1, CONSTANT},
+    {"phase_center_id_array", false, 1, CONSTANT},
+    {"phase_center_app_ra", true, 1, PER_DUMP},
+    {"phase_center_app_dec", true, 1, CONSTANT},
+    {"phase_center_frame_pa", true, 1, CONSTANT},
+    {"lst_array", true, 1, PER_DUMP},
 };
 
-/* Names of all columns, for cutting; lst_array may be absent. */
-static const char *const column_names[] = {"ant_1_array",
-                                           "ant_2_array",
-                                           "uvw_array",
-                                           "time_array",
-                                           "integration_time",
-                                           "phase_center_id_array",
-                                           "phase_center_app_ra",
-                                           "phase_center_app_dec",
-                                           "phase_center_frame_pa",
-                                           "lst_array"};
-
-#define N_COLUMNS (sizeof column_names / sizeof column_names[0])
+#define N_COLUMNS (sizeof columns / sizeof columns[0])
 
 /* The columns while they are being written. */
 struct fx8_uvh5_columns {
     size_t n_columns; /* number of open ones */
-    struct column columns[N_COLUMNS];
+    const void *values[N_COLUMNS];
     hid_t dataset[N_COLUMNS];
     double *dates; /* [n_times] Julian */
     double latitude_rad;
@@ -59,11 +58,10 @@ struct fx8_uvh5_columns {
 };
 
 /* Fill rows [first, first + n) of a column. */
-static void fill_rows(const struct column *column, size_t n_baselines,
-                      size_t first, size_t n, char *rows)
+static void fill_rows(const struct column *column, const char *values,
+                      size_t n_baselines, size_t first, size_t n, char *rows)
 {
     const size_t size = column->width * sizeof(double);
-    const char *values = column->values;
     for (size_t i = 0; i < n; i++) {
         const size_t row = first + i;
         const size_t index = column->pattern == PER_BASELINE ? row % n_baselines
@@ -94,7 +92,8 @@ static enum fx8_status create_column(const struct fx8_uvh5_writer *writer,
                          error);
 }
 
-/* Write a block of rows. */
+/* Write a block of rows; a chunk gets its file address when it leaves the
+ * cache. */
 static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
                                   const struct column *column, hid_t dataset,
                                   size_t first, size_t n, const void *rows,
@@ -104,7 +103,8 @@ static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
     const hsize_t count[2] = {n, column->width};
     if (fx8_h5_write_part(
             dataset, column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64,
-            start, count, rows) < 0)
+            start, count, rows) < 0 ||
+        H5Dflush(dataset) < 0)
         return fx8_output_fail(writer->output, column->name, error);
     return FX8_OK;
 }
@@ -117,26 +117,24 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
     static const double no_angle = 0;
     static const int64_t entry = 0; /* entry of the phase centre catalogue */
     struct fx8_uvh5_columns *c = writer->columns;
-    const struct column columns[N_COLUMNS] = {
-        {column_names[0], false, 1, PER_BASELINE, header->ant_1},
-        {column_names[1], false, 1, PER_BASELINE, header->ant_2},
-        {column_names[2], true, 3, PER_BASELINE, header->uvw_m},
-        {column_names[3], true, 1, PER_DUMP, c->dates},
-        {column_names[4], true, 1, CONSTANT, &header->integration_time_s},
-        {column_names[5], false, 1, CONSTANT, &entry},
-        {column_names[6], true, 1, PER_DUMP, header->apparent_lst_rad},
-        {column_names[7], true, 1, CONSTANT, &c->latitude_rad},
-        {column_names[8], true, 1, CONSTANT, &no_angle},
-        {column_names[9], true, 1, PER_DUMP, header->apparent_lst_rad},
+    const void *const values[N_COLUMNS] = {
+        header->ant_1,
+        header->ant_2,
+        header->uvw_m,
+        c->dates,
+        &header->integration_time_s,
+        &entry,
+        header->apparent_lst_rad,
+        &c->latitude_rad,
+        &no_angle,
+        header->apparent_lst_rad,
     };
+    memcpy(c->values, values, sizeof values);
     const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
     const size_t n_rows = writer->n_times * writer->n_baselines;
-    for (; c->n_columns < n_columns; c->n_columns++) {
-        const size_t i = c->n_columns;
-        c->columns[i] = columns[i];
-        FX8_TRY(
-            create_column(writer, &columns[i], n_rows, &c->dataset[i], error));
-    }
+    for (; c->n_columns < n_columns; c->n_columns++)
+        FX8_TRY(create_column(writer, &columns[c->n_columns], n_rows,
+                              &c->dataset[c->n_columns], error));
     return FX8_OK;
 }
 
@@ -169,13 +167,10 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
         const size_t first = c->n_written;
         const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
         for (size_t i = 0; i < c->n_columns; i++) {
-            fill_rows(&c->columns[i], writer->n_baselines, first, n, c->rows);
-            FX8_TRY(write_rows(writer, &c->columns[i], c->dataset[i], first, n,
+            fill_rows(&columns[i], c->values[i], writer->n_baselines, first, n,
+                      c->rows);
+            FX8_TRY(write_rows(writer, &columns[i], c->dataset[i], first, n,
                                c->rows, error));
-            /* a chunk gets its file address when it leaves the cache */
-            if (H5Dflush(c->dataset[i]) < 0)
-                return fx8_output_fail(writer->output, c->columns[i].name,
-                                       error);
         }
     }
     return FX8_OK;
@@ -211,13 +206,13 @@ enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
 {
     const size_t n_rows = n_dumps * writer->n_baselines;
     for (size_t i = 0; i < N_COLUMNS; i++) {
-        if (H5Lexists(writer->header, column_names[i], H5P_DEFAULT) <= 0)
+        const char *name = columns[i].name;
+        if (H5Lexists(writer->header, name, H5P_DEFAULT) <= 0)
             continue;
         const hsize_t extent[2] = {n_rows, 3};
-        FX8_H5_AUTO dataset =
-            H5Dopen2(writer->header, column_names[i], H5P_DEFAULT);
+        FX8_H5_AUTO dataset = H5Dopen2(writer->header, name, H5P_DEFAULT);
         if (dataset < 0 || H5Dset_extent(dataset, extent) < 0)
-            return fx8_output_fail(writer->output, column_names[i], error);
+            return fx8_output_fail(writer->output, name, error);
     }
     FX8_TRY(rewrite_count(writer, "Nblts", (int64_t)n_rows, error));
     return rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
