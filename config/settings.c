@@ -237,20 +237,6 @@ static enum fx8_status load_file(const char *path,
 
 /* --- overrides and defaults ----------------------------------------------- */
 
-static enum fx8_status override(struct fx8_settings *settings,
-                                const char *section, const char *name,
-                                const char *value, struct fx8_error *error)
-{
-    const struct fx8_key *key = fx8_key_find(section, name);
-    if (key == NULL)
-        return fail_unknown("--set", section, name, value, error);
-    const struct fx8_key_origin origin = {
-        .kind = FX8_ORIGIN_OVERRIDE,
-        .text = strdup(value),
-    };
-    return assign(settings, key, origin, "", error);
-}
-
 /* Apply one text "section.key=value"; blanks around the parts are ignored. */
 static enum fx8_status apply_override(struct fx8_settings *settings,
                                       const char *text, struct fx8_error *error)
@@ -264,8 +250,16 @@ static enum fx8_status apply_override(struct fx8_settings *settings,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "--set: %.80s: expected section.key=value", text);
     *dot = *equals = '\0';
-    return override(settings, fx8_text_trim(copy), fx8_text_trim(dot + 1),
-                    fx8_text_trim(equals + 1), error);
+    const char *section = fx8_text_trim(copy), *name = fx8_text_trim(dot + 1),
+               *value = fx8_text_trim(equals + 1);
+    const struct fx8_key *key = fx8_key_find(section, name);
+    if (key == NULL)
+        return fail_unknown("--set", section, name, value, error);
+    const struct fx8_key_origin origin = {
+        .kind = FX8_ORIGIN_OVERRIDE,
+        .text = strdup(value),
+    };
+    return assign(settings, key, origin, "", error);
 }
 
 static enum fx8_status set_defaults(struct fx8_settings *settings,

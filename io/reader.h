@@ -90,9 +90,8 @@ struct fx8_reader {
     struct fx8_input_place *places; /**< [n_inputs selected] */
     size_t n_inputs;
     size_t n_rows;
-    size_t sample_bytes; /**< of a row at one time */
-    int64_t
-        chunk_samples; /**< that suit a read, or 1: see fx8_reader_samples() */
+    size_t sample_bytes;   /**< of a row at one time */
+    int64_t chunk_samples; /**< that suit a read, or 1 */
     bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
     int64_t n_clamped; /**< in the last read(): real numbers that exceeded 8
                           bits despite input_gain */

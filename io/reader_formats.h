@@ -22,9 +22,6 @@ extern const struct fx8_reader_format
  *  allocate. */
 #define FX8_READER_MAX_ANTENNAS 65536
 
-/** Bytes per read: amortises the call and still fits a cache or a queue. */
-#define FX8_READER_BYTES ((size_t)8 << 20)
-
 /** Most bytes per read for large chunks. */
 #define FX8_READER_MAX_BYTES ((size_t)64 << 20)
 
@@ -32,12 +29,5 @@ extern const struct fx8_reader_format
 enum fx8_status fx8_missing_add(struct fx8_missing **list, size_t *n,
                                 const struct fx8_missing *gap,
                                 struct fx8_error *error);
-
-/**
- * fx8_reader_samples -- samples per read for samples of `sample_bytes` in
- * chunks of `chunk_samples`: whole chunks, about FX8_READER_BYTES; part of a
- * chunk only if one chunk exceeds FX8_READER_MAX_BYTES.
- */
-int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples);
 
 #endif

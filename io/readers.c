@@ -18,6 +18,9 @@ static const struct fx8_reader_format *const formats[] = {
     &fx8_reader_digital_rf,
 };
 
+/* Bytes per read: amortises the call and still fits a cache or a queue. */
+#define READ_BYTES ((size_t)8 << 20)
+
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
 /* Some formats are folders of files. */
@@ -152,26 +155,23 @@ static enum fx8_status select_inputs(struct fx8_reader *reader,
 
 /* --- reading -------------------------------------------------------------- */
 
-int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
+/* Times of `bytes` that fit `room`, at least one. */
+static int64_t times_of(size_t room, size_t bytes)
 {
-    const int64_t wanted = sample_bytes >= FX8_READER_BYTES
-                               ? 1
-                               : (int64_t)(FX8_READER_BYTES / sample_bytes);
-    const int64_t most = sample_bytes >= FX8_READER_MAX_BYTES
-                             ? 1
-                             : (int64_t)(FX8_READER_MAX_BYTES / sample_bytes);
-    if (chunk_samples > most)
-        return wanted;
-    if (chunk_samples >= wanted)
-        return chunk_samples;
-    return wanted / chunk_samples * chunk_samples;
+    return bytes >= room ? 1 : (int64_t)(room / bytes);
 }
 
+/* Whole chunks of about READ_BYTES; part of a chunk only if one exceeds
+ * FX8_READER_MAX_BYTES. */
 static int64_t read_samples(const struct fx8_reader *reader)
 {
-    return fx8_reader_samples(
-        fx8_product(reader->n_rows, reader->sample_bytes, 1, 1),
-        reader->chunk_samples);
+    const size_t bytes =
+        fx8_product(reader->n_rows, reader->sample_bytes, 1, 1);
+    const int64_t wanted = times_of(READ_BYTES, bytes);
+    const int64_t chunk = reader->chunk_samples;
+    if (chunk > times_of(FX8_READER_MAX_BYTES, bytes))
+        return wanted;
+    return chunk >= wanted ? chunk : wanted / chunk * chunk;
 }
 
 static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)

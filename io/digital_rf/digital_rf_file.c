@@ -153,7 +153,6 @@ void fx8_drf_close_file(struct fx8_drf_channel *channel)
 {
     fx8_h5_dataset_close(&channel->data);
     fx8_h5_close(&channel->file);
-    free(channel->file_path);
     channel->file_path = NULL;
     channel->file_number = SIZE_MAX;
 }
@@ -181,9 +180,7 @@ enum fx8_status fx8_drf_open_file(struct fx8_drf_channel *channel,
     if (channel->file_number == number)
         return FX8_OK;
     fx8_drf_close_file(channel);
-    channel->file_path = fx8_drf_file_path(&channel->list, "rf", number, true);
-    if (channel->file_path == NULL)
-        return fx8_no_memory("the name of a file", error);
+    channel->file_path = channel->list.files[number].path;
     channel->file_number = number;
     const enum fx8_status status = load_file(channel, error);
     if (status != FX8_OK)

@@ -25,12 +25,11 @@
 
 static bool drf_probe(const struct fx8_h5_place *root)
 {
-    char **channels;
-    size_t n;
+    struct fx8_text_list channels;
     const bool found =
-        fx8_drf_find_channels(root->path, &channels, &n, NULL) == FX8_OK &&
-        n > 0;
-    fx8_drf_free_paths(channels, n);
+        fx8_drf_find_channels(root->path, &channels, NULL) == FX8_OK &&
+        channels.count > 0;
+    fx8_text_list_clear(&channels);
     return found;
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/settings.h"
 #include "correlator/fx8.h"
 #include "io/h5/dataset.h"
 #include "io/h5/h5.h"
@@ -38,35 +39,27 @@
 /** A file of a channel, from its name. */
 struct fx8_drf_name {
     int64_t milliseconds; /**< since the epoch, of the earliest sample */
-    size_t folder;        /**< index in the list's folders */
+    char *path;
 };
 
 /** Files "PREFIX@SECONDS[.MILLISECONDS].h5" in the time-named subfolders of a
  *  folder, sorted by time. */
 struct fx8_drf_list {
-    char **folders; /**< [n_folders] paths */
-    size_t n_folders;
     struct fx8_drf_name *files; /**< [n_files] ascending */
     size_t n_files;
 };
-
-/** Whether a folder is a channel: it has a properties file or, if that is lost,
- *  time-named subfolders and no metadata. */
-bool fx8_drf_is_channel(const char *path);
 
 /**
  * fx8_drf_find_channels -- find the channels of a recording, sorted by name.
  *
  * Given:    path      folder of channels, or a single channel
- * Returned: channels  [n] paths; none if `path` is not a recording
+ * Returned: channels  their paths; none if `path` is not a recording
  * Status:   FX8_ERR_INPUT: the folder cannot be read; FX8_ERR_SYSTEM
- * Ownership: release with fx8_drf_free_paths(), also after failure
+ * Ownership: release with fx8_text_list_clear(), also after failure
  */
-enum fx8_status fx8_drf_find_channels(const char *path, char ***channels,
-                                      size_t *n, struct fx8_error *error);
-
-/** Release a list of paths; NULL is legal. */
-void fx8_drf_free_paths(char **paths, size_t n);
+enum fx8_status fx8_drf_find_channels(const char *path,
+                                      struct fx8_text_list *channels,
+                                      struct fx8_error *error);
 
 /**
  * fx8_drf_list_files -- list the files of a folder; unfinished files (tmp.*)
@@ -81,11 +74,6 @@ enum fx8_status fx8_drf_list_files(const char *path, const char *prefix,
                                    struct fx8_drf_list *list,
                                    struct fx8_error *error);
 void fx8_drf_clear_list(struct fx8_drf_list *list);
-
-/** Path of a file of the list, in the form with or without milliseconds; NULL
- *  when memory is short; free() it. */
-char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
-                        size_t file, bool has_milliseconds);
 
 /** Index of the first sample at or after an instant, exact; both within
  *  FX8_DRF_MAX_INDEX; clamped to it beyond. */
@@ -116,7 +104,7 @@ struct fx8_drf_channel {
     int64_t first, end; /**< its samples are [first, end) */
     /* the open file, if any */
     size_t file_number;
-    char *file_path;
+    const char *file_path; /**< of `list` */
     hid_t file;
     struct fx8_h5_dataset data;
     int64_t n_rows;

@@ -262,13 +262,12 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,
                              struct fx8_error *error)
 {
-    char **paths;
-    size_t n;
+    struct fx8_text_list paths;
     enum fx8_status status =
-        fx8_drf_find_channels(reader->base.path, &paths, &n, error);
+        fx8_drf_find_channels(reader->base.path, &paths, error);
     if (status == FX8_OK)
-        status = open_channels(reader, paths, n, error);
-    fx8_drf_free_paths(paths, n);
+        status = open_channels(reader, paths.items, paths.count, error);
+    fx8_text_list_clear(&paths);
     FX8_TRY(status);
     FX8_TRY(set_shape(reader, settings, error));
     set_extent(reader);

@@ -159,18 +159,14 @@ static enum fx8_status search_file(struct search *search, const char *path,
 
 /* Search the files backwards from the last. */
 static enum fx8_status search_files(const struct fx8_drf_list *list,
-                                    const char *prefix, struct fx8_rate rate,
-                                    struct search *search)
+                                    struct fx8_rate rate, struct search *search)
 {
     for (size_t i = list->n_files; i > 0 && !search->is_complete; i--) {
         if (fx8_drf_first_index(rate, list->files[i - 1].milliseconds) >=
             search->end)
             continue;
-        FX8_AUTO_FREE char *path =
-            fx8_drf_file_path(list, prefix, i - 1, false);
+        const char *path = list->files[i - 1].path;
         FX8_H5_AUTO file = FX8_H5_NONE;
-        if (path == NULL)
-            return fx8_no_memory(prefix, search->error);
         if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
             FX8_TRY(search_file(search, path, file));
     }
@@ -203,7 +199,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
         fx8_drf_read_rate(&root, &rate, NULL) == FX8_OK &&
         fx8_drf_list_files(folder, prefix, &list, NULL) == FX8_OK;
     const enum fx8_status status =
-        is_noted ? search_files(&list, prefix, rate, &search) : FX8_OK;
+        is_noted ? search_files(&list, rate, &search) : FX8_OK;
     if (is_noted && status == FX8_OK && !search.is_lacking)
         *frequency_hz = search.frequency_hz;
     fx8_drf_clear_list(&list);

@@ -25,7 +25,6 @@ __extension__ typedef __int128 wide;
 /* Latest file name, the year 9999: milliseconds times a rate fit 128 bits. */
 #define MAX_SECONDS INT64_C(253402300800)
 
-/* For messages. */
 #define WHAT "the names of a recording's files"
 
 static bool is_folder(const char *path)
@@ -77,11 +76,10 @@ static enum fx8_status open_folder(const char *path, DIR **folder,
 /* List the subfolders whose names pass, sorted by name. */
 static enum fx8_status list_folders(const char *path,
                                     bool (*passes)(const char *name),
-                                    char ***folders, size_t *n,
+                                    struct fx8_text_list *folders,
                                     struct fx8_error *error)
 {
-    *folders = NULL;
-    *n = 0;
+    *folders = (struct fx8_text_list){0};
     DIR *folder;
     FX8_TRY(open_folder(path, &folder, error));
     enum fx8_status status = FX8_OK;
@@ -90,72 +88,48 @@ static enum fx8_status list_folders(const char *path,
         if (!passes(entry->d_name))
             continue;
         char *found = fx8_path_join(path, entry->d_name);
-        if (found == NULL)
-            status = fx8_no_memory(WHAT, error);
-        else if (is_folder(found) &&
-                 (status = fx8_grow(folders, *n, sizeof **folders, WHAT,
-                                    error)) == FX8_OK)
-            (*folders)[(*n)++] = found;
-        else
+        if (found != NULL && !is_folder(found))
             free(found);
+        else
+            status = fx8_text_list_add(folders, found, error);
     }
     closedir(folder);
-    if (*n > 0)
-        qsort(*folders, *n, sizeof **folders, compare_texts);
+    if (folders->count > 0)
+        qsort(folders->items, folders->count, sizeof *folders->items,
+              compare_texts);
     return status;
 }
 
-void fx8_drf_free_paths(char **paths, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(paths[i]);
-    free(paths);
-}
-
-bool fx8_drf_is_channel(const char *path)
+/* Whether a folder is a channel: it has a properties file or, if that is lost,
+ * time-named subfolders and no metadata. */
+static bool is_channel(const char *path)
 {
     if (has_file(path, FX8_DRF_PROPERTIES))
         return true;
-    char **folders;
-    size_t n;
-    const enum fx8_status status =
-        list_folders(path, is_instant, &folders, &n, NULL);
+    struct fx8_text_list folders;
     const bool found =
-        status == FX8_OK && n > 0 && !has_file(path, "dmd_properties.h5");
-    fx8_drf_free_paths(folders, n);
+        list_folders(path, is_instant, &folders, NULL) == FX8_OK &&
+        folders.count > 0 && !has_file(path, "dmd_properties.h5");
+    fx8_text_list_clear(&folders);
     return found;
 }
 
-enum fx8_status fx8_drf_find_channels(const char *path, char ***channels,
-                                      size_t *n, struct fx8_error *error)
+enum fx8_status fx8_drf_find_channels(const char *path,
+                                      struct fx8_text_list *channels,
+                                      struct fx8_error *error)
 {
-    *channels = NULL;
-    *n = 0;
-    if (fx8_drf_is_channel(path)) {
-        char **single = malloc(sizeof *single);
-        char *copy = strdup(path);
-        if (single == NULL || copy == NULL) {
-            free(single);
-            free(copy);
-            return fx8_no_memory("the name of a folder", error);
-        }
-        single[0] = copy;
-        *channels = single;
-        *n = 1;
-        return FX8_OK;
-    }
-    char **folders;
-    size_t n_folders;
+    *channels = (struct fx8_text_list){0};
+    if (is_channel(path))
+        return fx8_text_list_add(channels, strdup(path), error);
     const enum fx8_status status =
-        list_folders(path, any_name, &folders, &n_folders, error);
+        list_folders(path, any_name, channels, error);
     size_t n_kept = 0;
-    for (size_t i = 0; i < n_folders; i++)
-        if (fx8_drf_is_channel(folders[i]))
-            folders[n_kept++] = folders[i];
+    for (size_t i = 0; i < channels->count; i++)
+        if (is_channel(channels->items[i]))
+            channels->items[n_kept++] = channels->items[i];
         else
-            free(folders[i]);
-    *channels = folders;
-    *n = n_kept;
+            free(channels->items[i]);
+    channels->count = n_kept;
     return status;
 }
 
@@ -190,30 +164,34 @@ static bool read_name(const char *name, const char *prefix,
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct fx8_drf_name *name_a = a;
-    const struct fx8_drf_name *name_b = b;
-    if (name_a->milliseconds != name_b->milliseconds)
-        return name_a->milliseconds < name_b->milliseconds ? -1 : 1;
-    return name_a->folder < name_b->folder ? -1 : 1;
+    const struct fx8_drf_name *x = a, *y = b;
+    if (x->milliseconds != y->milliseconds)
+        return x->milliseconds < y->milliseconds ? -1 : 1;
+    return strcmp(x->path, y->path);
 }
 
-static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
+static enum fx8_status list_folder(struct fx8_drf_list *list, const char *path,
                                    const char *prefix, struct fx8_error *error)
 {
     DIR *folder;
-    FX8_TRY(open_folder(list->folders[number], &folder, error));
+    FX8_TRY(open_folder(path, &folder, error));
     enum fx8_status status = FX8_OK;
     /* its files are opened only when needed, long after the result */
-    if (!fx8_read_files_add_folder(list->folders[number]))
+    if (!fx8_read_files_add_folder(path))
         status = fx8_no_memory("the name of a folder", error);
     const struct dirent *entry;
     while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
-        struct fx8_drf_name name = {0, number};
+        struct fx8_drf_name name;
         if (!read_name(entry->d_name, prefix, &name.milliseconds))
             continue;
         status = fx8_grow(&list->files, list->n_files, sizeof *list->files,
                           WHAT, error);
-        if (status == FX8_OK)
+        if (status != FX8_OK)
+            break;
+        name.path = fx8_path_join(path, entry->d_name);
+        if (name.path == NULL)
+            status = fx8_no_memory(WHAT, error);
+        else
             list->files[list->n_files++] = name;
     }
     closedir(folder);
@@ -225,41 +203,28 @@ enum fx8_status fx8_drf_list_files(const char *path, const char *prefix,
                                    struct fx8_error *error)
 {
     *list = (struct fx8_drf_list){0};
-    FX8_TRY(list_folders(path, is_instant, &list->folders, &list->n_folders,
-                         error));
-    for (size_t i = 0; i < list->n_folders; i++)
-        FX8_TRY(list_folder(list, i, prefix, error));
+    struct fx8_text_list folders;
+    enum fx8_status status = list_folders(path, is_instant, &folders, error);
+    for (size_t i = 0; i < folders.count && status == FX8_OK; i++)
+        status = list_folder(list, folders.items[i], prefix, error);
+    fx8_text_list_clear(&folders);
+    FX8_TRY(status);
     if (list->n_files > 0)
         qsort(list->files, list->n_files, sizeof *list->files, compare_names);
     for (size_t i = 1; i < list->n_files; i++)
         if (list->files[i].milliseconds == list->files[i - 1].milliseconds)
             return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s@%" PRId64 ".%03d.h5: twice: expected one "
-                            "file of an instant",
-                            list->folders[list->files[i].folder], prefix,
-                            list->files[i].milliseconds / 1000,
-                            (int)(list->files[i].milliseconds % 1000));
+                            "%s: twice: expected one file of an instant",
+                            list->files[i].path);
     return FX8_OK;
 }
 
 void fx8_drf_clear_list(struct fx8_drf_list *list)
 {
-    fx8_drf_free_paths(list->folders, list->n_folders);
+    for (size_t i = 0; i < list->n_files; i++)
+        free(list->files[i].path);
     free(list->files);
     *list = (struct fx8_drf_list){0};
-}
-
-char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
-                        size_t file, bool has_milliseconds)
-{
-    const struct fx8_drf_name *name = &list->files[file];
-    char part[16] = "";
-    if (has_milliseconds)
-        snprintf(part, sizeof part, ".%03d", (int)(name->milliseconds % 1000));
-    char text[320];
-    snprintf(text, sizeof text, "%s@%" PRId64 "%s.h5", prefix,
-             name->milliseconds / 1000, part);
-    return fx8_path_join(list->folders[name->folder], text);
 }
 
 int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds)

@@ -110,17 +110,12 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
                                  struct fx8_error *error)
 {
     *file = FX8_H5_NONE;
-    hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
-    if (access_list < 0 || fx8_driver_set(access_list, NULL) < 0) {
-        fx8_h5_close(&access_list);
+    FX8_H5_AUTO access_list = H5Pcreate(H5P_FILE_ACCESS);
+    if (access_list < 0 || fx8_driver_set(access_list, NULL) < 0)
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
-    }
     H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG);
     H5Pset_sieve_buf_size(access_list, SIEVE_BYTES);
-    const enum fx8_status result =
-        fx8_h5_open_as(path, access_list, file, error);
-    fx8_h5_close(&access_list);
-    return result;
+    return fx8_h5_open_as(path, access_list, file, error);
 }
 
 enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
@@ -217,49 +212,33 @@ static void compound_name(hid_t type, char *text, size_t size)
 
 void fx8_h5_type_name(hid_t type, char *text, size_t size)
 {
+    static const char *const names[] = {[H5T_STRING] = "string",
+                                        [H5T_ENUM] = "enumeration",
+                                        [H5T_ARRAY] = "array"};
     const size_t bits = 8 * H5Tget_size(type);
-    switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
+    const int class = (int)H5Tget_class(type);
+    if (class == H5T_COMPOUND)
+        compound_name(type, text, size);
+    else if (class == H5T_INTEGER)
         snprintf(text, size, "%sint%zu",
                  H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
-        break;
-    case H5T_FLOAT:
+    else if (class == H5T_FLOAT)
         snprintf(text, size, "float%zu", bits);
-        break;
-    case H5T_STRING:
-        snprintf(text, size, "string");
-        break;
-    case H5T_COMPOUND:
-        compound_name(type, text, size);
-        break;
-    case H5T_ENUM:
-        snprintf(text, size, "enumeration");
-        break;
-    case H5T_ARRAY:
-        snprintf(text, size, "array");
-        break;
-    default:
-        snprintf(text, size, "type of class %d", (int)H5Tget_class(type));
-        break;
-    }
+    else if (class >= 0 && class <= H5T_ARRAY && names[class] != NULL)
+        snprintf(text, size, "%s", names[class]);
+    else
+        snprintf(text, size, "type of class %d", class);
 }
 
 hid_t fx8_h5_native_type(enum fx8_h5_kind kind)
 {
-    switch (kind) {
-    case FX8_H5_INTEGER:
-        return H5T_NATIVE_INT64;
-    case FX8_H5_UNSIGNED:
-        return H5T_NATIVE_UINT64;
-    case FX8_H5_INT:
-        return H5T_NATIVE_INT32;
-    case FX8_H5_BYTE:
-        return H5T_NATIVE_UINT8;
-    case FX8_H5_REAL:
-        return H5T_NATIVE_DOUBLE;
-    default:
-        return FX8_H5_NONE;
-    }
+    const hid_t types[] = {
+        [FX8_H5_TEXT] = FX8_H5_NONE,           [FX8_H5_BOOL] = FX8_H5_NONE,
+        [FX8_H5_INTEGER] = H5T_NATIVE_INT64,   [FX8_H5_INT] = H5T_NATIVE_INT32,
+        [FX8_H5_UNSIGNED] = H5T_NATIVE_UINT64, [FX8_H5_BYTE] = H5T_NATIVE_UINT8,
+        [FX8_H5_REAL] = H5T_NATIVE_DOUBLE,
+    };
+    return types[kind];
 }
 
 bool fx8_h5_is_int8(hid_t type)

@@ -5,7 +5,8 @@
 #include "io/h5/filters.h"
 #include "io/h5/put.h"
 
-enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
+/* Write an array of any type; rank 0 is a scalar. */
+static enum fx8_status put_array(const struct fx8_h5_target *target,
                                  const char *name, hid_t file_type,
                                  hid_t memory_type, int rank,
                                  const hsize_t *extent, const void *values,
@@ -92,8 +93,8 @@ static enum fx8_status put_value(const struct fx8_h5_target *target,
     make_types(value, &memory, &file);
     return memory < 0 || file < 0
                ? fx8_output_fail(target->output, value->name, error)
-               : fx8_h5_put_array(target, value->name, file, memory,
-                                  value->rank, value->extent, data, error);
+               : put_array(target, value->name, file, memory, value->rank,
+                           value->extent, data, error);
 }
 
 enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,
@@ -132,9 +133,9 @@ enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
 {
     FX8_H5_AUTO type = text_type(H5T_VARIABLE, H5T_STR_NULLTERM);
     const hsize_t extent = n;
-    return type < 0 ? fx8_output_fail(target->output, name, error)
-                    : fx8_h5_put_array(target, name, type, type, 1, &extent,
-                                       texts, error);
+    return type < 0
+               ? fx8_output_fail(target->output, name, error)
+               : put_array(target, name, type, type, 1, &extent, texts, error);
 }
 
 enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
@@ -157,8 +158,7 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
     FX8_H5_AUTO packed = good ? H5Tcopy(row) : FX8_H5_NONE;
     return packed < 0 || H5Tpack(packed) < 0
                ? fx8_output_fail(target->output, name, error)
-               : fx8_h5_put_array(target, name, packed, row, 1, &extent, rows,
-                                  error);
+               : put_array(target, name, packed, row, 1, &extent, rows, error);
 }
 
 /* Set chunks and filters. */

@@ -23,13 +23,6 @@ struct fx8_h5_target {
     bool attributes;
 };
 
-/** Array of any type; rank 0 is a scalar. */
-enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
-                                 const char *name, hid_t file_type,
-                                 hid_t memory_type, int rank,
-                                 const hsize_t *extent, const void *values,
-                                 struct fx8_error *error);
-
 /** A value to write; every kind is stored little-endian with its width, but
  *  FX8_H5_INT, whose lists are stored as int64. */
 struct fx8_h5_value {
