@@ -216,46 +216,46 @@ static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
 /* Takes ownership of `text`. */
 static enum fx8_status read_csv(struct table *table, char *text)
 {
-    struct fx8_csv csv;
-    enum fx8_status status =
-        fx8_csv_parse(table->path, text, &csv, table->error);
+    FX8_AUTO(fx8_csv_clear) struct fx8_csv csv = {0};
+    FX8_TRY(fx8_csv_parse(table->path, text, &csv, table->error));
     table->lines = csv.lines; /* the table takes ownership */
     csv.lines = NULL;
-    if (status == FX8_OK)
-        status = read_rows(table, &csv);
-    fx8_csv_clear(&csv);
-    return status;
+    return read_rows(table, &csv);
+}
+
+static void release_json(json_t **json)
+{
+    json_decref(*json);
 }
 
 static enum fx8_status read_json(struct table *table, const char *text)
 {
-    json_t *json = NULL;
+    FX8_AUTO(release_json) json_t *json = NULL;
     FX8_TRY(
         fx8_json_parse(table->path, text, FX8_ERR_USAGE, &json, table->error));
     const json_t *positions =
         json_is_array(json) ? json : json_object_get(json, POSITIONS);
     const size_t n = json_array_size(positions); /* 0: no array, or not there */
-    enum fx8_status status =
-        n > 0 ? allocate(table, n)
-              : fx8_fail(table->error, FX8_ERR_USAGE,
-                         "%s: " POSITIONS ": expected an array of [east, "
-                         "north, up] in metres",
-                         table->path);
-    for (size_t row = 0; row < n && status == FX8_OK; row++) {
+    if (n == 0)
+        return fx8_fail(table->error, FX8_ERR_USAGE,
+                        "%s: " POSITIONS ": expected an array of [east, "
+                        "north, up] in metres",
+                        table->path);
+    FX8_TRY(allocate(table, n));
+    for (size_t row = 0; row < n; row++) {
         json_t *position = json_array_get(positions, row);
         table->antennas[row] = nameless(row);
         double *enu_m = table->antennas[row].enu_m;
         if (json_unpack(position, "[FFF!]", enu_m, enu_m + 1, enu_m + 2) != 0) {
             char found[41];
             fx8_json_show(position, found, sizeof found);
-            status = fx8_fail(table->error, FX8_ERR_USAGE,
-                              "%s: " POSITIONS "[%zu]: %s: expected [east, "
-                              "north, up] in metres",
-                              table->path, row, found);
+            return fx8_fail(table->error, FX8_ERR_USAGE,
+                            "%s: " POSITIONS "[%zu]: %s: expected [east, "
+                            "north, up] in metres",
+                            table->path, row, found);
         }
     }
-    json_decref(json);
-    return status;
+    return FX8_OK;
 }
 
 /* --- checks of the whole table -------------------------------------------- */
@@ -381,33 +381,34 @@ static enum fx8_status check_table(const struct table *table)
     return check_apart(table, ranked);
 }
 
+static void release_table(struct table *table)
+{
+    free(table->lines);
+    free(table->antennas);
+}
+
 enum fx8_status fx8_antennas_load(const char *path,
                                   struct fx8_antenna **antennas,
                                   size_t *n_antennas, struct fx8_error *error)
 {
     *antennas = NULL;
     *n_antennas = 0;
+    FX8_AUTO(release_table)
     struct table table = {.path = path, .error = error};
-    char *text = NULL;
+    FX8_AUTO_FREE char *text = NULL;
     FX8_TRY(fx8_text_read(path, &text, error));
-    enum fx8_status status;
     const char first = text[strspn(text, " \t\n")];
     if (first == '{' || first == '[') {
-        status = read_json(&table, text);
-        free(text);
+        FX8_TRY(read_json(&table, text));
     } else {
-        status = read_csv(&table, text);
+        char *taken = text;
+        text = NULL;
+        FX8_TRY(read_csv(&table, taken));
     }
-    if (status == FX8_OK)
-        status = check_distances(&table);
-    if (status == FX8_OK)
-        status = check_table(&table);
-    free(table.lines);
-    if (status != FX8_OK) {
-        free(table.antennas);
-        return status;
-    }
+    FX8_TRY(check_distances(&table));
+    FX8_TRY(check_table(&table));
     *antennas = table.antennas;
     *n_antennas = table.n;
+    table.antennas = NULL;
     return FX8_OK;
 }

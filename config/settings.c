@@ -387,24 +387,25 @@ enum fx8_status fx8_settings_load(const char *ini_path,
                                   struct fx8_settings *settings,
                                   struct fx8_error *error)
 {
-    *settings = (struct fx8_settings){.observation = fx8_observation_unknown()};
-    settings->origins = calloc(fx8_keys_count, sizeof *settings->origins);
-    enum fx8_status status = settings->origins == NULL
-                                 ? fx8_no_memory("the configuration", error)
-                                 : set_defaults(settings, error);
-    if (status == FX8_OK && ini_path != NULL)
-        status = load_file(ini_path, settings, error);
-    for (size_t i = 0; i < n_overrides && status == FX8_OK; i++)
-        status = apply_override(settings, overrides[i], error);
-    if (status == FX8_OK && check_required)
-        status = check_required_keys(settings, ini_path, error);
-    if (status == FX8_OK)
-        status = check_together(settings, error);
-    if (status == FX8_OK)
-        status = spare_tables(settings, error);
-    if (status != FX8_OK)
-        fx8_settings_clear(settings);
-    return status;
+    FX8_AUTO(fx8_settings_clear)
+    struct fx8_settings new = {.observation = fx8_observation_unknown(),
+                               .origins =
+                                   calloc(fx8_keys_count, sizeof *new.origins)};
+    *settings = (struct fx8_settings){0};
+    if (new.origins == NULL)
+        return fx8_no_memory("the configuration", error);
+    FX8_TRY(set_defaults(&new, error));
+    if (ini_path != NULL)
+        FX8_TRY(load_file(ini_path, &new, error));
+    for (size_t i = 0; i < n_overrides; i++)
+        FX8_TRY(apply_override(&new, overrides[i], error));
+    if (check_required)
+        FX8_TRY(check_required_keys(&new, ini_path, error));
+    FX8_TRY(check_together(&new, error));
+    FX8_TRY(spare_tables(&new, error));
+    *settings = new;
+    new = (struct fx8_settings){0};
+    return FX8_OK;
 }
 
 void fx8_settings_clear(struct fx8_settings *settings)

@@ -18,6 +18,10 @@
             return fx8_tried;                                                  \
     } while (0)
 
+/** Declares objects that release(&object) is called for where their scope ends,
+ *  after the value of a return has been computed. */
+#define FX8_AUTO(release) __attribute__((cleanup(release)))
+
 /** Free what a pointer points to; `pointer` is its address. */
 static inline void fx8_free_at(void *pointer)
 {

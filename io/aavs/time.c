@@ -257,13 +257,9 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                       .rate_hz = fx8_rate_hz(rate),
                       .stretches = stretches,
                       .n_before = stretches->n};
-    FX8_AUTO_FREE double *values = malloc(PIECE * sizeof *values);
-    if (values == NULL)
-        return fx8_no_memory("time stamps", error);
-    struct fx8_h5_dataset stamps;
-    enum fx8_status status = open_stamps(file, &stamps, error);
-    if (status == FX8_OK)
-        status = fit_rows(&fit, &stamps, values, error);
-    fx8_h5_dataset_close(&stamps);
-    return status;
+    FX8_AUTO_FREE double *values = NULL;
+    FX8_TRY(fx8_allocate(PIECE, sizeof *values, "time stamps", &values, error));
+    FX8_AUTO(fx8_h5_dataset_close) struct fx8_h5_dataset stamps = {0};
+    FX8_TRY(open_stamps(file, &stamps, error));
+    return fit_rows(&fit, &stamps, values, error);
 }

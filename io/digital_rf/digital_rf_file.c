@@ -99,12 +99,10 @@ static enum fx8_status check_index(const struct fx8_drf_channel *channel,
 static enum fx8_status read_index(struct fx8_drf_channel *channel,
                                   struct fx8_error *error)
 {
-    struct fx8_h5_dataset index;
-    const enum fx8_status status = fx8_h5_dataset_open(
-        channel->file_path, channel->file, FX8_DRF_INDEX, &index, error);
+    FX8_AUTO(fx8_h5_dataset_close) struct fx8_h5_dataset index = {0};
+    FX8_TRY(fx8_h5_dataset_open(channel->file_path, channel->file,
+                                FX8_DRF_INDEX, &index, error));
     const hsize_t n = index.extent[0];
-    fx8_h5_dataset_close(&index);
-    FX8_TRY(status);
     if (index.rank != 2 || n == 0 || n > (hsize_t)channel->n_rows)
         return fx8_refuse(error, channel->file_path, FX8_DRF_INDEX,
                           "%d %s, %" PRIu64 " %s: expected sample and "

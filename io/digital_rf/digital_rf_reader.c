@@ -25,12 +25,9 @@
 
 static bool drf_probe(const struct fx8_h5_place *root)
 {
-    struct fx8_text_list channels;
-    const bool found =
-        fx8_drf_find_channels(root->path, &channels, NULL) == FX8_OK &&
-        channels.count > 0;
-    fx8_text_list_clear(&channels);
-    return found;
+    FX8_AUTO(fx8_text_list_clear) struct fx8_text_list channels = {0};
+    return fx8_drf_find_channels(root->path, &channels, NULL) == FX8_OK &&
+           channels.count > 0;
 }
 
 /* --- a walk along a channel -------------------------------------------- */

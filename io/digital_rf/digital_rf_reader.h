@@ -53,6 +53,7 @@ struct fx8_drf_list {
  * fx8_drf_find_channels -- find the channels of a recording, sorted by name.
  *
  * Given:    path      folder of channels, or a single channel
+ * Given:    channels  empty
  * Returned: channels  their paths; none if `path` is not a recording
  * Status:   FX8_ERR_INPUT: the folder cannot be read; FX8_ERR_SYSTEM
  * Ownership: release with fx8_text_list_clear(), also after failure

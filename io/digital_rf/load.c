@@ -24,9 +24,10 @@ int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel)
 }
 
 static enum fx8_status open_channels(struct fx8_drf_reader *reader,
-                                     char *const *paths, size_t n,
+                                     const struct fx8_text_list *paths,
                                      struct fx8_error *error)
 {
+    const size_t n = paths->count;
     if (n == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: no channels: expected a folder of Digital RF "
@@ -39,7 +40,8 @@ static enum fx8_status open_channels(struct fx8_drf_reader *reader,
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "channels", error));
     for (size_t i = 0; i < n; i++) {
         reader->n_channels = i + 1;
-        FX8_TRY(fx8_drf_open(paths[i], i > 0 ? &reader->channels[0] : NULL,
+        FX8_TRY(fx8_drf_open(paths->items[i],
+                             i > 0 ? &reader->channels[0] : NULL,
                              &reader->channels[i], error));
         reader->first_input[i + 1] =
             reader->first_input[i] + reader->channels[i].n_subchannels;
@@ -262,13 +264,9 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,
                              struct fx8_error *error)
 {
-    struct fx8_text_list paths;
-    enum fx8_status status =
-        fx8_drf_find_channels(reader->base.path, &paths, error);
-    if (status == FX8_OK)
-        status = open_channels(reader, paths.items, paths.count, error);
-    fx8_text_list_clear(&paths);
-    FX8_TRY(status);
+    FX8_AUTO(fx8_text_list_clear) struct fx8_text_list paths = {0};
+    FX8_TRY(fx8_drf_find_channels(reader->base.path, &paths, error));
+    FX8_TRY(open_channels(reader, &paths, error));
     FX8_TRY(set_shape(reader, settings, error));
     set_extent(reader);
     set_range(reader, settings);

@@ -187,7 +187,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};
     FX8_H5_AUTO file = FX8_H5_NONE;
-    struct fx8_drf_list list = {0};
+    FX8_AUTO(fx8_drf_clear_list) struct fx8_drf_list list = {0};
     struct search search = {
         .span = span, .end = span->end, .frequency_hz = NAN, .error = error};
     const bool is_open = fx8_h5_open_file(path, &file, NULL) == FX8_OK;
@@ -198,10 +198,9 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
             FX8_OK &&
         fx8_drf_read_rate(&root, &rate, NULL) == FX8_OK &&
         fx8_drf_list_files(folder, prefix, &list, NULL) == FX8_OK;
-    const enum fx8_status status =
-        is_noted ? search_files(&list, rate, &search) : FX8_OK;
-    if (is_noted && status == FX8_OK && !search.is_lacking)
+    if (is_noted)
+        FX8_TRY(search_files(&list, rate, &search));
+    if (!search.is_lacking)
         *frequency_hz = search.frequency_hz;
-    fx8_drf_clear_list(&list);
-    return status;
+    return FX8_OK;
 }

@@ -79,7 +79,6 @@ static enum fx8_status list_folders(const char *path,
                                     struct fx8_text_list *folders,
                                     struct fx8_error *error)
 {
-    *folders = (struct fx8_text_list){0};
     DIR *folder;
     FX8_TRY(open_folder(path, &folder, error));
     enum fx8_status status = FX8_OK;
@@ -106,19 +105,15 @@ static bool is_channel(const char *path)
 {
     if (has_file(path, FX8_DRF_PROPERTIES))
         return true;
-    struct fx8_text_list folders;
-    const bool found =
-        list_folders(path, is_instant, &folders, NULL) == FX8_OK &&
-        folders.count > 0 && !has_file(path, "dmd_properties.h5");
-    fx8_text_list_clear(&folders);
-    return found;
+    FX8_AUTO(fx8_text_list_clear) struct fx8_text_list folders = {0};
+    return list_folders(path, is_instant, &folders, NULL) == FX8_OK &&
+           folders.count > 0 && !has_file(path, "dmd_properties.h5");
 }
 
 enum fx8_status fx8_drf_find_channels(const char *path,
                                       struct fx8_text_list *channels,
                                       struct fx8_error *error)
 {
-    *channels = (struct fx8_text_list){0};
     if (is_channel(path))
         return fx8_text_list_add(channels, strdup(path), error);
     const enum fx8_status status =
@@ -203,12 +198,10 @@ enum fx8_status fx8_drf_list_files(const char *path, const char *prefix,
                                    struct fx8_error *error)
 {
     *list = (struct fx8_drf_list){0};
-    struct fx8_text_list folders;
-    enum fx8_status status = list_folders(path, is_instant, &folders, error);
-    for (size_t i = 0; i < folders.count && status == FX8_OK; i++)
-        status = list_folder(list, folders.items[i], prefix, error);
-    fx8_text_list_clear(&folders);
-    FX8_TRY(status);
+    FX8_AUTO(fx8_text_list_clear) struct fx8_text_list folders = {0};
+    FX8_TRY(list_folders(path, is_instant, &folders, error));
+    for (size_t i = 0; i < folders.count; i++)
+        FX8_TRY(list_folder(list, folders.items[i], prefix, error));
     if (list->n_files > 0)
         qsort(list->files, list->n_files, sizeof *list->files, compare_names);
     for (size_t i = 1; i < list->n_files; i++)

@@ -51,7 +51,7 @@ void fx8_h5_quiet(void);
 void fx8_h5_close(hid_t *id);
 
 /** Declares handles that are closed where their scope ends. */
-#define FX8_H5_AUTO __attribute__((cleanup(fx8_h5_close))) hid_t
+#define FX8_H5_AUTO FX8_AUTO(fx8_h5_close) hid_t
 
 /**
  * fx8_refuse -- report a value in a file: FX8_ERR_INPUT "PATH: NAME: ...".
@@ -209,8 +209,7 @@ struct fx8_h5_item {
 };
 
 /** Declares items that are closed where their scope ends. */
-#define FX8_H5_AUTO_ITEM                                                       \
-    __attribute__((cleanup(fx8_h5_close_item))) struct fx8_h5_item
+#define FX8_H5_AUTO_ITEM FX8_AUTO(fx8_h5_close_item) struct fx8_h5_item
 
 /** Open an attribute or dataset; legal to close after failure. */
 enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,

@@ -235,7 +235,7 @@ static void free_strings(struct strings *strings)
 }
 
 /* Declares strings that are released where their scope ends. */
-#define AUTO_STRINGS __attribute__((cleanup(free_strings))) struct strings
+#define AUTO_STRINGS FX8_AUTO(free_strings) struct strings
 
 static const char *string_at(const struct strings *strings, size_t index)
 {

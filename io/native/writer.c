@@ -201,12 +201,18 @@ enum fx8_status fx8_native_create(
                                     error);
 }
 
+static void discard(struct fx8_native_writer **writer)
+{
+    fx8_native_close(writer, false, NULL);
+}
+
 enum fx8_status fx8_native_create_stored(
     const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     const struct fx8_native_storage *storage, struct fx8_native_writer **result,
     struct fx8_error *error)
 {
+    static const char *const parts[2] = {"r", "i"};
     *result = NULL;
     fx8_h5_quiet();
     FX8_TRY(check_observation(path, observation, error));
@@ -215,46 +221,33 @@ enum fx8_status fx8_native_create_stored(
                         "%s: bitshuffle: expected its HDF5 plugin to be "
                         "installed (HDF5_PLUGIN_PATH)",
                         path);
+    FX8_AUTO(discard)
     struct fx8_native_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_no_memory(path, error);
     writer->storage = *storage;
-    enum fx8_status status = FX8_OK;
     if (!fx8_axes_parse(axis_order, fx8_native_axes, writer->order.place))
-        status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: axis order: %s: expected antenna, pol and time "
-                          "in any order, separated by commas",
-                          path, axis_order);
-    if (status == FX8_OK)
-        status = size_writer(writer, observation, error);
-    if (status == FX8_OK)
-        status = fx8_output_open(
-            path, force,
-            fx8_product(observation->n_antennas, observation->n_polarizations,
-                        (size_t)observation->n_samples, writer->sample_bytes),
-            NULL, &writer->output, error);
-    if (status == FX8_OK)
-        /* HDF5's default metadata block size */
-        status =
-            fx8_output_open_hdf5(writer->output, 2048, &writer->file, error);
-    if (status == FX8_OK) {
-        static const char *const parts[2] = {"r", "i"};
-        writer->sample_type = observation->is_complex
-                                  ? fx8_h5_pair_type(H5T_NATIVE_INT8, parts)
-                                  : H5Tcopy(H5T_NATIVE_INT8);
-        status = write_attributes(writer, observation, error);
-    }
-    if (status == FX8_OK)
-        status = create_voltages(writer, error);
-    if (status == FX8_OK)
-        status = write_tables(writer, observation, missing, n_missing, error);
-    if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-    if (status != FX8_OK) {
-        fx8_native_close(&writer, false, NULL);
-        return status;
-    }
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: axis order: %s: expected antenna, pol and time "
+                        "in any order, separated by commas",
+                        path, axis_order);
+    FX8_TRY(size_writer(writer, observation, error));
+    FX8_TRY(fx8_output_open(
+        path, force,
+        fx8_product(observation->n_antennas, observation->n_polarizations,
+                    (size_t)observation->n_samples, writer->sample_bytes),
+        NULL, &writer->output, error));
+    /* HDF5's default metadata block size */
+    FX8_TRY(fx8_output_open_hdf5(writer->output, 2048, &writer->file, error));
+    writer->sample_type = observation->is_complex
+                              ? fx8_h5_pair_type(H5T_NATIVE_INT8, parts)
+                              : H5Tcopy(H5T_NATIVE_INT8);
+    FX8_TRY(write_attributes(writer, observation, error));
+    FX8_TRY(create_voltages(writer, error));
+    FX8_TRY(write_tables(writer, observation, missing, n_missing, error));
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     *result = writer;
+    writer = NULL;
     return FX8_OK;
 }
 

@@ -221,17 +221,6 @@ static enum fx8_status put_inputs(const struct fx8_quicklook_file *file,
     return status;
 }
 
-static enum fx8_status fill_file(struct fx8_quicklook_file *file,
-                                 const struct fx8_quicklook_header *header,
-                                 struct fx8_error *error)
-{
-    FX8_TRY(put_attributes(file, header, error));
-    FX8_TRY(put_inputs(file, header, error));
-    FX8_TRY(create_cubes(file, error));
-    FX8_TRY(fx8_output_flush(file->output, file->file, error));
-    return fx8_output_reserve(file->output, error);
-}
-
 /* --- creating and closing ---------------------------------------- */
 
 static enum fx8_status copy_header(struct fx8_quicklook_file *file,
@@ -284,31 +273,34 @@ static bool is_quicklook(hid_t file)
     return fx8_h5_has_format(file, FX8_QUICKLOOK_FORMAT);
 }
 
+static void discard(struct fx8_quicklook_file **file)
+{
+    fx8_quicklook_file_close(file, false, NULL);
+}
+
 enum fx8_status fx8_quicklook_file_create(
     const char *path, bool force, const struct fx8_quicklook_header *header,
     struct fx8_quicklook_file **result, struct fx8_error *error)
 {
     fx8_h5_quiet();
     *result = NULL;
-    struct fx8_quicklook_file *file = calloc(1, sizeof *file);
+    FX8_AUTO(discard) struct fx8_quicklook_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return fx8_no_memory(path, error);
     uint64_t meta_bytes;
-    enum fx8_status status = copy_header(file, header, error);
+    FX8_TRY(copy_header(file, header, error));
     const uint64_t bytes = file_bytes(file, &meta_bytes);
-    if (status == FX8_OK)
-        status = fx8_output_open(path, force, bytes, is_quicklook,
-                                 &file->output, error);
-    if (status == FX8_OK)
-        status = fx8_output_open_hdf5(file->output, (size_t)meta_bytes,
-                                      &file->file, error);
-    if (status == FX8_OK)
-        status = fill_file(file, header, error);
-    if (status != FX8_OK) {
-        fx8_quicklook_file_close(&file, false, NULL);
-        return status;
-    }
+    FX8_TRY(fx8_output_open(path, force, bytes, is_quicklook, &file->output,
+                            error));
+    FX8_TRY(fx8_output_open_hdf5(file->output, (size_t)meta_bytes, &file->file,
+                                 error));
+    FX8_TRY(put_attributes(file, header, error));
+    FX8_TRY(put_inputs(file, header, error));
+    FX8_TRY(create_cubes(file, error));
+    FX8_TRY(fx8_output_flush(file->output, file->file, error));
+    FX8_TRY(fx8_output_reserve(file->output, error));
     *result = file;
+    file = NULL;
     return FX8_OK;
 }
 

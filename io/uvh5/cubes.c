@@ -85,6 +85,7 @@ enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
                                        struct fx8_error *error)
 {
+    fx8_uvh5_close_columns(writer); /* after a failure */
     fx8_h5_cubes_close(writer->cubes, FX8_UVH5_CUBES);
     fx8_h5_close(&writer->data);
     fx8_h5_close(&writer->header);

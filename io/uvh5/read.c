@@ -114,27 +114,20 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     *header = (struct fx8_uvh5_header){0};
     fx8_h5_quiet();
     fx8_h5_lzf_register();
+    FX8_AUTO(fx8_uvh5_file_close)
     struct fx8_uvh5_file *file = calloc(1, sizeof *file);
-    char *copy = strdup(path);
-    if (file == NULL || copy == NULL) {
-        free(file);
-        free(copy);
+    __attribute__((
+        cleanup(fx8_uvh5_header_clear))) struct fx8_uvh5_header found = {0};
+    if (file == NULL || (file->path = strdup(path)) == NULL)
         return fx8_no_memory(path, error);
-    }
-    file->path = copy;
-    enum fx8_status status = fx8_h5_open_file(path, &file->file, error);
-    if (status == FX8_OK)
-        status = open_group(file, "Header", &file->group, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_get_header(file, header, error);
-    if (status == FX8_OK)
-        status = open_cubes(file, error);
-    if (status != FX8_OK) {
-        fx8_uvh5_header_clear(header);
-        fx8_uvh5_file_close(&file);
-        return status;
-    }
+    FX8_TRY(fx8_h5_open_file(path, &file->file, error));
+    FX8_TRY(open_group(file, "Header", &file->group, error));
+    FX8_TRY(fx8_uvh5_get_header(file, &found, error));
+    FX8_TRY(open_cubes(file, error));
+    *header = found;
+    found = (struct fx8_uvh5_header){0};
     *result = file;
+    file = NULL;
     return FX8_OK;
 }
 

@@ -58,15 +58,13 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_h5_put_group(&root, "Header", &writer->header, error));
     FX8_TRY(fx8_h5_put_group(&root, "Data", &writer->data, error));
     FX8_TRY(fx8_uvh5_put_header(writer, header, error));
-    enum fx8_status status = fx8_uvh5_open_columns(writer, header, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_create_cubes(writer, error);
+    FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
+    FX8_TRY(fx8_uvh5_create_cubes(writer, error));
     fx8_uvh5_close_columns(writer);
-    if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-    if (status == FX8_OK && writer->compression == FX8_COMPRESSION_NONE)
-        status = fx8_output_reserve(writer->output, error);
-    return status;
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    return writer->compression == FX8_COMPRESSION_NONE
+               ? fx8_output_reserve(writer->output, error)
+               : FX8_OK;
 }
 
 /* Metadata block size: holds the header (30 KiB, and less than 1 KiB per
@@ -124,6 +122,11 @@ static bool holds_no_dump(hid_t file)
     return is_empty;
 }
 
+static void discard(struct fx8_uvh5_writer **writer)
+{
+    fx8_uvh5_close(writer, 0, NULL);
+}
+
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
                                 enum fx8_compression compression,
@@ -134,6 +137,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     fx8_h5_quiet();
     FX8_TRY(check_header(path, header, error));
     FX8_TRY(check_compression(path, compression, error));
+    FX8_AUTO(discard)
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_no_memory(path, error);
@@ -149,19 +153,14 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
             ? 0
             : n_rows * (header->n_channels * header->n_products * CUBE_BYTES +
                         COLUMN_BYTES);
-    enum fx8_status status = fx8_output_open(
-        path, force, expected, holds_no_dump, &writer->output, error);
-    if (status == FX8_OK)
-        status = fx8_output_open_hdf5(
-            writer->output, meta_block_size(writer, header->n_keywords),
-            &writer->file, error);
-    if (status == FX8_OK)
-        status = fill_file(writer, header, error);
-    if (status != FX8_OK) {
-        fx8_uvh5_close(&writer, 0, NULL);
-        return status;
-    }
+    FX8_TRY(fx8_output_open(path, force, expected, holds_no_dump,
+                            &writer->output, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output,
+                                 meta_block_size(writer, header->n_keywords),
+                                 &writer->file, error));
+    FX8_TRY(fill_file(writer, header, error));
     *result = writer;
+    writer = NULL;
     return FX8_OK;
 }
 
