@@ -205,19 +205,6 @@ TEST(a_turn_and_a_scale_are_found)
     }
 }
 
-TEST(wrong_number_of_levels_is_refused)
-{
-    const struct fx8_compare_shape shape = {.n_channels = 4};
-    const struct fx8_compare_theory theory = {.n_plan_channels = 6};
-    struct fx8_comparison comparison;
-    struct fx8_error error;
-    must_fail(fx8_compare_open(&shape, &theory, &comparison, &error), error,
-              FX8_ERR_INPUT,
-              "/fx8/gain: 6 channels: expected a multiple of the 4 channels of "
-              "the visibilities");
-    fx8_compare_clear(&comparison);
-}
-
 enum { FLAGGED = 1, DEAD = 2, CLIPPED = 3, LOW = 4, COHERENT = 5 };
 
 static void spoil_levels(double *gain, double *clips)

@@ -233,9 +233,10 @@ struct fx8_comparison {
  * fx8_compare_open -- start a comparison.
  *
  * Given:     shape   copied
- *            theory  copied as needed, n_plan_channels a multiple of
- * n_channels; NULL: measure only Status:    FX8_ERR_SYSTEM: memory Ownership:
- * fx8_compare_clear() releases it, also after a failure
+ *            theory  copied as needed; n_plan_channels is a multiple of
+ *                    n_channels.  NULL: measure only
+ * Status:    FX8_ERR_SYSTEM: memory
+ * Ownership: fx8_compare_clear() releases it, also after a failure
  */
 enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
                                  const struct fx8_compare_theory *theory,
