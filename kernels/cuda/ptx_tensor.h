@@ -145,7 +145,7 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_init(uint64_t *barrier,
                  : "memory");
 }
 
-/** Make barriers created so far visible to bulk copies. */
+/** Make barriers created so far visible to wgmma. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_init_fence()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -157,17 +157,6 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_arrive(
 {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(
                      fx8_ptx_shared_address(barrier))
-                 : "memory");
-}
-
-/** Count one arrival, and let the phase end only after `bytes` of bulk copies.
- */
-static __device__ __forceinline__ void fx8_ptx_mbarrier_expect(
-    uint64_t *barrier, unsigned bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
-                     fx8_ptx_shared_address(barrier)),
-                 "r"(bytes)
                  : "memory");
 }
 
@@ -187,22 +176,7 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_wait(uint64_t *barrier,
     while (is_over == 0);
 }
 
-/** Start copying `bytes` from global to shared memory; one thread calls it.
- *  The copy completes at `barrier`.  Addresses and bytes: multiples of 16. */
-static __device__ __forceinline__ void fx8_ptx_bulk_copy(void *shared,
-                                                         const void *global,
-                                                         unsigned bytes,
-                                                         uint64_t *barrier)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global"
-                 ".mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     fx8_ptx_shared_address(shared)),
-                 "l"(global), "r"(bytes), "r"(fx8_ptx_shared_address(barrier))
-                 : "memory");
-}
-
-/** Make the threads' writes to shared memory visible to wgmma and bulk copies.
- */
+/** Make the threads' writes to shared memory visible to wgmma. */
 static __device__ __forceinline__ void fx8_ptx_proxy_fence()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -291,35 +265,14 @@ static __device__ __forceinline__ void fx8_ptx_wgmma_wait()
 #define FX8_PTX_SUMS_32(k) FX8_PTX_SUMS_16(k), FX8_PTX_SUMS_16((k) + 16)
 
 /**
- * fx8_ptx_wgmma_s8 -- sums += A B', A 64 rows and B 64, 128 or 256 rows of 32
- * values of k.  A warpgroup starts it; fx8_ptx_wgmma_wait() waits for it.
+ * fx8_ptx_wgmma_s8 -- sums += A B', A 64 rows and B 256 rows of 32 values of k.
+ * A warpgroup starts it; fx8_ptx_wgmma_wait() waits for it.
  *
  * Given:  a, b  descriptors
  *         sums  half as many as B has rows.  Thread t, register r: row
  *               16 (t / 32) + t % 32 / 4 + 8 (r / 2 % 2), column
  *               8 (r / 4) + 2 (t % 4) + r % 2
  */
-static __device__ __forceinline__ void fx8_ptx_wgmma_s8(int (&sums)[32],
-                                                        uint64_t a, uint64_t b)
-{
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 "
-                 "{" FX8_PTX_TEXT_0_TO_31 "}, %32, %33, 1;"
-                 : FX8_PTX_SUMS_32(0)
-                 : "l"(a), "l"(b));
-}
-
-/** The same with 128 rows of B. */
-static __device__ __forceinline__ void fx8_ptx_wgmma_s8(int (&sums)[64],
-                                                        uint64_t a, uint64_t b)
-{
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 "
-                 "{" FX8_PTX_TEXT_0_TO_31 ", " FX8_PTX_TEXT_32_TO_63
-                 "}, %64, %65, 1;"
-                 : FX8_PTX_SUMS_32(0), FX8_PTX_SUMS_32(32)
-                 : "l"(a), "l"(b));
-}
-
-/** The same with 256 rows of B. */
 static __device__ __forceinline__ void fx8_ptx_wgmma_s8(int (&sums)[128],
                                                         uint64_t a, uint64_t b)
 {

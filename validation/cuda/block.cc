@@ -30,7 +30,6 @@ Block::Block()
     : launch_(nullptr), n_threads_(0), n_alive_(0), current_(0), random_(0),
       order_(), all_(), named_(), warpgroup_(), alive_(), open_(), gates_(),
       n_fibres_(0), stacks_(), home_(), race_begin_(0), race_end_(0),
-      race_copies_(0), bulk_(), n_bulk_(0), copy_flow_(race_flow_create()),
       shared_(static_cast<unsigned char *>(
           aligned_alloc(1024, MOST_SHARED_BYTES + 1024)))
 {
@@ -45,7 +44,6 @@ Block::~Block()
         context_destroy(&fibres_[k].context);
         munmap(stacks_[k], GUARD_BYTES + STACK_BYTES);
     }
-    race_flow_destroy(copy_flow_);
     address_allow(shared_, MOST_SHARED_BYTES + 1024);
     free(shared_);
 }
@@ -149,10 +147,6 @@ FX8_UNSEEN void Block::run(const Launch &launch, size_t number)
     threadIdx = fibres_[current_].index;
     context_switch(&home_, &fibres_[current_].context);
     race_acquire(&race_end_);
-    if (n_bulk_ != 0)
-        harness::fault("kernel %s: block %zu ended while bulk copies into its "
-                       "shared memory were under way",
-                       launch.name, number);
 }
 
 /* The running fibre has done its work; it returns from here in the next
@@ -210,12 +204,9 @@ FX8_UNSEEN unsigned Block::find_ready()
 
 FX8_UNSEEN unsigned Block::next()
 {
-    unsigned found = find_ready();
-    while (found == n_threads_) {
-        if (!land_a_copy())
-            report_stuck();
-        found = find_ready();
-    }
+    const unsigned found = find_ready();
+    if (found == n_threads_)
+        report_stuck();
     return found;
 }
 

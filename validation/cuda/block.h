@@ -6,8 +6,7 @@
  * One fibre runs at a time, until it waits or ends; then the next runnable one
  * continues, in the order that the settings choose.  CUDA threads always wait
  * for each other at a Gate: the last to arrive does the work for all and opens
- * it.  If no fibre can run, pending bulk copies arrive, one at a time.  If
- * there are none either, the block is deadlocked: each fibre's place is
+ * it.  If no fibre can run, the block is deadlocked: each fibre's place is
  * reported and the program ends.
  *
  * For the thread checker each CUDA thread is its own flow of control.  Arriving
@@ -44,7 +43,6 @@ constexpr unsigned LANES = 32;
 constexpr unsigned MOST_WARPS = MOST_THREADS / LANES;
 constexpr unsigned WARPGROUP = 128;
 constexpr unsigned NAMED_BARRIERS = 16;
-constexpr unsigned MOST_BULK_COPIES = 256;
 constexpr unsigned MOST_SHARED_BYTES = 227 * 1024;
 
 /** A place in the kernel's source. */
@@ -110,22 +108,14 @@ struct PendingProduct {
 };
 
 /** An mbarrier in shared memory: 8 bytes in a layout of our own.  A phase ends
- *  when no arrival and no byte is outstanding. */
+ *  when no arrival is outstanding. */
 struct Barrier {
     static constexpr uint32_t PHASE = 0x80000000;
     uint16_t expected;
     uint16_t pending;
-    uint32_t state; /* PHASE; the other bits: outstanding bytes, modulo */
+    uint32_t state; /* PHASE or 0 */
 };
 static_assert(sizeof(Barrier) == 8, "an mbarrier has 64 bits");
-
-/** A pending bulk copy: cp.async.bulk. */
-struct BulkCopy {
-    void *to;
-    const void *from;
-    unsigned bytes;
-    Barrier *barrier;
-};
 
 /** A CUDA thread. */
 struct Fibre {
@@ -168,10 +158,8 @@ class Block
               size_t taken_bytes, Site site);
     void products_start(const PendingProduct &product);
     void barrier_init(Barrier *barrier, unsigned arrivals);
-    void barrier_arrive(Barrier *barrier, unsigned bytes);
+    void barrier_arrive(Barrier *barrier);
     void barrier_wait(Barrier *barrier, unsigned phase, Site site);
-    void bulk_copy(void *to, const void *from, unsigned bytes, Barrier *barrier,
-                   Site site);
     void products_run(unsigned groups_left, Site site);
     [[noreturn]] void fault(Site site, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
@@ -199,8 +187,6 @@ class Block
     void pass(Gate &gate, unsigned expected, const char *what, Site site);
     WarpGate &find_gate(uint32_t mask);
     void run_products(unsigned first, unsigned groups_left, Site site);
-    bool land_a_copy();
-    void complete(Barrier *barrier);
     [[noreturn]] void report_stuck();
 
     const Launch *launch_;
@@ -215,10 +201,7 @@ class Block
     unsigned n_fibres_; /* fibres with a stack */
     void *stacks_[MOST_THREADS];
     Context home_;
-    char race_begin_, race_end_, race_copies_;
-    BulkCopy bulk_[MOST_BULK_COPIES]; /* pending, oldest first */
-    unsigned n_bulk_;
-    void *copy_flow_;
+    char race_begin_, race_end_;
     unsigned char *shared_;
 };
 

@@ -121,8 +121,8 @@ FX8_UNSEEN void Block::meet(const char *what, uint32_t mask, Meeting meeting,
     copy_words(taken, warp_gate.box.taken[me.lane], taken_bytes);
 }
 
-/* --- mbarriers and bulk copies
- * ------------------------------------------------ */
+/* --- mbarriers ---------------------------------------------------------------
+ */
 
 /* The object by which the checker knows a phase of a barrier; only its address
  * is used. */
@@ -138,31 +138,17 @@ FX8_UNSEEN void Block::barrier_init(Barrier *barrier, unsigned arrivals)
     barrier->state = 0;
 }
 
-FX8_UNSEEN void Block::complete(Barrier *barrier)
-{
-    if (barrier->pending == 0 && (barrier->state & ~Barrier::PHASE) == 0) {
-        barrier->state ^= Barrier::PHASE;
-        barrier->pending = barrier->expected;
-    }
-}
-
-/* Adds to the outstanding bytes without touching the phase. */
-FX8_UNSEEN static void expect_bytes(Barrier *barrier, uint32_t bytes)
-{
-    barrier->state = (barrier->state & Barrier::PHASE) |
-                     ((barrier->state + bytes) & ~Barrier::PHASE);
-}
-
-FX8_UNSEEN void Block::barrier_arrive(Barrier *barrier, unsigned bytes)
+FX8_UNSEEN void Block::barrier_arrive(Barrier *barrier)
 {
     if (barrier->pending == 0)
         harness::fault("kernel %s: more arrivals at an mbarrier than it was "
                        "made for",
                        launch_->name);
     race_release(race_of(barrier));
-    expect_bytes(barrier, bytes);
-    --barrier->pending;
-    complete(barrier);
+    if (--barrier->pending == 0) {
+        barrier->state ^= Barrier::PHASE;
+        barrier->pending = barrier->expected;
+    }
 }
 
 FX8_UNSEEN void Block::barrier_wait(Barrier *barrier, unsigned phase, Site site)
@@ -172,50 +158,6 @@ FX8_UNSEEN void Block::barrier_wait(Barrier *barrier, unsigned phase, Site site)
         wait_for(&barrier->state, Barrier::PHASE, parity, "an mbarrier", site);
     /* The phase that has ended: the word already has the other one. */
     race_acquire(reinterpret_cast<char *>(barrier) + (parity != 0 ? 4 : 0));
-}
-
-FX8_UNSEEN void Block::bulk_copy(void *to, const void *from, unsigned bytes,
-                                 Barrier *barrier, Site site)
-{
-    const unsigned char *low = static_cast<unsigned char *>(to);
-    if (low < shared_ || low + bytes > shared_ + launch_->shared_bytes)
-        fault(site, "bulk copy of %u bytes not into dynamic shared memory",
-              bytes);
-    if (((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) |
-          bytes) &
-         15) != 0)
-        fault(site, "bulk copy: addresses and %u bytes must be multiples of 16",
-              bytes);
-    if (n_bulk_ == MOST_BULK_COPIES)
-        fault(site, "more than %u bulk copies under way", MOST_BULK_COPIES);
-    race_release(&race_copies_);
-    bulk_[n_bulk_++] = {to, from, bytes, barrier};
-}
-
-/* Let one pending copy arrive; false if there is none.  For the thread checker
- * another flow does it, which has acquired all that was released before. */
-FX8_UNSEEN bool Block::land_a_copy()
-{
-    if (n_bulk_ == 0)
-        return false;
-    unsigned chosen = 0;
-    if (order_.kind == Order::LAST)
-        chosen = n_bulk_ - 1;
-    if (order_.kind == Order::RANDOM)
-        chosen = static_cast<unsigned>(random_next(&random_) % n_bulk_);
-    const BulkCopy copy = bulk_[chosen];
-    --n_bulk_;
-    for (unsigned k = chosen; k < n_bulk_; ++k)
-        bulk_[k] = bulk_[k + 1];
-    void *const mine = race_flow_current();
-    race_flow_enter(copy_flow_);
-    race_acquire(&race_copies_);
-    memcpy(copy.to, copy.from, copy.bytes);
-    race_release(race_of(copy.barrier));
-    race_flow_enter(mine);
-    expect_bytes(copy.barrier, -copy.bytes);
-    complete(copy.barrier);
-    return true;
 }
 
 /* --- wgmma -------------------------------------------------------------------

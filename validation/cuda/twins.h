@@ -7,8 +7,7 @@
  *           C library and rounded to float, with subnormals as zero for .ftz:
  *           more accurate than the device, with other bits
  *        2) asynchronous work happens as late as its wait allows, so that a
- *           missing wait shows as wrong data: cp.async at its wait_group, a
- *           bulk copy when no thread can continue without it, wgmma at its
+ *           missing wait shows as wrong data: cp.async and wgmma at their
  *           wait_group.  Fences do nothing
  * Source: PTX ISA, "Warp Level Matrix Instructions", "Asynchronous Warpgroup
  *         Level Matrix Instructions", "Data Movement and Conversion"
@@ -139,27 +138,13 @@ inline void fx8_ptx_mbarrier_init_fence()
 inline void fx8_ptx_mbarrier_arrive(uint64_t *barrier)
 {
     harness::Block::current().barrier_arrive(
-        reinterpret_cast<harness::Barrier *>(barrier), 0);
-}
-
-inline void fx8_ptx_mbarrier_expect(uint64_t *barrier, unsigned bytes)
-{
-    harness::Block::current().barrier_arrive(
-        reinterpret_cast<harness::Barrier *>(barrier), bytes);
+        reinterpret_cast<harness::Barrier *>(barrier));
 }
 
 inline void fx8_ptx_mbarrier_wait(uint64_t *barrier, unsigned parity, FX8_HERE)
 {
     harness::Block::current().barrier_wait(
         reinterpret_cast<harness::Barrier *>(barrier), parity, {file, line});
-}
-
-inline void fx8_ptx_bulk_copy(void *shared, const void *global, unsigned bytes,
-                              uint64_t *barrier, FX8_HERE)
-{
-    harness::Block::current().bulk_copy(
-        shared, global, bytes, reinterpret_cast<harness::Barrier *>(barrier),
-        {file, line});
 }
 
 inline void fx8_ptx_proxy_fence()
@@ -189,13 +174,10 @@ inline void fx8_ptx_wgmma_fence()
 {
 }
 
-template <int COUNT>
-void fx8_ptx_wgmma_s8(int (&sums)[COUNT], uint64_t a, uint64_t b)
+inline void fx8_ptx_wgmma_s8(int (&sums)[128], uint64_t a, uint64_t b)
 {
-    static_assert(COUNT == 32 || COUNT == 64 || COUNT == 128,
-                  "64, 128 or 256 columns");
     harness::Block::current().products_start(
-        {harness::wgmma_run<2 * COUNT>, sums, nullptr, a, b, 0});
+        {harness::wgmma_run<256>, sums, nullptr, a, b, 0});
 }
 
 template <int COUNT>
