@@ -9,22 +9,11 @@
  */
 #include "kernels/cuda/spectra.cuh"
 
-/** Elements of a 16-byte vector, by complex type. */
-template <class Complex> struct fx8_canonical_item;
-template <> struct fx8_canonical_item<fx8_ci8> {
-    typedef int8_t Part;
-    static constexpr int TIMES = FX8_CUDA_TIMES_INT8;
-};
-template <> struct fx8_canonical_item<fx8_cf32> {
-    typedef float Part;
-    static constexpr int TIMES = FX8_CUDA_TIMES_FP32;
-};
-
 /** A job; its grid is [inputs][vectors of times][channels], its block
  *  [vectors][inputs], of inputs a power of two. */
 template <class Complex> struct fx8_canonical_launch {
     fx8_cuda_part part; /**< of import */
-    typename fx8_canonical_item<Complex>::Part *spectra;
+    typename fx8_cuda_vector_of<Complex>::Part *spectra;
     const Complex *in; /**< of import; NULL: zero */
     Complex *out;      /**< of export */
     size_t n_channels, n_vectors, n_inputs, n_spectra, pitch;
@@ -33,7 +22,7 @@ template <class Complex> struct fx8_canonical_launch {
 
 /** Work of one thread. */
 template <class Complex> struct fx8_canonical_place {
-    typename fx8_canonical_item<Complex>::Part *parts; /* re, then im */
+    typename fx8_cuda_vector_of<Complex>::Part *parts; /* re, then im */
     size_t input, time;
     size_t canonical; /* index of the first spectrum */
     bool exists;
@@ -43,7 +32,7 @@ template <class Complex>
 static __device__ __forceinline__ fx8_canonical_place<Complex> find_place(
     const fx8_canonical_launch<Complex> &launch)
 {
-    constexpr int TIMES = fx8_canonical_item<Complex>::TIMES;
+    constexpr int TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     const size_t channel = blockIdx.x;
     const size_t vector = blockIdx.y * blockDim.y + threadIdx.y;
     const size_t column = channel * launch.channel_vectors + vector;
@@ -63,7 +52,7 @@ template <class Complex>
 static __device__ __forceinline__ void import_vector(
     const fx8_canonical_launch<Complex> &launch)
 {
-    constexpr int TIMES = fx8_canonical_item<Complex>::TIMES;
+    constexpr int TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     const fx8_canonical_place<Complex> place = find_place(launch);
     if (!place.exists)
         return;
@@ -86,7 +75,7 @@ template <class Complex>
 static __device__ __forceinline__ void export_vector(
     const fx8_canonical_launch<Complex> &launch)
 {
-    constexpr int TIMES = fx8_canonical_item<Complex>::TIMES;
+    constexpr int TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     const fx8_canonical_place<Complex> place = find_place(launch);
     if (!place.exists)
         return;
@@ -120,10 +109,10 @@ template <class Complex> using Kernel = void (*)(fx8_canonical_launch<Complex>);
 template <class Complex>
 fx8_canonical_launch<Complex> launch_of(
     const fx8_cuda_spectra *spectra,
-    typename fx8_canonical_item<Complex>::Part *array, size_t n_spectra,
+    typename fx8_cuda_vector_of<Complex>::Part *array, size_t n_spectra,
     size_t end_time)
 {
-    constexpr size_t TIMES = fx8_canonical_item<Complex>::TIMES;
+    constexpr size_t TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     fx8_canonical_launch<Complex> launch = {};
     launch.spectra = array;
     launch.n_channels = spectra->n_channels;
@@ -158,7 +147,7 @@ cudaError_t run(Kernel<Complex> kernel,
 template <class Complex>
 cudaError_t import_array(Kernel<Complex> kernel, const fx8_cuda_part *part,
                          const Complex *in, const fx8_cuda_spectra *spectra,
-                         typename fx8_canonical_item<Complex>::Part *array,
+                         typename fx8_cuda_vector_of<Complex>::Part *array,
                          cudaStream_t stream)
 {
     if (array == nullptr)
@@ -174,7 +163,7 @@ cudaError_t import_array(Kernel<Complex> kernel, const fx8_cuda_part *part,
 template <class Complex>
 cudaError_t export_array(Kernel<Complex> kernel,
                          const fx8_cuda_spectra *spectra,
-                         typename fx8_canonical_item<Complex>::Part *array,
+                         typename fx8_cuda_vector_of<Complex>::Part *array,
                          size_t n_spectra, Complex *out, cudaStream_t stream)
 {
     if (out == nullptr)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* correlate.cu -- see correlate.h: the table of correlators, and the choice
- * without measurement. */
+/* correlate.cu -- see correlate.h: the table of correlators. */
 #include "kernels/cuda/correlate.h"
 
 #include "kernels/cuda/correlate_kinds.h"
@@ -34,40 +33,11 @@ static bool runs_wgmma(const struct fx8_cuda_capability *capability)
            capability->shared_bytes >= FX8_CUDA_WGMMA_SHARED_BYTES;
 }
 
+#define TABLE_ROW(name, entry, is_int8, rounding, tile, speed, devices)        \
+    {name,  is_int8,        FX8_CUDA_##rounding,       tile,                   \
+     speed, runs_##devices, fx8_cuda_correlate_##entry},
 static const struct fx8_cuda_correlator correlators[] = {
-    {"fp32-16", false, FX8_CUDA_NEAREST, 16, 0.5, runs_anywhere,
-     fx8_cuda_correlate_fp32_16},
-    {"fp32-32", false, FX8_CUDA_NEAREST, 32, 0.9, runs_anywhere,
-     fx8_cuda_correlate_fp32_32},
-    {"fp32-64", false, FX8_CUDA_NEAREST, 64, 1, runs_anywhere,
-     fx8_cuda_correlate_fp32_64},
-    {"fp32-down-16", false, FX8_CUDA_DOWN, 16, 0.5, runs_anywhere,
-     fx8_cuda_correlate_fp32_down_16},
-    {"fp32-down-32", false, FX8_CUDA_DOWN, 32, 0.9, runs_anywhere,
-     fx8_cuda_correlate_fp32_down_32},
-    {"fp32-down-64", false, FX8_CUDA_DOWN, 64, 1, runs_anywhere,
-     fx8_cuda_correlate_fp32_down_64},
-    {"fp32-up-16", false, FX8_CUDA_UP, 16, 0.5, runs_anywhere,
-     fx8_cuda_correlate_fp32_up_16},
-    {"fp32-up-32", false, FX8_CUDA_UP, 32, 0.9, runs_anywhere,
-     fx8_cuda_correlate_fp32_up_32},
-    {"fp32-up-64", false, FX8_CUDA_UP, 64, 1, runs_anywhere,
-     fx8_cuda_correlate_fp32_up_64},
-    {"dp4a-16", true, FX8_CUDA_NEAREST, 16, 0.5, runs_dp4a,
-     fx8_cuda_correlate_dp4a_16},
-    {"dp4a-32", true, FX8_CUDA_NEAREST, 32, 0.9, runs_dp4a,
-     fx8_cuda_correlate_dp4a_32},
-    {"dp4a-64", true, FX8_CUDA_NEAREST, 64, 1, runs_dp4a,
-     fx8_cuda_correlate_dp4a_64},
-    {"mma-32", true, FX8_CUDA_NEAREST, 32, 3, runs_mma,
-     fx8_cuda_correlate_mma_32},
-    {"mma-64", true, FX8_CUDA_NEAREST, 64, 6, runs_mma,
-     fx8_cuda_correlate_mma_64},
-    {"mma-128", true, FX8_CUDA_NEAREST, 128, 8, runs_mma,
-     fx8_cuda_correlate_mma_128},
-    {"wgmma-128", true, FX8_CUDA_NEAREST, 128, 12, runs_wgmma,
-     fx8_cuda_correlate_wgmma_128},
-};
+    FX8_CUDA_CORRELATORS(TABLE_ROW)};
 
 static constexpr size_t N_CORRELATORS =
     sizeof correlators / sizeof correlators[0];
@@ -107,22 +77,4 @@ double fx8_cuda_correlator_cost(const struct fx8_cuda_correlator *correlator,
     const size_t n_rows = (n_inputs + tile - 1) / tile;
     return static_cast<double>(fx8_pair_count(n_rows) * tile * tile) /
            correlator->expected_speed;
-}
-
-const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
-    bool is_int8, const struct fx8_cuda_capability *capability, size_t n_inputs)
-{
-    const struct fx8_cuda_correlator *best = nullptr;
-    double least = 0;
-    for (const auto &each : correlators) {
-        if (each.is_int8 != is_int8 || each.rounding != FX8_CUDA_NEAREST ||
-            !each.runs_on(capability))
-            continue;
-        const double cost = fx8_cuda_correlator_cost(&each, n_inputs);
-        if (best == nullptr || cost < least) {
-            best = &each;
-            least = cost;
-        }
-    }
-    return best;
 }

@@ -93,12 +93,6 @@ const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
 double fx8_cuda_correlator_cost(const struct fx8_cuda_correlator *correlator,
                                 size_t n_inputs);
 
-/** The choice without measurement: of those that run on the device and round to
- *  nearest, the one with the least estimated cost for so many inputs. */
-const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
-    bool is_int8, const struct fx8_cuda_capability *capability,
-    size_t n_inputs);
-
 /** Properties of the current device. */
 cudaError_t fx8_cuda_capability_of_device(
     struct fx8_cuda_capability *capability);

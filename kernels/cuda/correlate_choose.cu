@@ -34,94 +34,37 @@ constexpr int MEASUREMENTS = 5; /* an odd number: there is a median */
             return error_;                                                     \
     } while (0)
 
-/* A resource of the current device; not released if the device is stuck. */
-class Made
+/* A resource of a device; not released if the device is stuck. */
+template <class Handle, cudaError_t (*release)(Handle)> class Held
 {
   public:
-    Made() = default;
-    Made(const Made &) = delete;
-    Made &operator=(const Made &) = delete;
-
-  protected:
-    cudaError_t note_device()
+    Held() = default;
+    Held(const Held &) = delete;
+    Held &operator=(const Held &) = delete;
+    ~Held()
     {
-        return cudaGetDevice(&ordinal_);
+        if (handle_ != nullptr && !fx8_cuda_is_stuck(ordinal_))
+            release(handle_);
     }
-    bool is_lost() const
+    /* Where the call that creates it puts it. */
+    Handle *on(int ordinal)
     {
-        return fx8_cuda_is_stuck(ordinal_);
+        ordinal_ = ordinal;
+        return &handle_;
+    }
+    Handle get() const
+    {
+        return handle_;
     }
 
   private:
+    Handle handle_ = nullptr;
     int ordinal_ = 0;
 };
 
-/* Bytes on the device; freed with the object. */
-class Memory : Made
-{
-  public:
-    ~Memory()
-    {
-        if (!is_lost())
-            cudaFree(data_);
-    }
-    cudaError_t allocate(size_t bytes)
-    {
-        TRY(note_device());
-        return cudaMalloc(&data_, bytes);
-    }
-    void *data() const
-    {
-        return data_;
-    }
-
-  private:
-    void *data_ = nullptr;
-};
-
-class Event : Made
-{
-  public:
-    ~Event()
-    {
-        if (event_ != nullptr && !is_lost())
-            cudaEventDestroy(event_);
-    }
-    cudaError_t create()
-    {
-        TRY(note_device());
-        return cudaEventCreate(&event_);
-    }
-    cudaEvent_t get() const
-    {
-        return event_;
-    }
-
-  private:
-    cudaEvent_t event_ = nullptr;
-};
-
-class Stream : Made
-{
-  public:
-    ~Stream()
-    {
-        if (stream_ != nullptr && !is_lost())
-            cudaStreamDestroy(stream_);
-    }
-    cudaError_t create()
-    {
-        TRY(note_device());
-        return cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
-    }
-    cudaStream_t get() const
-    {
-        return stream_;
-    }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-};
+using Memory = Held<void *, cudaFree>;
+using Event = Held<cudaEvent_t, cudaEventDestroy>;
+using Stream = Held<cudaStream_t, cudaStreamDestroy>;
 
 /* The next number of a generator (Knuth, MMIX); its upper bits are good. */
 uint64_t next_random(uint64_t *state)
@@ -278,7 +221,8 @@ cudaError_t try_one(struct fx8_cuda_correlator_trial *trial,
  * wait for a kernel that never ends. */
 template <class T, class Sum>
 cudaError_t try_all(struct fx8_cuda_choice *choice,
-                    const fx8_cuda_correlator_use *use, cudaStream_t stream)
+                    const fx8_cuda_correlator_use *use, cudaStream_t stream,
+                    int ordinal)
 {
     const Spectra<T> spectra(TRIED_INPUTS, TRIED_TIMES);
     const std::vector<Sum> expected = expected_sums<T, Sum>(spectra);
@@ -286,19 +230,20 @@ cudaError_t try_all(struct fx8_cuda_choice *choice,
     std::vector<Sum> found(expected.size());
     std::vector<Lane> lanes(choice->n_trials);
     Memory x, sums;
-    TRY(x.allocate(spectra.bytes() + TAIL_BYTES));
-    TRY(sums.allocate(choice->n_trials * bytes));
+    TRY(cudaMalloc(x.on(ordinal), spectra.bytes() + TAIL_BYTES));
+    TRY(cudaMalloc(sums.on(ordinal), choice->n_trials * bytes));
     /* not cudaMemcpy(), which may return before the copy is done and which
      * these streams do not wait for */
-    TRY(cudaMemcpyAsync(x.data(), spectra.x.data(), spectra.bytes(),
+    TRY(cudaMemcpyAsync(x.get(), spectra.x.data(), spectra.bytes(),
                         cudaMemcpyHostToDevice, stream));
-    TRY(cudaMemsetAsync(sums.data(), 0, choice->n_trials * bytes, stream));
+    TRY(cudaMemsetAsync(sums.get(), 0, choice->n_trials * bytes, stream));
     for (size_t k = 0; k < choice->n_trials; ++k) {
         const struct fx8_cuda_correlation none = {};
         choice->trying = choice->trials[k].correlator;
         TRY(note_built(choice->trying->accumulate(&none), &choice->trials[k]));
-        TRY(lanes[k].stream.create());
-        TRY(lanes[k].done.create());
+        TRY(cudaStreamCreateWithFlags(lanes[k].stream.on(ordinal),
+                                      cudaStreamNonBlocking));
+        TRY(cudaEventCreate(lanes[k].done.on(ordinal)));
     }
     TRY(cudaStreamSynchronize(stream));
     for (size_t k = 0; k < choice->n_trials; ++k) {
@@ -306,9 +251,9 @@ cudaError_t try_all(struct fx8_cuda_choice *choice,
             TRIED_INPUTS,
             1,
             TRIED_TIMES,
-            x.data(),
+            x.get(),
             spectra.channel_stride(),
-            static_cast<char *>(sums.data()) + k * bytes,
+            static_cast<char *>(sums.get()) + k * bytes,
             lanes[k].stream.get()};
         auto &trial = choice->trials[k];
         choice->trying = trial.correlator;
@@ -372,7 +317,7 @@ cudaError_t repeat(const Spectra<T> &spectra, size_t n_channels, void *x,
 /* Measure all with the same job, as large as the first correlator needs. */
 template <class T, class Sum>
 cudaError_t measure_all(struct fx8_cuda_choice *choice,
-                        const struct fx8_cuda_correlator_use *use)
+                        const struct fx8_cuda_correlator_use *use, int ordinal)
 {
     const size_t n_times = std::min(use->n_times, MOST_MEASURED_TIMES);
     const size_t sum_bytes = 2 * fx8_pair_count(use->n_inputs) * sizeof(Sum);
@@ -386,17 +331,17 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
     Memory x, sums;
     Stream own;
     Event begin, end;
-    TRY(own.create());
+    TRY(cudaStreamCreateWithFlags(own.on(ordinal), cudaStreamNonBlocking));
     const cudaStream_t stream = own.get();
-    TRY(x.allocate(n_channels * x_bytes + TAIL_BYTES));
-    TRY(sums.allocate(n_channels * sum_bytes));
-    TRY(begin.create());
-    TRY(end.create());
-    TRY(repeat(spectra, n_channels, x.data(), stream));
-    TRY(cudaMemsetAsync(sums.data(), 0, n_channels * sum_bytes, stream));
+    TRY(cudaMalloc(x.on(ordinal), n_channels * x_bytes + TAIL_BYTES));
+    TRY(cudaMalloc(sums.on(ordinal), n_channels * sum_bytes));
+    TRY(cudaEventCreate(begin.on(ordinal)));
+    TRY(cudaEventCreate(end.on(ordinal)));
+    TRY(repeat(spectra, n_channels, x.get(), stream));
+    TRY(cudaMemsetAsync(sums.get(), 0, n_channels * sum_bytes, stream));
     struct fx8_cuda_correlation job = {
-        use->n_inputs, n_channels, n_times, x.data(), spectra.channel_stride(),
-        sums.data(),   stream};
+        use->n_inputs, n_channels, n_times, x.get(), spectra.channel_stride(),
+        sums.get(),    stream};
     bool has_grown = false;
     for (size_t k = 0; k < choice->n_trials; ++k) {
         auto &trial = choice->trials[k];
@@ -479,12 +424,12 @@ cudaError_t choose(const struct fx8_cuda_correlator_use *use,
                    struct fx8_cuda_choice *choice)
 {
     size_t n_exact = 0;
-    TRY((try_all<T, Sum>(choice, use, stream)));
+    TRY((try_all<T, Sum>(choice, use, stream, ordinal)));
     for (size_t k = 0; k < choice->n_trials; ++k)
         n_exact += choice->trials[k].trouble == nullptr;
     if (n_exact > 1 && !use->is_any && !fx8_cuda_is_stuck(ordinal) &&
         use->n_inputs > 0 && use->n_channels > 0 && use->n_times > 0)
-        TRY((measure_all<T, Sum>(choice, use)));
+        TRY((measure_all<T, Sum>(choice, use, ordinal)));
     /* no measurements while a kernel hangs */
     const bool is_measured = !use->is_any && !fx8_cuda_is_stuck(ordinal);
     const auto cost = [&](const struct fx8_cuda_correlator_trial &trial) {

@@ -65,6 +65,17 @@ static inline size_t fx8_cuda_channel_vectors(size_t n_inputs, size_t n_times,
 
 #ifdef __cplusplus
 }
+
+/** A vector of 16 bytes, by the type of a spectrum. */
+template <class Complex> struct fx8_cuda_vector_of;
+template <> struct fx8_cuda_vector_of<struct fx8_ci8> {
+    typedef int8_t Part;
+    static constexpr size_t TIMES = FX8_CUDA_TIMES_INT8;
+};
+template <> struct fx8_cuda_vector_of<struct fx8_cf32> {
+    typedef float Part;
+    static constexpr size_t TIMES = FX8_CUDA_TIMES_FP32;
+};
 #endif
 
 #endif

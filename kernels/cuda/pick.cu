@@ -12,20 +12,10 @@
 
 #define THREADS 128
 
-/** Elements of a 16-byte vector, by complex type. */
-template <class Complex> struct fx8_pick_item;
-template <> struct fx8_pick_item<fx8_ci8> {
-    typedef int8_t Part;
-    static constexpr size_t TIMES = FX8_CUDA_TIMES_INT8;
-};
-template <> struct fx8_pick_item<fx8_cf32> {
-    typedef float Part;
-    static constexpr size_t TIMES = FX8_CUDA_TIMES_FP32;
-};
-
 /** A job of one precision; its grid is [inputs picked][vectors of times]. */
 template <class Complex> struct fx8_pick_launch {
-    const typename fx8_pick_item<Complex>::Part *parts; /**< first vector */
+    const typename fx8_cuda_vector_of<Complex>::Part
+        *parts; /**< first vector */
     Complex *out;
     size_t n_vectors, pitch, stride;
     unsigned inputs[FX8_WATCHED_INPUTS];
@@ -35,7 +25,7 @@ template <class Complex>
 static __device__ __forceinline__ void pick(
     const fx8_pick_launch<Complex> &launch)
 {
-    constexpr size_t TIMES = fx8_pick_item<Complex>::TIMES;
+    constexpr size_t TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     const size_t vector = size_t(blockIdx.x) * THREADS + threadIdx.x;
     if (vector >= launch.n_vectors)
         return;
@@ -78,10 +68,10 @@ namespace
 template <class Complex>
 cudaError_t run(void (*kernel)(fx8_pick_launch<Complex>),
                 const fx8_cuda_pick_job &job,
-                const typename fx8_pick_item<Complex>::Part *array,
+                const typename fx8_cuda_vector_of<Complex>::Part *array,
                 Complex *out, cudaStream_t stream)
 {
-    constexpr size_t TIMES = fx8_pick_item<Complex>::TIMES;
+    constexpr size_t TIMES = fx8_cuda_vector_of<Complex>::TIMES;
     if (out == nullptr)
         return cudaSuccess;
     if (array == nullptr)
