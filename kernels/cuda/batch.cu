@@ -39,8 +39,8 @@ static enum fx8_status start_timer(struct fx8_cuda_device *device,
     /* created on first use: a short run uses few */
     for (cudaEvent_t *event : {&timer->begin, &timer->end})
         if (*event == nullptr)
-            FX8_TRY(fx8_cuda_check(cudaEventCreate(event), device, error,
-                                   "cudaEventCreate"));
+            FX8_TRY(
+                fx8_cuda_create_event(device, cudaEventDefault, event, error));
     FX8_TRY(fx8_cuda_record(device, timer->begin, device->compute, error));
     timer->seconds = seconds;
     return FX8_OK;
@@ -154,16 +154,6 @@ enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
 /* --- a block ---------------------------------------------------------------
  */
 
-static enum fx8_status copy_to_device(const struct fx8_cuda_device *device,
-                                      void *to, const void *from, size_t bytes,
-                                      struct fx8_error *error)
-{
-    return fx8_cuda_check(
-        cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->copy),
-        device, error, "cudaMemcpyAsync of %s to the device",
-        fx8_cuda_bytes(bytes));
-}
-
 /* Copy masks to the device when the old ones are no longer in use. */
 static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
                                   const struct fx8_engine_block *block,
@@ -176,8 +166,9 @@ static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
     memcpy(notes->pinned_valid, block->valid, bytes);
     part->valid = notes->valid;
     FX8_TRY(fx8_cuda_hold(device, device->copy, notes->done, error));
-    return copy_to_device(device, notes->valid, notes->pinned_valid, bytes,
-                          error);
+    return fx8_cuda_copy(device, device->copy, notes->valid,
+                         notes->pinned_valid, bytes, cudaMemcpyHostToDevice,
+                         "to the device", error);
 }
 
 /* The slot of the next block's rotation. */
@@ -197,7 +188,8 @@ static enum fx8_status copy_rotation(const struct fx8_cuda_device *device,
     const size_t bytes = n_inputs * block->n_spectra * sizeof *block->rotation;
     memcpy(slot->pinned, block->rotation, bytes);
     FX8_TRY(fx8_cuda_hold(device, device->copy, user->done, error));
-    return copy_to_device(device, slot->rotation, slot->pinned, bytes, error);
+    return fx8_cuda_copy(device, device->copy, slot->rotation, slot->pinned,
+                         bytes, cudaMemcpyHostToDevice, "to the device", error);
 }
 
 enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,

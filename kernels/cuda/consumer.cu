@@ -104,31 +104,22 @@ size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
 /* --- between host and device -----------------------------------------------
  */
 
-static enum fx8_status move(const struct fx8_cuda_device *device, void *to,
-                            const void *from, size_t bytes, cudaMemcpyKind kind,
-                            struct fx8_error *error)
-{
-    return fx8_cuda_check(
-        cudaMemcpyAsync(to, from, bytes, kind, device->compute), device, error,
-        "cudaMemcpyAsync of %s of a quick-look", fx8_cuda_bytes(bytes));
-}
-
 /* An array on host and device; NULL on the host: not present. */
 struct pair_of_arrays {
-    void *device;
-    const void *host;
+    void *to;
+    const void *from;
     size_t bytes;
 };
 
 template <size_t N>
-static enum fx8_status upload(const struct fx8_cuda_device *device,
-                              const struct pair_of_arrays (&arrays)[N],
-                              struct fx8_error *error)
+static enum fx8_status copy(const struct fx8_cuda_device *device,
+                            const struct pair_of_arrays (&arrays)[N],
+                            cudaMemcpyKind kind, struct fx8_error *error)
 {
     for (const struct pair_of_arrays &array : arrays)
-        if (array.host != nullptr)
-            FX8_TRY(move(device, array.device, array.host, array.bytes,
-                         cudaMemcpyHostToDevice, error));
+        if (array.to != nullptr && array.from != nullptr)
+            FX8_TRY(fx8_cuda_copy(device, device->compute, array.to, array.from,
+                                  array.bytes, kind, "of a quick-look", error));
     return FX8_OK;
 }
 
@@ -157,7 +148,7 @@ static enum fx8_status upload_tables(const struct fx8_engine *engine,
         {to->scale[FX8_FUNCTIONS_FAST],
          is_fast ? work->scale[FX8_FUNCTIONS_FAST] : nullptr, bytes},
     };
-    return upload(&engine->devices[0], arrays, error);
+    return copy(&engine->devices[0], arrays, cudaMemcpyHostToDevice, error);
 }
 
 /* Whether the visibilities are the last ones computed and kept on the device.
@@ -220,7 +211,9 @@ static enum fx8_status upload_slab(const struct fx8_engine *engine,
         {to->in.flags, from.flags, cells},
         {to->in.nsamples, from.nsamples, cells * sizeof(float)},
     };
-    return is_kept(device, work) ? FX8_OK : upload(device, arrays, error);
+    return is_kept(device, work)
+               ? FX8_OK
+               : copy(device, arrays, cudaMemcpyHostToDevice, error);
 }
 
 static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
@@ -253,21 +246,13 @@ static enum fx8_status fetch_sums(const struct fx8_engine *engine,
 {
     const struct fx8_cuda_consumer *from = engine->consumer;
     const size_t n = work->n_baselines * work->n_products;
-    const struct {
-        void *host;
-        const void *device;
-        size_t bytes;
-    } arrays[] = {
+    const struct pair_of_arrays arrays[] = {
         {work->sums, from->sums, n * sizeof *work->sums},
         {work->check_stride > 0 ? work->pairs : nullptr, from->pairs,
          n * sizeof *work->pairs},
         {notes, from->notes, sizeof *notes},
     };
-    for (const auto &array : arrays)
-        if (array.host != nullptr)
-            FX8_TRY(move(&engine->devices[0], array.host, array.device,
-                         array.bytes, cudaMemcpyDeviceToHost, error));
-    return FX8_OK;
+    return copy(&engine->devices[0], arrays, cudaMemcpyDeviceToHost, error);
 }
 
 /* --- notes -----------------------------------------------------------------
@@ -350,9 +335,8 @@ static enum fx8_status consume(struct fx8_engine *engine,
                                struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    FX8_TRY(fx8_cuda_check(cudaMemsetAsync(engine->consumer->notes, 0,
-                                           sizeof *notes, device->compute),
-                           device, error, "cudaMemsetAsync"));
+    FX8_TRY(
+        fx8_cuda_clear(device, engine->consumer->notes, sizeof *notes, error));
     FX8_TRY(upload_tables(engine, work, error));
     FX8_TRY(look_at_slabs(engine, work, error));
     FX8_TRY(fetch_sums(engine, work, notes, error));

@@ -204,6 +204,34 @@ enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                           "cudaSetDevice");
 }
 
+enum fx8_status fx8_cuda_create_event(const struct fx8_cuda_device *device,
+                                      unsigned flags, cudaEvent_t *event,
+                                      struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaEventCreateWithFlags(event, flags), device, error,
+                          "cudaEventCreate");
+}
+
+enum fx8_status fx8_cuda_copy(const struct fx8_cuda_device *device,
+                              cudaStream_t stream, void *to, const void *from,
+                              size_t bytes, cudaMemcpyKind kind,
+                              const char *what, struct fx8_error *error)
+{
+    if (bytes == 0)
+        return FX8_OK;
+    return fx8_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream),
+                          device, error, "cudaMemcpyAsync of %s %s",
+                          fx8_cuda_bytes(bytes), what);
+}
+
+enum fx8_status fx8_cuda_clear(const struct fx8_cuda_device *device,
+                               void *memory, size_t bytes,
+                               struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaMemsetAsync(memory, 0, bytes, device->compute),
+                          device, error, "cudaMemsetAsync");
+}
+
 enum fx8_status fx8_cuda_record(const struct fx8_cuda_device *device,
                                 cudaEvent_t event, cudaStream_t stream,
                                 struct fx8_error *error)

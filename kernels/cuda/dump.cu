@@ -12,14 +12,6 @@
 /* --- sums ------------------------------------------------------------------
  */
 
-/* Leave zeros for the next dump. */
-static enum fx8_status clear(const struct fx8_cuda_device *device, void *from,
-                             size_t bytes, struct fx8_error *error)
-{
-    return fx8_cuda_check(cudaMemsetAsync(from, 0, bytes, device->compute),
-                          device, error, "cudaMemsetAsync");
-}
-
 /* Copy n rows of 8-byte numbers to the host in slabs, and zero them. */
 static enum fx8_status fetch(const struct fx8_engine *engine,
                              struct fx8_cuda_device *device,
@@ -37,7 +29,7 @@ static enum fx8_status fetch(const struct fx8_engine *engine,
             device, number, n - first < step ? n - first : step, slab, error));
     }
     FX8_TRY(fx8_cuda_receive_all(engine, device, number, error));
-    return clear(device, on_device, n * all->bytes, error);
+    return fx8_cuda_clear(device, on_device, n * all->bytes, error);
 }
 
 /* Sums of two devices are added with the rounding of their correlators. */
@@ -195,7 +187,8 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
     FX8_TRY(fx8_cuda_hold(device, device->compute,
                           device->staging[(number - 1) % FX8_CUDA_SLOTS].copied,
                           error));
-    return clear(device, device->sums[kind], n * sizeof(int64_t), error);
+    return fx8_cuda_clear(device, device->sums[kind], n * sizeof(int64_t),
+                          error);
 }
 
 /* Correlate the gathered spectra on all devices. */
@@ -244,11 +237,10 @@ static enum fx8_status end_clips(const struct fx8_engine *engine,
     device->has_ended = true;
     device->has_sums = false;
     FX8_TRY(fx8_cuda_enter(device, error));
-    FX8_TRY(fx8_cuda_check(cudaMemcpyAsync(device->ended_clips, device->clips,
-                                           bytes, cudaMemcpyDeviceToHost,
-                                           device->compute),
-                           device, error, "cudaMemcpyAsync of clips"));
-    FX8_TRY(clear(device, device->clips, bytes, error));
+    FX8_TRY(fx8_cuda_copy(device, device->compute, device->ended_clips,
+                          device->clips, bytes, cudaMemcpyDeviceToHost,
+                          "of clips", error));
+    FX8_TRY(fx8_cuda_clear(device, device->clips, bytes, error));
     return fx8_cuda_record(device, device->ended, device->compute, error);
 }
 

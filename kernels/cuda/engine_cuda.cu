@@ -310,11 +310,9 @@ static enum fx8_status set_gain(struct fx8_engine *engine,
 {
     const size_t n_channels = engine->plan.bank.n_channels;
     FX8_TRY(fx8_cuda_enter(device, error));
-    FX8_TRY(
-        fx8_cuda_check(cudaMemcpyAsync(device->gain + input * n_channels, gain,
-                                       n_channels * sizeof *gain,
-                                       cudaMemcpyHostToDevice, device->compute),
-                       device, error, "cudaMemcpyAsync of gains"));
+    FX8_TRY(fx8_cuda_copy(
+        device, device->compute, device->gain + input * n_channels, gain,
+        n_channels * sizeof *gain, cudaMemcpyHostToDevice, "of gains", error));
     return fx8_cuda_drain(device, device->compute, "gains", error);
 }
 

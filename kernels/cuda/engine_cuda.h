@@ -298,6 +298,23 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
 enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                                struct fx8_error *error);
 
+/** Create an event. */
+enum fx8_status fx8_cuda_create_event(const struct fx8_cuda_device *device,
+                                      unsigned flags, cudaEvent_t *event,
+                                      struct fx8_error *error);
+
+/** Queue a copy, unless it has no bytes; an error says how many and `what` they
+ *  are: "of gains", "to the host". */
+enum fx8_status fx8_cuda_copy(const struct fx8_cuda_device *device,
+                              cudaStream_t stream, void *to, const void *from,
+                              size_t bytes, cudaMemcpyKind kind,
+                              const char *what, struct fx8_error *error);
+
+/** Queue zeros into the compute stream. */
+enum fx8_status fx8_cuda_clear(const struct fx8_cuda_device *device,
+                               void *memory, size_t bytes,
+                               struct fx8_error *error);
+
 /** Record an event after the work queued in a stream of the device. */
 enum fx8_status fx8_cuda_record(const struct fx8_cuda_device *device,
                                 cudaEvent_t event, cudaStream_t stream,

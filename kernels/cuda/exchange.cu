@@ -65,11 +65,8 @@ static enum fx8_status copy(const struct fx8_cuda_device *device, void *to,
                             const void *from, size_t bytes, cudaMemcpyKind kind,
                             struct fx8_error *error)
 {
-    if (bytes == 0)
-        return FX8_OK;
-    return fx8_cuda_check(
-        cudaMemcpyAsync(to, from, bytes, kind, device->compute), device, error,
-        "cudaMemcpyAsync of %s", fx8_cuda_bytes(bytes));
+    return fx8_cuda_copy(device, device->compute, to, from, bytes, kind,
+                         "of spectra", error);
 }
 
 enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,

@@ -248,9 +248,7 @@ static enum fx8_status allocate_array(const struct fx8_cuda_array *array,
                                  "cudaMalloc of %s", fx8_cuda_bytes(bytes)));
     memcpy(array->pointer, &memory, sizeof memory);
     if (array->is_zero)
-        FX8_TRY(
-            fx8_cuda_check(cudaMemsetAsync(memory, 0, bytes, device->compute),
-                           device, error, "cudaMemsetAsync"));
+        FX8_TRY(fx8_cuda_clear(device, memory, bytes, error));
     return FX8_OK;
 }
 
@@ -281,29 +279,25 @@ static enum fx8_status plan_fft(const struct fx8_engine *engine,
                               device, error, "cufftSetStream");
 }
 
-static enum fx8_status create_event(const struct fx8_cuda_device *device,
-                                    unsigned flags, cudaEvent_t *event,
-                                    struct fx8_error *error)
-{
-    return fx8_cuda_check(cudaEventCreateWithFlags(event, flags), device, error,
-                          "cudaEventCreate");
-}
-
 static enum fx8_status create_events(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
     for (cudaEvent_t *event : {&device->drained, &device->ended})
-        FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
+        FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
+                                      error));
     for (struct fx8_cuda_staging &slot : device->staging)
         for (cudaEvent_t *event : {&slot.made, &slot.copied})
-            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
+            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
+                                          error));
     for (size_t k = 0; k < device->n_slots; ++k)
         for (cudaEvent_t *event :
              {&device->slots[k].copied, &device->slots[k].done})
-            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
+            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
+                                          error));
     for (struct fx8_cuda_notes &notes : device->notes)
         for (cudaEvent_t *event : {&notes.copied, &notes.done})
-            FX8_TRY(create_event(device, cudaEventDisableTiming, event, error));
+            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
+                                          error));
     return FX8_OK;
 }
 
@@ -311,10 +305,8 @@ static enum fx8_status copy_in(const struct fx8_cuda_device *device, void *to,
                                const void *from, size_t bytes, const char *what,
                                struct fx8_error *error)
 {
-    return fx8_cuda_check(cudaMemcpyAsync(to, from, bytes,
-                                          cudaMemcpyHostToDevice,
-                                          device->compute),
-                          device, error, "cudaMemcpyAsync of %s", what);
+    return fx8_cuda_copy(device, device->compute, to, from, bytes,
+                         cudaMemcpyHostToDevice, what, error);
 }
 
 /* Coefficients as the plan's FIR takes them, and gains of 1. */
@@ -337,16 +329,16 @@ static enum fx8_status fill(const struct fx8_engine *engine,
         ones[i] = 1.0F;
     if (status == FX8_OK)
         status = copy_in(device, device->gain, ones, cells * sizeof *ones,
-                         "gains", error);
+                         "of gains", error);
     if (status == FX8_OK && fx8_has_int16_fir(plan)) {
         device->scale16 =
             fx8_filterbank_int16(weights, plan->coefficients, rounded);
         status = copy_in(device, device->coefficients16, rounded,
-                         weights * sizeof *rounded, "coefficients", error);
+                         weights * sizeof *rounded, "of coefficients", error);
     } else if (status == FX8_OK) {
         status = copy_in(device, device->coefficients, plan->coefficients,
-                         weights * sizeof *plan->coefficients, "coefficients",
-                         error);
+                         weights * sizeof *plan->coefficients,
+                         "of coefficients", error);
     }
     /* report the first failure */
     const enum fx8_status waited =

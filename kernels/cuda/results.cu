@@ -30,11 +30,9 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
     for (size_t k = 0; k < array->n; ++k)
         memcpy(pinned + k * row, from + k * array->pitch * array->item_size,
                row);
-    return fx8_cuda_check(cudaMemcpyAsync(array->to, pinned, array->n * row,
-                                          cudaMemcpyHostToDevice,
-                                          device->compute),
-                          device, error, "cudaMemcpyAsync of %s of results",
-                          fx8_cuda_bytes(array->n * row));
+    return fx8_cuda_copy(device, device->compute, array->to, pinned,
+                         array->n * row, cudaMemcpyHostToDevice, "of results",
+                         error);
 }
 
 /* Copy the inputs of the results other than sums; `plan` becomes the device's
@@ -233,11 +231,8 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
         if (job.sums == nullptr)
             continue;
         FX8_TRY(make(engine, device, &job, pitch, &results[kind], error));
-        FX8_TRY(fx8_cuda_check(
-            cudaMemsetAsync(device->sums[kind], 0,
-                            engine->shape.n_sums * sizeof(int64_t),
-                            device->compute),
-            device, error, "cudaMemsetAsync"));
+        FX8_TRY(fx8_cuda_clear(device, device->sums[kind],
+                               engine->shape.n_sums * sizeof(int64_t), error));
         if (keeps)
             device->results.kept = results[kind];
     }

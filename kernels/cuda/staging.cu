@@ -63,12 +63,8 @@ enum fx8_status fx8_cuda_send(
     char *to = slot->pinned;
     for (const struct fx8_cuda_rows &each : rows) {
         const size_t bytes = n_rows * each.bytes;
-        if (bytes > 0)
-            FX8_TRY(fx8_cuda_check(
-                cudaMemcpyAsync(to, each.from, bytes, cudaMemcpyDeviceToHost,
-                                device->back),
-                device, error, "cudaMemcpyAsync of %s to the host",
-                fx8_cuda_bytes(bytes)));
+        FX8_TRY(fx8_cuda_copy(device, device->back, to, each.from, bytes,
+                              cudaMemcpyDeviceToHost, "to the host", error));
         to += bytes;
     }
     FX8_TRY(fx8_cuda_record(device, slot->copied, device->back, error));

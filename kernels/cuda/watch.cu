@@ -60,9 +60,8 @@ enum fx8_status fx8_cuda_open_watching(struct fx8_cuda_device *device,
         device, error, "cudaStreamCreate"));
     for (struct fx8_cuda_picked &slot : watching->slots)
         for (cudaEvent_t *event : {&slot.picked, &slot.copied})
-            FX8_TRY(fx8_cuda_check(
-                cudaEventCreateWithFlags(event, cudaEventDisableTiming), device,
-                error, "cudaEventCreate"));
+            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
+                                          error));
     return FX8_OK;
 }
 
@@ -124,17 +123,14 @@ static enum fx8_status pick(const struct fx8_engine *engine,
                           "picking spectra");
 }
 
-template <class Complex>
-static enum fx8_status copy_back(const struct fx8_cuda_device *device,
-                                 Complex *to, const Complex *from, size_t n,
+static enum fx8_status copy_back(const struct fx8_cuda_device *device, void *to,
+                                 const void *from, size_t bytes,
                                  struct fx8_error *error)
 {
     if (from == nullptr)
         return FX8_OK;
-    return fx8_cuda_check(cudaMemcpyAsync(to, from, n * sizeof *to,
-                                          cudaMemcpyDeviceToHost,
-                                          device->watching.stream),
-                          device, error, "cudaMemcpyAsync of spectra");
+    return fx8_cuda_copy(device, device->watching.stream, to, from, bytes,
+                         cudaMemcpyDeviceToHost, "of spectra", error);
 }
 
 enum fx8_status fx8_cuda_watch_block(const struct fx8_engine *engine,
@@ -151,8 +147,10 @@ enum fx8_status fx8_cuda_watch_block(const struct fx8_engine *engine,
     FX8_TRY(pick(engine, device, slot, n_spectra, error));
     FX8_TRY(fx8_cuda_record(device, slot->picked, device->compute, error));
     FX8_TRY(fx8_cuda_hold(device, watching->stream, slot->picked, error));
-    FX8_TRY(copy_back(device, slot->pinned_int8, slot->int8, n, error));
-    FX8_TRY(copy_back(device, slot->pinned_fp32, slot->fp32, n, error));
+    FX8_TRY(copy_back(device, slot->pinned_int8, slot->int8,
+                      n * sizeof *slot->int8, error));
+    FX8_TRY(copy_back(device, slot->pinned_fp32, slot->fp32,
+                      n * sizeof *slot->fp32, error));
     FX8_TRY(fx8_cuda_record(device, slot->copied, watching->stream, error));
     slot->n_spectra = n_spectra;
     slot->watch = engine->watch;
@@ -196,10 +194,9 @@ enum fx8_status fx8_cuda_watch_sums(struct fx8_engine *engine,
     FX8_TRY(fx8_cuda_enter(first, error));
     FX8_TRY(fx8_cuda_check(fx8_cuda_pick_sums(&job, first->compute), first,
                            error, "picking sums"));
-    return fx8_cuda_check(
-        cudaMemcpyAsync(first->watching.pinned_sums + number, sums,
-                        sizeof *sums, cudaMemcpyDeviceToHost, first->compute),
-        first, error, "cudaMemcpyAsync of sums");
+    return fx8_cuda_copy(
+        first, first->compute, first->watching.pinned_sums + number, sums,
+        sizeof *sums, cudaMemcpyDeviceToHost, "of sums", error);
 }
 
 enum fx8_status fx8_cuda_take_watched(struct fx8_engine *engine, bool has_sums,
