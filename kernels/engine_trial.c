@@ -8,6 +8,7 @@
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "kernels/baseline.h"
 #include "kernels/engine_trial_private.h"
 
 /* No tile of inputs and no vector of times divides these. */
@@ -141,27 +142,6 @@ static void clear(struct fx8_trial *trial)
 }
 
 /* Products of equal polarisations first, whatever the polarisations are. */
-static void list_products(struct fx8_trial *trial)
-{
-    const size_t antennas = trial->plan.n_result_antennas;
-    const size_t n_products = trial->plan.n_result_products;
-    const size_t inputs = antennas == 0 ? 0 : trial->plan.n_inputs / antennas;
-    struct fx8_product *product = trial->products;
-    for (size_t a = 0; a < antennas; a++)
-        for (size_t b = a; b < antennas; b++)
-            for (size_t p = 0; p < n_products; p++) {
-                const size_t i = a * inputs + p % inputs;
-                const size_t j = b * inputs + (p + p / inputs) % inputs;
-                *product++ = (struct fx8_product){
-                    .pair = (uint32_t)(i <= j ? fx8_pair_index(i, j)
-                                              : fx8_pair_index(j, i)),
-                    .input_1 = (uint32_t)i,
-                    .input_2 = (uint32_t)j,
-                    .conjugate = i > j,
-                };
-            }
-}
-
 /* The next number of a generator (Knuth, MMIX) below `end`. */
 static unsigned random_below(uint64_t *state, unsigned end)
 {
@@ -215,7 +195,11 @@ static enum fx8_status try_one(const struct fx8_engine_operations *tried,
         status = allocate(&trial, error);
     if (status == FX8_OK) {
         make_task(&trial);
-        list_products(&trial);
+        if (trial.plan.n_result_antennas > 0)
+            fx8_baseline_table(trial.plan.n_result_antennas,
+                               trial.plan.n_inputs /
+                                   trial.plan.n_result_antennas,
+                               trial.products);
         status = fx8_trial_spectra(&trial, error);
     }
     if (status == FX8_OK)

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_ref.c -- the correlator by definition: conj(x_i) x_j, summed over
- * time, pair by pair.  Every variant is compared with this file; it is not
+ * correlate_ref.c -- the INT8 correlator by definition: conj(x_i) x_j, summed
+ * over time, pair by pair.  Every variant is compared with this file; it is not
  * meant to be fast.
  *
  * Its accumulators are in the order of fx8_pair_index(), [pair][re, im].
  */
 #include "kernels/cpu/variants.h"
 
-/** First input after row block `row_end` that exists. */
-static size_t last_input(size_t n_inputs, size_t row_end)
-{
-    size_t end = row_end * FX8_ROW_BLOCK;
-
-    return end < n_inputs ? end : n_inputs;
-}
-
 static size_t accumulator_size(size_t n_inputs)
 {
     return 2 * fx8_pair_count(n_inputs);
 }
-
-/* --- INT8 ------------------------------------------------------------------
- */
 
 /* Bound: a spectrum adds at most 2 * 128 * 128 to either part, so the sum over
  * FX8_MAX_INT32_SPECTRA, 2147450880, stays below 2^31. */
@@ -30,8 +19,10 @@ static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
                             size_t n_times, const struct fx8_ci8 *x,
                             size_t input_stride, int32_t *accumulator)
 {
-    size_t end = last_input(n_inputs, row_end);
+    size_t end = row_end * FX8_ROW_BLOCK;
 
+    if (end > n_inputs)
+        end = n_inputs;
     for (size_t j = row_begin * FX8_ROW_BLOCK; j < end; j++) {
         for (size_t i = 0; i <= j; i++) {
             const struct fx8_ci8 *a = x + j * input_stride;
@@ -54,72 +45,11 @@ static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
     }
 }
 
-/* --- FP32 ------------------------------------------------------------------
- */
-
-/** Add one segment of at most FX8_MAX_FP32_PRODUCTS spectra of a pair. */
-static void add_segment(size_t n_times, const struct fx8_cf32 *a,
-                        const struct fx8_cf32 *b, double sum[2])
-{
-    float re = 0.0f;
-    float im = 0.0f;
-
-    for (size_t t = 0; t < n_times; t++) {
-        re += a[t].re * b[t].re + a[t].im * b[t].im;
-        im += a[t].im * b[t].re - a[t].re * b[t].im;
-    }
-    sum[0] += (double)re;
-    sum[1] += (double)im;
-}
-
-/* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
- * of two and in at most 512 sums: at most 514 times, 514.02 u with the higher
- * orders. */
-static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
-                            size_t n_times, const struct fx8_cf32 *x,
-                            size_t input_stride, double *accumulator)
-{
-    size_t end = last_input(n_inputs, row_end);
-
-    for (size_t j = row_begin * FX8_ROW_BLOCK; j < end; j++) {
-        for (size_t i = 0; i <= j; i++) {
-            const struct fx8_cf32 *a = x + j * input_stride;
-            const struct fx8_cf32 *b = x + i * input_stride;
-            double *sum = accumulator + 2 * fx8_pair_index(i, j);
-
-            for (size_t t = 0; t < n_times; t += FX8_MAX_FP32_PRODUCTS) {
-                size_t left = n_times - t;
-
-                add_segment(
-                    left < FX8_MAX_FP32_PRODUCTS ? left : FX8_MAX_FP32_PRODUCTS,
-                    a + t, b + t, sum);
-            }
-        }
-    }
-}
-
-static void fold_fp32(size_t n_inputs, double *accumulator, double *sums)
-{
-    for (size_t k = 0; k < accumulator_size(n_inputs); k++) {
-        sums[k] += accumulator[k];
-        accumulator[k] = 0.0;
-    }
-}
-
 void fx8_fill_correlate_int8_reference(struct fx8_operations *operations)
 {
     operations->int8 = (struct fx8_correlate_int8){
         .accumulator_size = accumulator_size,
         .accumulate = accumulate_int8,
         .fold = fold_int8,
-    };
-}
-
-void fx8_fill_correlate_fp32_reference(struct fx8_operations *operations)
-{
-    operations->fp32 = (struct fx8_correlate_fp32){
-        .accumulator_size = accumulator_size,
-        .accumulate = accumulate_fp32,
-        .fold = fold_fp32,
     };
 }

@@ -185,34 +185,22 @@ static size_t row_items(size_t j)
 /* The imaginary part of an auto is zero; its item is not read because variants
  * leave different values there. */
 
-void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums)
-{
-    for (size_t j = 0; j < n_inputs; j++) {
-        const int32_t *item = accumulator + row_items(j);
-
-        for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN, sums += 2) {
-            sums[0] += item[0];
-            sums[1] += item[1];
-        }
-        sums[0] += item[0];
-        sums += 2;
+#define DEFINE_FOLD(name, Item, Sum)                                           \
+    void name(size_t n_inputs, Item *accumulator, Sum *sums)                   \
+    {                                                                          \
+        for (size_t j = 0; j < n_inputs; j++) {                                \
+            const Item *item = accumulator + row_items(j);                     \
+                                                                               \
+            for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN) {          \
+                *sums++ += item[0];                                            \
+                *sums++ += item[1];                                            \
+            }                                                                  \
+            *sums += item[0];                                                  \
+            sums += 2;                                                         \
+        }                                                                      \
+        memset(accumulator, 0,                                                 \
+               fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));    \
     }
-    memset(accumulator, 0,
-           fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));
-}
 
-void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums)
-{
-    for (size_t j = 0; j < n_inputs; j++) {
-        const double *item = accumulator + row_items(j);
-
-        for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN, sums += 2) {
-            sums[0] += item[0];
-            sums[1] += item[1];
-        }
-        sums[0] += item[0];
-        sums += 2;
-    }
-    memset(accumulator, 0,
-           fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));
-}
+DEFINE_FOLD(fx8_tile_fold_int32, int32_t, int64_t)
+DEFINE_FOLD(fx8_tile_fold_double, double, double)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * interval_ref.c -- the enclosing correlator by definition: the plain FP32
- * correlator of correlate_ref.c, once with every operation rounded downwards,
- * once upwards.  Rounding is monotonic, so sums rounded to nearest in the same
- * order lie between.
+ * interval_ref.c -- the FP32 correlator by definition, conj(x_i) x_j summed
+ * over time, and the enclosing one: the same once with every operation rounded
+ * downwards, once upwards.  Rounding is monotonic, so sums rounded to nearest
+ * in the same order lie between.
  *
  * The direction is the CPU's rounding mode, which is per thread; functions here
  * set it and restore it before they return.  The arithmetic is in separate
@@ -11,8 +11,8 @@
  * memory: no compiler can move it across the call that sets the mode.  The
  * Makefile adds -frounding-math, because (-a) b is not -(a b) here.
  *
- * Its accumulator is [direction][pair][re, im], pairs in the order of
- * fx8_pair_index().
+ * The accumulator is [pair][re, im] in the order of fx8_pair_index(), of the
+ * enclosing one [direction][pair][re, im].
  */
 #include <fenv.h>
 
@@ -21,7 +21,8 @@
 /** The directions, in the order of the accumulator. */
 static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
 
-/** Arguments of accumulate(). */
+/** Arguments of accumulate(); a segment has at most FX8_MAX_FP32_PRODUCTS
+ *  spectra. */
 struct work {
     size_t n_inputs, row_begin, row_end, n_times;
     const struct fx8_cf32 *x;
@@ -114,6 +115,38 @@ static void fold(size_t n_inputs, double *accumulator, double *down, double *up)
     fesetround(FE_UPWARD);
     add_items(n, accumulator + n, up);
     fesetround(mode);
+}
+
+/* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
+ * of two and in at most 512 sums: at most 514 times, 514.02 u with the higher
+ * orders. */
+static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
+                            size_t n_times, const struct fx8_cf32 *x,
+                            size_t input_stride, double *accumulator)
+{
+    const struct work work = {n_inputs,
+                              row_begin,
+                              row_end,
+                              n_times,
+                              x,
+                              input_stride,
+                              FX8_MAX_FP32_PRODUCTS};
+
+    add_rows(&work, accumulator);
+}
+
+static void fold_fp32(size_t n_inputs, double *accumulator, double *sums)
+{
+    add_items(one_direction(n_inputs), accumulator, sums);
+}
+
+void fx8_fill_correlate_fp32_reference(struct fx8_operations *operations)
+{
+    operations->fp32 = (struct fx8_correlate_fp32){
+        .accumulator_size = one_direction,
+        .accumulate = accumulate_fp32,
+        .fold = fold_fp32,
+    };
 }
 
 void fx8_fill_interval_reference(struct fx8_operations *operations)
