@@ -316,10 +316,9 @@ void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
 void correlate_plainly(const Bench &bench, const int8_t *x, int64_t *sums,
                        size_t n_inputs, size_t n_channels, size_t n_times);
 
-/** How many of n numbers differ. */
-size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
-                       size_t n);
-size_t count_differing(const Bench &bench, const int64_t *a, const double *b,
+/** How many of n numbers, int64 or double, differ. */
+template <class Number>
+size_t count_differing(const Bench &bench, const int64_t *a, const Number *b,
                        size_t n);
 
 /** How many sums differ from the products of rows: int32 [n_channels][2 N][2

@@ -88,37 +88,6 @@ __global__ void bench_unroll_kernel(const uint4 *from, uint4 *to, size_t n_rows,
     }
 }
 
-template <class Number>
-__global__ void bench_compare_kernel(const int64_t *a, const Number *b,
-                                     size_t n, unsigned long long *n_differing)
-{
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         k < n; k += step)
-        if (static_cast<Number>(a[k]) != b[k])
-            atomicAdd(n_differing, 1ULL);
-}
-
-/** Every pair i <= j of every channel, each in one thread: visit(channel, i, j,
- *  sums of the pair). */
-template <class Visit>
-__device__ __forceinline__ void over_pairs(const int64_t *sums, size_t n_inputs,
-                                           size_t n_channels,
-                                           const Visit &visit)
-{
-    const size_t cells = n_inputs * n_inputs;
-    const size_t n_pairs = n_inputs * (n_inputs + 1) / 2;
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         k < cells * n_channels; k += step) {
-        const size_t channel = k / cells;
-        const size_t j = k % cells / n_inputs, i = k % n_inputs;
-        if (i <= j)
-            visit(channel, i, j,
-                  sums + 2 * (channel * n_pairs + j * (j + 1) / 2 + i));
-    }
-}
-
 /** The sum of 16 products. */
 __device__ __forceinline__ int dot(const int4 &a, const int4 &b)
 {
@@ -130,82 +99,41 @@ __device__ __forceinline__ int dot(const int4 &a, const int4 &b)
     return sum;
 }
 
+/* Every pair i <= j of every channel, each in one thread. */
 __global__ void bench_definition_kernel(const int4 *x, int64_t *sums,
                                         size_t n_inputs, size_t n_channels,
                                         size_t pitch, size_t n_columns)
 {
-    over_pairs(sums, n_inputs, n_channels,
-               [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
-                   const int4 *const first = x + channel * n_columns * pitch;
-                   int64_t re = 0, im = 0;
-                   for (size_t k = 0; k < n_columns; ++k) {
-                       const int4 *const of_i = first + k * pitch + 2 * i;
-                       const int4 *const of_j = first + k * pitch + 2 * j;
-                       re += dot(of_j[0], of_i[0]) + dot(of_j[1], of_i[1]);
-                       im += dot(of_j[1], of_i[0]) - dot(of_j[0], of_i[1]);
-                   }
-                   sums[sum - sums] = re;
-                   sums[sum - sums + 1] = im;
-               });
+    const size_t cells = n_inputs * n_inputs;
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t n = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         n < cells * n_channels; n += step) {
+        const size_t j = n % cells / n_inputs, i = n % n_inputs;
+        if (i > j)
+            continue;
+        const int4 *const first = x + n / cells * n_columns * pitch;
+        int64_t re = 0, im = 0;
+        for (size_t k = 0; k < n_columns; ++k) {
+            const int4 *const of_i = first + k * pitch + 2 * i;
+            const int4 *const of_j = first + k * pitch + 2 * j;
+            re += dot(of_j[0], of_i[0]) + dot(of_j[1], of_i[1]);
+            im += dot(of_j[1], of_i[0]) - dot(of_j[0], of_i[1]);
+        }
+        int64_t *const sum =
+            sums + n / cells * n_inputs * (n_inputs + 1) + j * (j + 1) + 2 * i;
+        sum[0] = re;
+        sum[1] = im;
+    }
 }
 
-__global__ void bench_products_kernel(const int64_t *sums,
-                                      const int32_t *products, size_t n_inputs,
-                                      size_t n_channels,
-                                      unsigned long long *n_differing)
-{
-    over_pairs(
-        sums, n_inputs, n_channels,
-        [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
-            const int32_t *c = products + channel * 4 * n_inputs * n_inputs;
-            const size_t re_i = 2 * i * 2 * n_inputs,
-                         im_i = re_i + 2 * n_inputs;
-            const int64_t re =
-                static_cast<int64_t>(c[re_i + 2 * j]) + c[im_i + 2 * j + 1];
-            const int64_t im =
-                static_cast<int64_t>(c[re_i + 2 * j + 1]) - c[im_i + 2 * j];
-            if (sum[0] != re || sum[1] != im)
-                atomicAdd(n_differing, 1ULL);
-        });
-}
-
-/** A number on the device, used as a counter by kernels. */
-class Counter
-{
-  public:
-    Counter() : memory_(1)
-    {
-        must(cudaMemset(memory_.data(), 0, sizeof(unsigned long long)),
-             "cudaMemset");
-        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    }
-    unsigned long long *data() const
-    {
-        return memory_.data();
-    }
-    unsigned long long read(const Bench &bench) const
-    {
-        unsigned long long value = 0;
-        must(cudaStreamSynchronize(bench.stream), "cudaStreamSynchronize");
-        must(cudaMemcpy(&value, memory_.data(), sizeof value,
-                        cudaMemcpyDeviceToHost),
-             "cudaMemcpy");
-        return value;
-    }
-
-  private:
-    Memory<unsigned long long> memory_;
-};
-
+/** Numbers of the device, after the work of the stream. */
 template <class Number>
-size_t differing(const Bench &bench, const int64_t *a, const Number *b,
-                 size_t n)
+std::vector<Number> numbers_of(const Bench &bench, const Number *from, size_t n)
 {
-    const Counter counter;
-    FX8_LAUNCH((bench_compare_kernel<Number>), blocks_for(n), dim3(THREADS), 0,
-               bench.stream, a, b, n, counter.data());
-    launched("comparing sums");
-    return counter.read(bench);
+    std::vector<Number> numbers(n);
+    must(cudaStreamSynchronize(bench.stream), "cudaStreamSynchronize");
+    download(from, &numbers);
+    return numbers;
 }
 
 } // namespace
@@ -250,29 +178,47 @@ void correlate_plainly(const Bench &bench, const int8_t *x, int64_t *sums,
     launched("sums by the definition");
 }
 
-size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
+template <class Number>
+size_t count_differing(const Bench &bench, const int64_t *a, const Number *b,
                        size_t n)
 {
-    return differing(bench, a, b, n);
+    const std::vector<int64_t> x = numbers_of(bench, a, n);
+    const std::vector<Number> y = numbers_of(bench, b, n);
+    size_t n_differing = 0;
+    for (size_t k = 0; k < n; ++k)
+        n_differing += !(static_cast<Number>(x[k]) == y[k]);
+    return n_differing;
 }
 
-size_t count_differing(const Bench &bench, const int64_t *a, const double *b,
-                       size_t n)
-{
-    return differing(bench, a, b, n);
-}
+template size_t count_differing(const Bench &, const int64_t *, const int64_t *,
+                                size_t);
+template size_t count_differing(const Bench &, const int64_t *, const double *,
+                                size_t);
 
 size_t count_differing_products(const Bench &bench, const int64_t *sums,
                                 const int32_t *products, size_t n_inputs,
                                 size_t n_channels)
 {
-    const Counter counter;
-    FX8_LAUNCH(bench_products_kernel,
-               blocks_for(n_inputs * n_inputs * n_channels), dim3(THREADS), 0,
-               bench.stream, sums, products, n_inputs, n_channels,
-               counter.data());
-    launched("comparing products");
-    return counter.read(bench);
+    const size_t n_rows = 2 * n_inputs;
+    const size_t n_sums = 2 * fx8_pair_count(n_inputs);
+    const std::vector<int64_t> all =
+        numbers_of(bench, sums, n_channels * n_sums);
+    const std::vector<int32_t> squares =
+        numbers_of(bench, products, n_channels * n_rows * n_rows);
+    size_t n_differing = 0;
+    for (size_t channel = 0; channel < n_channels; ++channel)
+        for (size_t j = 0; j < n_inputs; ++j)
+            for (size_t i = 0; i <= j; ++i) {
+                const int64_t *sum =
+                    &all[channel * n_sums + 2 * fx8_pair_index(i, j)];
+                const int32_t *re_i =
+                    &squares[(channel * n_rows + 2 * i) * n_rows + 2 * j];
+                const int32_t *im_i = re_i + n_rows;
+                n_differing +=
+                    sum[0] != static_cast<int64_t>(re_i[0]) + im_i[1] ||
+                    sum[1] != static_cast<int64_t>(re_i[1]) - im_i[0];
+            }
+    return n_differing;
 }
 
 } // namespace bench

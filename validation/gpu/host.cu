@@ -36,29 +36,19 @@ constexpr size_t FIRST_TIMES = 2 * FX8_GROUP;
 /* --- spectra ---------------------------------------------------------------
  */
 
-struct Filling {
-    int8_t *int8;
-    float *fp32;
-    size_t bytes; /* of each */
-};
-
-constexpr size_t SLICE_BYTES = size_t(1) << 18;
-
 /* Uniform, -63 to 63, and sometimes -128; the FP32 numbers equal the first of
  * the bytes. */
-void fill_slice(void *context, size_t slice, size_t)
+void fill(int8_t *int8, float *fp32, size_t n_bytes)
 {
-    const Filling *const job = static_cast<const Filling *>(context);
-    const size_t begin = slice * SLICE_BYTES;
-    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (slice + 1);
-    for (size_t k = begin; k < std::min(begin + SLICE_BYTES, job->bytes); ++k) {
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t k = 0; k < n_bytes; ++k) {
         state ^= state << 13; /* xorshift64 */
         state ^= state >> 7;
         state ^= state << 17;
         const int value = static_cast<int>((state >> 32) % 127) - 63;
-        job->int8[k] = static_cast<int8_t>((state >> 52) == 0 ? -128 : value);
-        if (k < job->bytes / sizeof(float))
-            job->fp32[k] = static_cast<float>(job->int8[k]);
+        int8[k] = static_cast<int8_t>((state >> 52) == 0 ? -128 : value);
+        if (k < n_bytes / sizeof(float))
+            fp32[k] = static_cast<float>(int8[k]);
     }
 }
 
@@ -205,10 +195,8 @@ Host::Host(const Bench &bench)
       n_threads_(fx8_parallel_cpus()), int8_(pool_bytes(is_tiny_)),
       fp32_(pool_bytes(is_tiny_))
 {
-    Filling job = {static_cast<int8_t *>(int8_.data()),
-                   static_cast<float *>(fp32_.data()), pool_bytes(is_tiny_)};
-    fx8_parallel_for((job.bytes + SLICE_BYTES - 1) / SLICE_BYTES, n_threads_,
-                     false, fill_slice, &job);
+    fill(static_cast<int8_t *>(int8_.data()),
+         static_cast<float *>(fp32_.data()), pool_bytes(is_tiny_));
 }
 
 std::string Host::describe() const
