@@ -44,7 +44,7 @@ template <class T> class DeviceArray
     DeviceArray(const DeviceArray &) = delete;
     DeviceArray &operator=(const DeviceArray &) = delete;
 
-    T *data()
+    T *data() const
     {
         return data_;
     }

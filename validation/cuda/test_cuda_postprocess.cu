@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/cuda/postprocess.h"
 #include "kernels/operations.h"
@@ -49,222 +50,189 @@ struct Extras {
     bool gain, flag_cell, input_gain, remove_bias, first_is_real, negate;
 };
 
+template <class T, class Value> std::vector<T> make(size_t n, Value value)
+{
+    std::vector<T> all(n);
+    for (T &each : all)
+        each = static_cast<T>(value());
+    return all;
+}
+
+/** The same numbers on host and device. */
+template <class T> struct Both {
+    std::vector<T> host;
+    DeviceArray<T> device;
+
+    explicit Both(const std::vector<T> &from) : host(from), device(from)
+    {
+    }
+    const T *data(bool on_device) const
+    {
+        return on_device ? device.data() : host.data();
+    }
+};
+
+static std::vector<fx8_product> make_products(const Shape &s)
+{
+    std::vector<fx8_product> products;
+    for (size_t a = 0; a < s.n_antennas; ++a)
+        for (size_t b = a; b < s.n_antennas; ++b)
+            for (size_t p = 0; p < s.n_products; ++p) {
+                /* equal feeds first, on one antenna its autos */
+                const size_t i = a * s.n_feeds + p % s.n_feeds;
+                const size_t j =
+                    b * s.n_feeds + (p + p / s.n_feeds) % s.n_feeds;
+                const size_t pair =
+                    fx8_pair_index(std::min(i, j), std::max(i, j));
+                products.push_back({static_cast<uint32_t>(pair),
+                                    static_cast<uint32_t>(i),
+                                    static_cast<uint32_t>(j), i > j});
+            }
+    return products;
+}
+
+/** Small numbers, zeros, some beyond 2^53; means near the level at which
+ *  rounding noise is subtracted. */
+static int64_t random_int8()
+{
+    const uint64_t kind = below(8);
+    return kind == 0
+               ? static_cast<int64_t>(harness::random_next(&random_state)) / 8
+           : kind == 1 ? 0
+                       : static_cast<int64_t>(below(601)) - 300;
+}
+
+static double random_fp32()
+{
+    const uint64_t kind = below(8);
+    const double sum = static_cast<double>(random_int8());
+    return kind == 0 ? -0.0 : kind == 1 ? sum * 1e-9 : sum / 7.0;
+}
+
+/** A cell's bits: visibility, weight, flag. */
+using Cell = std::array<uint32_t, 4>;
+
+static std::vector<Cell> cells_of(const std::vector<float> &visibilities,
+                                  const std::vector<float> &nsamples,
+                                  const std::vector<uint8_t> &flags)
+{
+    std::vector<Cell> cells(flags.size());
+    for (size_t k = 0; k < cells.size(); ++k) {
+        memcpy(&cells[k][0], &visibilities[2 * k], 2 * sizeof(float));
+        memcpy(&cells[k][2], &nsamples[k], sizeof(float));
+        cells[k][3] = flags[k];
+    }
+    return cells;
+}
+
 /** Random sums and everything that decides what becomes of them. */
 struct Task {
-    fx8_postprocess plan = {};
-    std::vector<fx8_product> products;
-    std::vector<int64_t> int8, counts;
-    std::vector<double> fp32, input_gain;
-    std::vector<float> gain;
-    std::vector<uint8_t> flag_channel, flag_input, flag_cell;
+    Shape shape;
+    Extras extras;
+    size_t n_inputs, n_pairs, n_sums, n_levels;
+    Both<fx8_product> products;
+    Both<int64_t> int8, counts;
+    Both<double> fp32, input_gain;
+    Both<float> gain;
+    Both<uint8_t> flag_channel, flag_input, flag_cell;
 
-    Task(const Shape &s, const Extras &extras)
-        : int8(2 * s.n_channels * pairs(s)), counts(pairs(s)),
-          fp32(int8.size()), input_gain(inputs(s)),
-          gain(inputs(s) * s.n_channels), flag_channel(s.n_channels),
-          flag_input(inputs(s)), flag_cell(gain.size())
+    Task(const Shape &s, const Extras &e)
+        : shape(s), extras(e), n_inputs(s.n_antennas * s.n_feeds),
+          n_pairs(fx8_pair_count(n_inputs)), n_sums(2 * s.n_channels * n_pairs),
+          n_levels(n_inputs * s.n_channels), products(make_products(s)),
+          int8(make<int64_t>(n_sums, random_int8)),
+          counts(make<int64_t>(
+              n_pairs, [] { return below(4) == 0 ? 0 : 1 + below(100); })),
+          fp32(make<double>(n_sums, random_fp32)),
+          input_gain(make<double>(n_inputs,
+                                  [] { return below(2) == 0 ? 1.0 : 0.25; })),
+          gain(make<float>(
+              n_levels,
+              [] { return static_cast<float>(1 + below(3000)) / 1000.0F; })),
+          flag_channel(
+              make<uint8_t>(s.n_channels, [] { return below(3) == 0; })),
+          flag_input(make<uint8_t>(n_inputs, [] { return below(6) == 0; })),
+          flag_cell(make<uint8_t>(n_levels, [] { return below(8) == 0; }))
     {
-        make_products(s);
-        make_sums();
-        for (double &each : input_gain)
-            each = below(2) == 0 ? 1.0 : 0.25;
-        for (float &each : gain)
-            each = static_cast<float>(1 + below(3000)) / 1000.0F;
-        for (uint8_t &each : flag_channel)
-            each = below(3) == 0;
-        for (uint8_t &each : flag_input)
-            each = below(6) == 0;
-        for (uint8_t &each : flag_cell)
-            each = below(8) == 0;
-        plan.n_antennas = s.n_antennas;
-        plan.n_products = s.n_products;
-        plan.n_inputs = inputs(s);
-        plan.n_channels = s.n_channels;
-        plan.channel_average = s.average;
-        plan.products = products.data();
+    }
+    fx8_postprocess plan(bool on_device) const
+    {
+        fx8_postprocess plan = {};
+        plan.n_antennas = shape.n_antennas;
+        plan.n_products = shape.n_products;
+        plan.n_inputs = n_inputs;
+        plan.n_channels = shape.n_channels;
+        plan.channel_average = shape.average;
+        plan.products = products.data(on_device);
         plan.spectra_per_dump = 100;
-        plan.gain = extras.gain ? gain.data() : nullptr;
-        plan.input_gain = extras.input_gain ? input_gain.data() : nullptr;
-        plan.flag_channel = flag_channel.data();
-        plan.flag_input = flag_input.data();
-        plan.flag_cell = extras.flag_cell ? flag_cell.data() : nullptr;
+        plan.gain = extras.gain ? gain.data(on_device) : nullptr;
+        plan.input_gain =
+            extras.input_gain ? input_gain.data(on_device) : nullptr;
+        plan.flag_channel = flag_channel.data(on_device);
+        plan.flag_input = flag_input.data(on_device);
+        plan.flag_cell = extras.flag_cell ? flag_cell.data(on_device) : nullptr;
         plan.remove_bias = extras.remove_bias;
         plan.first_is_real = extras.first_is_real;
         plan.negate_imaginary = extras.negate;
         plan.threads.count = 1;
+        return plan;
     }
-    static size_t inputs(const Shape &s)
+    /** The first cell of an antenna. */
+    size_t first_cell(size_t antenna) const
     {
-        return s.n_antennas * s.n_feeds;
+        return fx8_cuda_first_baseline(antenna, shape.n_antennas) *
+               (shape.n_channels / shape.average * shape.n_products);
     }
-    static size_t pairs(const Shape &s)
+    std::vector<Cell> run_on_host(bool is_int8) const
     {
-        return fx8_pair_count(inputs(s));
+        const size_t n = first_cell(shape.n_antennas);
+        const size_t kind = is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32;
+        std::vector<float> visibilities(2 * n, -7.5F), nsamples(n, -7.5F);
+        std::vector<uint8_t> flags(n, 77);
+        std::vector<int64_t> sums8(int8.host);
+        std::vector<double> sums32(fp32.host);
+        void *sums[FX8_N_RESULTS] = {};
+        fx8_result to[FX8_N_RESULTS] = {};
+        sums[kind] =
+            is_int8 ? static_cast<void *>(sums8.data()) : sums32.data();
+        to[kind] = {visibilities.data(), flags.data(), nsamples.data()};
+        const fx8_postprocess p = plan(false);
+        fx8_postprocess_dump(&p, sums, counts.host.data(), to);
+        return cells_of(visibilities, nsamples, flags);
     }
-    size_t baselines() const
-    {
-        return fx8_pair_count(plan.n_antennas);
-    }
-    size_t row() const
-    {
-        return plan.n_channels / plan.channel_average * plan.n_products;
-    }
-    void make_products(const Shape &s)
-    {
-        for (size_t a = 0; a < s.n_antennas; ++a)
-            for (size_t b = a; b < s.n_antennas; ++b)
-                for (size_t p = 0; p < s.n_products; ++p) {
-                    /* equal feeds first, on one antenna its autos */
-                    const size_t i = a * s.n_feeds + p % s.n_feeds;
-                    const size_t j =
-                        b * s.n_feeds + (p + p / s.n_feeds) % s.n_feeds;
-                    const size_t low = i < j ? i : j, high = i < j ? j : i;
-                    products.push_back(
-                        {static_cast<uint32_t>(fx8_pair_index(low, high)),
-                         static_cast<uint32_t>(i), static_cast<uint32_t>(j),
-                         i > j});
-                }
-    }
-    /** Small numbers, zeros of both signs, some beyond 2^53; means near the
-     *  level at which rounding noise is subtracted. */
-    void make_sums()
-    {
-        for (size_t k = 0; k < int8.size(); ++k) {
-            const int64_t small = static_cast<int64_t>(below(601)) - 300;
-            const int64_t large =
-                static_cast<int64_t>(harness::random_next(&random_state)) / 8;
-            const uint64_t kind = below(8);
-            int8[k] = kind == 0 ? large : kind == 1 ? 0 : small;
-            fp32[k] = kind == 0   ? static_cast<double>(large) * 1e-9
-                      : kind == 1 ? -0.0
-                                  : static_cast<double>(small) / 7.0;
-        }
-        for (int64_t &each : counts)
-            each = below(4) == 0 ? 0 : static_cast<int64_t>(1 + below(100));
-    }
-};
-
-/** Results, garbage at first. */
-struct Results {
-    std::vector<float> visibilities, nsamples;
-    std::vector<uint8_t> flags;
-
-    explicit Results(size_t n_cells)
-        : visibilities(2 * n_cells, -7.5F), nsamples(n_cells, -7.5F),
-          flags(n_cells, 77)
-    {
-    }
-    bool operator==(const Results &other) const
-    {
-        const size_t n = flags.size();
-        if (n == 0 || n != other.flags.size())
-            return n == other.flags.size();
-        return flags == other.flags &&
-               memcmp(visibilities.data(), other.visibilities.data(),
-                      2 * n * sizeof(float)) == 0 &&
-               memcmp(nsamples.data(), other.nsamples.data(),
-                      n * sizeof(float)) == 0;
-    }
-};
-
-static Results of_the_host(const Task &task, bool is_int8)
-{
-    Results results(task.baselines() * task.row());
-    const size_t kind = is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32;
-    std::vector<int64_t> int8(task.int8);
-    std::vector<double> fp32(task.fp32);
-    void *sums[FX8_N_RESULTS] = {};
-    fx8_result to[FX8_N_RESULTS] = {};
-    sums[kind] = is_int8 ? static_cast<void *>(int8.data()) : fp32.data();
-    to[kind] = {results.visibilities.data(), results.flags.data(),
-                results.nsamples.data()};
-    fx8_postprocess_dump(&task.plan, sums, task.counts.data(), to);
-    return results;
-}
-
-/** A task on the device, for any range of antennas. */
-class DeviceTask
-{
-  public:
-    explicit DeviceTask(const Task &task)
-        : task_(task), products_(task.products), int8_(task.int8),
-          counts_(task.counts), fp32_(task.fp32), input_gain_(task.input_gain),
-          gain_(task.gain), flag_channel_(task.flag_channel),
-          flag_input_(task.flag_input), flag_cell_(task.flag_cell)
-    {
-    }
-    fx8_cuda_postprocess job(bool is_int8)
+    fx8_cuda_postprocess job(bool is_int8) const
     {
         fx8_cuda_postprocess job = {};
-        job.plan = task_.plan;
-        job.plan.products = products_.data();
-        job.plan.gain = task_.plan.gain != nullptr ? gain_.data() : nullptr;
-        job.plan.input_gain =
-            task_.plan.input_gain != nullptr ? input_gain_.data() : nullptr;
-        job.plan.flag_channel = flag_channel_.data();
-        job.plan.flag_input = flag_input_.data();
-        job.plan.flag_cell =
-            task_.plan.flag_cell != nullptr ? flag_cell_.data() : nullptr;
-        job.sums = is_int8 ? static_cast<void *>(int8_.data()) : fp32_.data();
+        job.plan = plan(true);
+        job.sums = is_int8 ? static_cast<const void *>(int8.data(true))
+                           : fp32.data(true);
         job.is_int8 = is_int8;
-        job.counts = counts_.data();
-        job.end_antenna = task_.plan.n_antennas;
+        job.counts = counts.data(true);
+        job.end_antenna = shape.n_antennas;
         return job;
     }
-    /** The baselines of antennas [first, end). */
-    Results run(bool is_int8, size_t first, size_t end)
+    /** Baselines of antennas [first, end) on the device. */
+    std::vector<Cell> run(bool is_int8, size_t first, size_t end) const
     {
-        const size_t n = task_.plan.n_antennas;
-        const size_t n_baselines =
-            fx8_cuda_first_baseline(end, n) - fx8_cuda_first_baseline(first, n);
-        Results results(n_baselines * task_.row());
-        DeviceArray<float> visibilities(results.visibilities);
-        DeviceArray<float> nsamples(results.nsamples);
-        DeviceArray<uint8_t> flags(results.flags);
+        const size_t n = first_cell(end) - first_cell(first);
+        DeviceArray<float> visibilities(std::vector<float>(2 * n, -7.5F));
+        DeviceArray<float> nsamples(std::vector<float>(n, -7.5F));
+        DeviceArray<uint8_t> flags(std::vector<uint8_t>(n, 77));
         fx8_cuda_postprocess j = job(is_int8);
         j.first_antenna = first;
         j.end_antenna = end;
         j.result = {visibilities.data(), flags.data(), nsamples.data()};
         MUST(fx8_cuda_postprocess_sums(&j, nullptr));
-        results.visibilities = visibilities.read();
-        results.nsamples = nsamples.read();
-        results.flags = flags.read();
-        return results;
+        return cells_of(visibilities.read(), nsamples.read(), flags.read());
     }
-
-  private:
-    const Task &task_;
-    DeviceArray<fx8_product> products_;
-    DeviceArray<int64_t> int8_, counts_;
-    DeviceArray<double> fp32_, input_gain_;
-    DeviceArray<float> gain_;
-    DeviceArray<uint8_t> flag_channel_, flag_input_, flag_cell_;
 };
-
-/** Part of the host's results: the baselines of antennas [first, end). */
-static Results part_of(const Task &task, const Results &all, size_t first,
-                       size_t end)
-{
-    const size_t n = task.plan.n_antennas;
-    const size_t from = fx8_cuda_first_baseline(first, n) * task.row();
-    Results part((fx8_cuda_first_baseline(end, n) * task.row()) - from);
-    const size_t cells = part.flags.size();
-    std::copy_n(all.visibilities.begin() + 2 * static_cast<ptrdiff_t>(from),
-                2 * cells, part.visibilities.begin());
-    std::copy_n(all.nsamples.begin() + static_cast<ptrdiff_t>(from), cells,
-                part.nsamples.begin());
-    std::copy_n(all.flags.begin() + static_cast<ptrdiff_t>(from), cells,
-                part.flags.begin());
-    return part;
-}
 
 static void check_task(const Shape &shape, const Extras &extras)
 {
     const Task task(shape, extras);
-    DeviceTask device(task);
     for (const bool is_int8 : {false, true})
-        CHECK(device.run(is_int8, 0, shape.n_antennas) ==
-              of_the_host(task, is_int8));
+        CHECK(task.run(is_int8, 0, shape.n_antennas) ==
+              task.run_on_host(is_int8));
 }
 
 /* --- cases -----------------------------------------------------------------
@@ -310,26 +278,27 @@ TEST(no_thread_waits_in_vain)
 TEST(baselines_of_some_antennas)
 {
     const Task task({37, 1, 1, 40, 2}, {true, true, false, true, true, false});
-    DeviceTask device(task);
-    const Results whole = of_the_host(task, true);
+    const std::vector<Cell> whole = task.run_on_host(true);
+    const auto cell = [&](size_t antenna) {
+        return whole.begin() + static_cast<ptrdiff_t>(task.first_cell(antenna));
+    };
     static const size_t ranges[][2] = {{0, 1},   {1, 2},   {0, 33}, {5, 37},
                                        {36, 37}, {12, 12}, {37, 37}};
     for (const auto &range : ranges)
-        CHECK(device.run(true, range[0], range[1]) ==
-              part_of(task, whole, range[0], range[1]));
+        CHECK(task.run(true, range[0], range[1]) ==
+              std::vector<Cell>(cell(range[0]), cell(range[1])));
 }
 
 TEST(what_a_launch_has_no_room_for_is_refused)
 {
     const Task task({3, 1, 1, 4, 1}, {});
-    DeviceTask device(task);
-    fx8_cuda_postprocess job = device.job(true);
+    fx8_cuda_postprocess job = task.job(true);
     job.plan.n_products = FX8_CUDA_MOST_PRODUCTS + 1;
     CHECK(fx8_cuda_postprocess_sums(&job, nullptr) == cudaErrorInvalidValue);
-    job = device.job(true);
+    job = task.job(true);
     job.plan.n_products = 0;
     CHECK(fx8_cuda_postprocess_sums(&job, nullptr) == cudaErrorInvalidValue);
-    job = device.job(true);
+    job = task.job(true);
     job.plan.n_antennas = 70000;
     job.end_antenna = 3;
     CHECK(fx8_cuda_postprocess_sums(&job, nullptr) == cudaErrorInvalidValue);
