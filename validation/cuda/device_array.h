@@ -34,8 +34,7 @@ template <class T> class DeviceArray
     }
     explicit DeviceArray(const std::vector<T> &from) : DeviceArray(from.size())
     {
-        MUST(cudaMemcpy(data_, from.data(), count_ * sizeof(T),
-                        cudaMemcpyHostToDevice));
+        write(from);
     }
     ~DeviceArray()
     {
@@ -47,6 +46,13 @@ template <class T> class DeviceArray
     T *data() const
     {
         return data_;
+    }
+
+    /** Copy all elements to the device. */
+    void write(const std::vector<T> &from)
+    {
+        MUST(cudaMemcpy(data_, from.data(), count_ * sizeof(T),
+                        cudaMemcpyHostToDevice));
     }
 
     /** Copy the elements to the host, after all work queued so far. */

@@ -117,6 +117,13 @@ struct DeviceSpectra {
     }
 };
 
+/** Both arrays equal the host's, to the bit. */
+inline void check_spectra(const DeviceSpectra &got, const HostSpectra &expected)
+{
+    CHECK(same(got.int8.read(), expected.int8));
+    CHECK(same(got.fp32.read(), expected.fp32));
+}
+
 /** A mask by kind: 0 all valid, 1 half, 2 none.  Bits behind the last spectrum
  *  are arbitrary, except in kind 2. */
 inline std::vector<uint64_t> make_mask(size_t n_inputs, size_t n_spectra,
