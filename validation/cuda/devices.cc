@@ -23,71 +23,39 @@ int current_device()
                : 0;
 }
 
-/* Architectures differ in what the host asks for: KiB of shared memory of a
- * multiprocessor, and the threads that fit on one. */
+/* KiB of shared memory of a multiprocessor. */
 static const struct {
-    int architecture;
-    int shared_kib, n_threads;
-} ARCHITECTURES[] = {{61, 96, 2048},  {70, 96, 2048},   {75, 64, 1024},
-                     {80, 164, 2048}, {86, 100, 1536},  {89, 100, 1536},
-                     {90, 228, 2048}, {100, 228, 2048}, {120, 100, 1536}};
+    int architecture, shared_kib;
+} ARCHITECTURES[] = {{61, 96},  {70, 96},  {75, 64},   {80, 164}, {86, 100},
+                     {89, 100}, {90, 228}, {100, 228}, {120, 100}};
 
 static const int DEFAULT_SHARED_BYTES = 48 * 1024;
 
-/* The architecture of the settings, else the latest one before it. */
-static size_t architecture_index()
-{
-    size_t found = 0;
-    for (size_t k = 0; k < sizeof ARCHITECTURES / sizeof *ARCHITECTURES; ++k)
-        if (ARCHITECTURES[k].architecture <= settings().architecture)
-            found = k;
-    return found;
-}
-
 /* A block may have all but 1 KiB of a multiprocessor's shared memory; before
- * sm_70, 48 KiB. */
+ * sm_70, 48 KiB.  Of the architecture of the settings, else of the latest one
+ * before it. */
 static int shared_limit()
 {
-    if (settings().architecture < 70)
-        return DEFAULT_SHARED_BYTES;
-    const int reserved = settings().architecture < 80 ? 0 : 1;
-    return (ARCHITECTURES[architecture_index()].shared_kib - reserved) * 1024;
+    const int architecture = settings().architecture;
+    int shared_kib = 0;
+    for (const auto &each : ARCHITECTURES)
+        if (each.architecture <= architecture)
+            shared_kib = each.shared_kib;
+    return architecture < 70 ? DEFAULT_SHARED_BYTES
+                             : (shared_kib - (architecture >= 80)) * 1024;
 }
 
 static void describe(cudaDeviceProp *to, int device)
 {
-    const int architecture = settings().architecture;
     memset(to, 0, sizeof *to);
     snprintf(to->name, sizeof to->name, "pretend device %d", device);
-    to->uuid.bytes[0] = static_cast<char>(device);
     to->totalGlobalMem = settings().memory_bytes;
-    to->sharedMemPerBlock = static_cast<size_t>(DEFAULT_SHARED_BYTES);
     to->sharedMemPerBlockOptin = static_cast<size_t>(shared_limit());
-    to->sharedMemPerMultiprocessor =
-        static_cast<size_t>(ARCHITECTURES[architecture_index()].shared_kib) *
-        1024;
-    to->reservedSharedMemPerBlock = architecture < 80 ? 0 : 1024;
-    to->regsPerBlock = to->regsPerMultiprocessor = 65536;
-    to->warpSize = static_cast<int>(LANES);
     to->memPitch = settings().most_pitch;
-    to->maxThreadsPerBlock = static_cast<int>(MOST_THREADS);
-    to->maxThreadsDim[0] = to->maxThreadsDim[1] = 1024;
-    to->maxThreadsDim[2] = 64;
-    to->maxGridSize[0] = 0x7fffffff;
-    to->maxGridSize[1] = to->maxGridSize[2] = 65535;
-    to->totalConstMem = 65536;
-    to->major = architecture / 10;
-    to->minor = architecture % 10;
-    to->textureAlignment = 512;
+    to->major = settings().architecture / 10;
+    to->minor = settings().architecture % 10;
     to->multiProcessorCount = 4;
-    to->canMapHostMemory = to->concurrentKernels = to->unifiedAddressing = 1;
-    to->pciBusID = device + 1;
-    to->asyncEngineCount = 2;
-    to->memoryBusWidth = 64;
     to->l2CacheSize = 1 << 20;
-    to->maxThreadsPerMultiProcessor =
-        ARCHITECTURES[architecture_index()].n_threads;
-    to->maxBlocksPerMultiProcessor = 16;
 }
 
 static bool is_device(int device)
@@ -268,21 +236,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
         cudaDeviceAttr attribute;
         int value;
     } values[] = {
-        {cudaDevAttrMaxThreadsPerBlock, all.maxThreadsPerBlock},
-        {cudaDevAttrMaxSharedMemoryPerBlock,
-         static_cast<int>(all.sharedMemPerBlock)},
-        {cudaDevAttrWarpSize, all.warpSize},
         {cudaDevAttrClockRate, 1000000},
-        {cudaDevAttrMultiProcessorCount, all.multiProcessorCount},
         {cudaDevAttrMemoryClockRate, 1000000},
-        {cudaDevAttrGlobalMemoryBusWidth, all.memoryBusWidth},
-        {cudaDevAttrL2CacheSize, all.l2CacheSize},
-        {cudaDevAttrMaxThreadsPerMultiProcessor,
-         all.maxThreadsPerMultiProcessor},
         {cudaDevAttrComputeCapabilityMajor, all.major},
         {cudaDevAttrComputeCapabilityMinor, all.minor},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-         static_cast<int>(all.sharedMemPerMultiprocessor)},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin,
          static_cast<int>(all.sharedMemPerBlockOptin)},
     };
@@ -340,17 +297,13 @@ cudaError_t cudaFuncSetAttribute(const void *kernel,
     return cudaSuccess;
 }
 
-/* Only the compiler for the device knows the true numbers. */
+/* Only loads the kernel: the compiler for the device alone knows the numbers.
+ */
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
                                   const void *kernel)
 {
     FX8_ENTER("cudaFuncGetAttributes");
-    memset(attributes, 0, sizeof *attributes);
+    attributes->numRegs = 0;
     harness::note_loaded(harness::current_device(), kernel);
-    attributes->maxThreadsPerBlock = static_cast<int>(harness::MOST_THREADS);
-    attributes->numRegs = 64;
-    attributes->ptxVersion = attributes->binaryVersion =
-        settings().architecture;
-    attributes->maxDynamicSharedSizeBytes = harness::shared_limit_of(kernel);
     return cudaSuccess;
 }

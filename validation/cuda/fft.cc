@@ -36,11 +36,15 @@ static Plan *find_plan(cufftHandle handle)
     return found == plans.end() ? nullptr : &found->second;
 }
 
-/* An entry whose failure is reported like cuFFT's. */
-static cufftResult result_of(const Entry &entry)
-{
-    return entry.error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR;
-}
+/** Begins a call on a plan, and returns from the caller if it is made to fail
+ *  or there is no such plan. */
+#define FX8_ENTER_PLAN(name, handle)                                           \
+    const Entry entry(name);                                                   \
+    Plan *const plan = find_plan(handle);                                      \
+    if (entry.error != cudaSuccess)                                            \
+        return CUFFT_INTERNAL_ERROR;                                           \
+    if (plan == nullptr)                                                       \
+    return CUFFT_INVALID_PLAN
 
 static cufftResult make(Plan *plan, size_t *bytes)
 {
@@ -112,11 +116,8 @@ static void run(const Plan &plan, void *in, void *out, int sign)
 static cufftResult execute(const char *name, cufftHandle handle, cufftType type,
                            void *in, void *out, int sign)
 {
-    const Entry entry(name);
-    if (entry.error != cudaSuccess)
-        return CUFFT_EXEC_FAILED;
-    Plan *const plan = find_plan(handle);
-    if (plan == nullptr || !plan->is_made || plan->type != type)
+    FX8_ENTER_PLAN(name, handle);
+    if (!plan->is_made || plan->type != type)
         return CUFFT_INVALID_PLAN;
     if (plan->area == nullptr)
         return CUFFT_NO_WORKSPACE;
@@ -156,29 +157,36 @@ using harness::Entry;
 using harness::find_plan;
 using harness::Plan;
 
+/* A call that is made to fail gives cuFFT's error. */
+static cufftResult result_of(const Entry &entry)
+{
+    return entry.error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR;
+}
+
 cufftResult cufftGetVersion(int *version)
 {
     const Entry entry("cufftGetVersion");
     *version = 12000;
-    return harness::result_of(entry);
+    return result_of(entry);
 }
 
-cufftResult cufftCreate(cufftHandle *plan)
+cufftResult cufftCreate(cufftHandle *handle)
 {
     const Entry entry("cufftCreate");
     if (entry.error != cudaSuccess)
-        return harness::result_of(entry);
+        return result_of(entry);
     if (harness::machine().devices.empty())
         return CUFFT_SETUP_FAILED;
-    *plan = ++harness::n_created;
     Plan made = Plan();
     made.device = harness::current_device();
     made.is_automatic = true;
-    harness::plans[*plan] = made;
+    *handle = ++harness::n_created;
+    harness::plans[*handle] = made;
     ++harness::machine().n_plans;
     return CUFFT_SUCCESS;
 }
 
+/* Even if it is made to fail, the plan is destroyed. */
 cufftResult cufftDestroy(cufftHandle handle)
 {
     const Entry entry("cufftDestroy");
@@ -190,36 +198,28 @@ cufftResult cufftDestroy(cufftHandle handle)
         harness::device_release(plan->own_area);
     harness::plans.erase(handle);
     --harness::machine().n_plans;
-    return harness::result_of(entry);
+    return result_of(entry);
 }
 
 cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream)
 {
-    const Entry entry("cufftSetStream");
-    Plan *const plan = find_plan(handle);
-    if (entry.error != cudaSuccess || plan == nullptr)
-        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
+    FX8_ENTER_PLAN("cufftSetStream", handle);
     plan->stream = stream;
     return CUFFT_SUCCESS;
 }
 
 cufftResult cufftSetAutoAllocation(cufftHandle handle, int is_automatic)
 {
-    const Entry entry("cufftSetAutoAllocation");
-    Plan *const plan = find_plan(handle);
-    if (entry.error != cudaSuccess || plan == nullptr || plan->is_made)
-        return plan == nullptr || plan->is_made ? CUFFT_INVALID_PLAN
-                                                : harness::result_of(entry);
+    FX8_ENTER_PLAN("cufftSetAutoAllocation", handle);
+    if (plan->is_made)
+        return CUFFT_INVALID_PLAN;
     plan->is_automatic = is_automatic != 0;
     return CUFFT_SUCCESS;
 }
 
 cufftResult cufftSetWorkArea(cufftHandle handle, void *area)
 {
-    const Entry entry("cufftSetWorkArea");
-    Plan *const plan = find_plan(handle);
-    if (entry.error != cudaSuccess || plan == nullptr)
-        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
+    FX8_ENTER_PLAN("cufftSetWorkArea", handle);
     harness::check_range("cufftSetWorkArea", area, plan->bytes);
     plan->area = area;
     return CUFFT_SUCCESS;
@@ -230,11 +230,8 @@ cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n,
                               int *onembed, int ostride, int odist,
                               cufftType type, int batch, size_t *bytes)
 {
-    const Entry entry("cufftMakePlanMany");
-    Plan *const plan = find_plan(handle);
-    if (entry.error != cudaSuccess)
-        return harness::result_of(entry);
-    if (plan == nullptr || plan->is_made)
+    FX8_ENTER_PLAN("cufftMakePlanMany", handle);
+    if (plan->is_made)
         return CUFFT_INVALID_PLAN;
     if (rank != 1)
         return CUFFT_INVALID_VALUE;

@@ -26,11 +26,8 @@
     X(cudaSuccess, 0, "no error")                                              \
     X(cudaErrorInvalidValue, 1, "invalid argument")                            \
     X(cudaErrorMemoryAllocation, 2, "out of memory")                           \
-    X(cudaErrorInitializationError, 3, "initialization error")                 \
     X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")      \
     X(cudaErrorInvalidPitchValue, 12, "invalid pitch argument")                \
-    X(cudaErrorInvalidMemcpyDirection, 21,                                     \
-      "invalid copy direction for memcpy")                                     \
     X(cudaErrorInsufficientDriver, 35,                                         \
       "CUDA driver version is insufficient for CUDA runtime version")          \
     X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")           \
@@ -43,12 +40,8 @@
     X(cudaErrorNotReady, 600, "device not ready")                              \
     X(cudaErrorIllegalAddress, 700,                                            \
       "an illegal memory access was encountered")                              \
-    X(cudaErrorLaunchOutOfResources, 701,                                      \
-      "too many resources requested for launch")                               \
     X(cudaErrorHostMemoryAlreadyRegistered, 712,                               \
       "part or all of the requested memory range is already mapped")           \
-    X(cudaErrorHostMemoryNotRegistered, 713,                                   \
-      "pointer does not correspond to a registered memory region")             \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")               \
     X(cudaErrorUnknown, 999, "unknown error")
 
@@ -64,58 +57,23 @@ cudaError_t cudaGetLastError();
 /* --- devices
  * ------------------------------------------------------------------ */
 
-/** The members that 11.8 and 13.0 share and fx8 may use. */
+/** The members that fx8 uses. */
 struct cudaDeviceProp {
     char name[256];
-    struct {
-        char bytes[16];
-    } uuid;
     size_t totalGlobalMem;
-    size_t sharedMemPerBlock;
-    int regsPerBlock;
-    int warpSize;
     size_t memPitch;
-    int maxThreadsPerBlock;
-    int maxThreadsDim[3];
-    int maxGridSize[3];
-    size_t totalConstMem;
     int major;
     int minor;
-    size_t textureAlignment;
     int multiProcessorCount;
-    int integrated;
-    int canMapHostMemory;
-    int concurrentKernels;
-    int ECCEnabled;
-    int pciBusID;
-    int pciDeviceID;
-    int pciDomainID;
-    int asyncEngineCount;
-    int unifiedAddressing;
-    int memoryBusWidth;
     int l2CacheSize;
-    int maxThreadsPerMultiProcessor;
-    size_t sharedMemPerMultiprocessor;
-    int regsPerMultiprocessor;
-    int managedMemory;
     size_t sharedMemPerBlockOptin;
-    int maxBlocksPerMultiProcessor;
-    size_t reservedSharedMemPerBlock;
 };
 
 enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
     cudaDevAttrClockRate = 13,
-    cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrMemoryClockRate = 36,
-    cudaDevAttrGlobalMemoryBusWidth = 37,
-    cudaDevAttrL2CacheSize = 38,
-    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
 
@@ -216,14 +174,7 @@ enum cudaFuncAttribute {
 };
 
 struct cudaFuncAttributes {
-    size_t sharedSizeBytes;
-    size_t constSizeBytes;
-    size_t localSizeBytes;
-    int maxThreadsPerBlock;
     int numRegs;
-    int ptxVersion;
-    int binaryVersion;
-    int maxDynamicSharedSizeBytes;
 };
 
 cudaError_t cudaFuncSetAttribute(const void *kernel,

@@ -151,87 +151,60 @@ TEST(a_choice_passes_on_every_error)
 /* One choice after the other without looking at errors: the address checker has
  * seen a full one above. */
 #if !FX8_ADDRESS_CHECKER
-/* How many kernels are left out for this reason; the other one is used. */
-static size_t count_left_out(const fx8_cuda_choice &choice, const char *why)
+/* Spoil one call of a choice after the other; returns how often kernels were
+ * left out for this reason.  The other kernel is then used. */
+static size_t count_left_out(const fx8_cuda_correlator_use &use,
+                             uint64_t &spoilt_call, const char *why)
 {
+    fx8_cuda_choice choice;
+    const uint64_t n_calls = calls_of_choice(use, &choice);
+    const auto *cheapest = choice.correlator;
     size_t n = 0;
-    CHECK(choice.correlator != nullptr && choice.n_trials == 2);
-    for (size_t k = 0; k < choice.n_trials; ++k) {
-        const char *trouble = choice.trials[k].trouble;
-        if (trouble == nullptr)
+    for (uint64_t call = 1; call <= n_calls; ++call) {
+        spoilt_call = harness::count_calls() + call;
+        const cudaError_t error =
+            fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
+        spoilt_call = 0;
+        cudaGetLastError();
+        if (error != cudaSuccess)
             continue;
-        ++n;
-        CHECK(strcmp(trouble, why) == 0);
-        CHECK(choice.correlator == choice.trials[1 - k].correlator);
+        const size_t last = choice.n_trials - 1;
+        CHECK(last == 1 || (last == 0 && use.is_any));
+        /* of any, the first exact one: the cheapest or, if it is wrong, the
+         * next, and neither is timed */
+        if (use.is_any) {
+            CHECK(choice.trials[last].correlator == choice.correlator);
+            CHECK(choice.trials[last].milliseconds <= 0);
+            CHECK(choice.trials[0].correlator == cheapest);
+            CHECK((last == 1) == (choice.trials[0].trouble != nullptr));
+        }
+        for (size_t k = 0; k <= last; ++k) {
+            const char *const trouble = choice.trials[k].trouble;
+            if (trouble == nullptr)
+                continue;
+            ++n;
+            CHECK(strcmp(trouble, why) == 0);
+            CHECK(choice.correlator == choice.trials[1 - k].correlator);
+        }
     }
     return n;
 }
 
-/* Every call is made to say that the device has no code: at the first launch of
- * a kernel this leaves the kernel out, with the reason. */
-TEST(a_choice_without_what_is_not_built)
-{
-    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
-    fx8_cuda_choice choice;
-    const uint64_t n_calls = calls_of_choice(use, &choice);
-    const int error_before = harness::settings().fail_error;
-    size_t n_left_out = 0;
-    harness::settings().fail_error = cudaErrorNoKernelImageForDevice;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
-        harness::settings().fail_call = harness::count_calls() + call;
-        const cudaError_t error =
-            fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
-        harness::settings().fail_call = 0;
-        cudaGetLastError();
-        if (error != cudaSuccess || choice.n_trials != 2)
-            continue;
-        n_left_out += count_left_out(choice, "not in this build");
-    }
-    harness::settings().fail_error = error_before;
-    /* for each of two kernels: loading, two launches, and the two queries after
-     * each launch */
-    CHECK(n_left_out == 10);
-}
-
-/* Every launch is made to do nothing: a kernel whose sums are wrong in its
- * trial is left out and the other one used; later launches are only timed. */
-TEST(a_choice_without_what_is_wrong)
-{
-    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
-    fx8_cuda_choice choice;
-    const uint64_t n_calls = calls_of_choice(use, &choice);
-    size_t n_left_out = 0;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
-        harness::settings().idle_call = harness::count_calls() + call;
-        MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
-        n_left_out += count_left_out(choice, "wrong sums");
-    }
-    harness::settings().idle_call = 0;
-    CHECK(n_left_out == 4);
-}
-/* Of the suitable kernels the first one that is exact, without timing: the
- * cheapest one or, if that is wrong, the next. */
-TEST(a_choice_of_any)
+TEST(a_choice_without_what_is_not_built_or_wrong)
 {
     fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
+    harness::Settings &settings = harness::settings();
+    const int error_before = settings.fail_error;
+    settings.fail_error = cudaErrorNoKernelImageForDevice;
+    /* for each of two kernels: loading, two launches, and the two queries after
+     * each launch */
+    CHECK(count_left_out(use, settings.fail_call, "not in this build") == 10);
+    settings.fail_error = error_before;
+    /* launches that do nothing: the two of a trial; later ones are only timed
+     */
+    CHECK(count_left_out(use, settings.idle_call, "wrong sums") == 4);
     use.is_any = true;
-    fx8_cuda_choice choice;
-    const uint64_t n_calls = calls_of_choice(use, &choice);
-    const auto *cheapest = choice.correlator;
-    CHECK(choice.n_trials == 1 && choice.trials[0].correlator == cheapest);
-    size_t n_left_out = 0;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
-        harness::settings().idle_call = harness::count_calls() + call;
-        MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
-        const bool is_next = choice.n_trials == 2;
-        n_left_out += is_next;
-        CHECK(choice.trials[is_next].correlator == choice.correlator);
-        CHECK(choice.trials[is_next].milliseconds <= 0);
-        CHECK(is_next == (choice.trials[0].trouble != nullptr));
-        CHECK(choice.trials[0].correlator == cheapest);
-    }
-    harness::settings().idle_call = 0;
-    CHECK(n_left_out == 2);
+    CHECK(count_left_out(use, settings.idle_call, "wrong sums") == 2);
 }
 
 #endif
