@@ -164,6 +164,8 @@ static size_t count_left_out(const fx8_cuda_correlator_use &use,
         spoilt_call = harness::count_calls() + call;
         const cudaError_t error =
             fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
+        CHECK(error == cudaSuccess ||
+              &spoilt_call == &harness::settings().fail_call);
         spoilt_call = 0;
         cudaGetLastError();
         if (error != cudaSuccess)

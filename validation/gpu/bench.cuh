@@ -33,6 +33,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -247,29 +248,6 @@ template <class T> class Memory
     T *data_;
 };
 
-/** Bytes of pinned memory on the host. */
-class Pinned
-{
-  public:
-    explicit Pinned(size_t bytes) : data_(nullptr)
-    {
-        must(cudaMallocHost(&data_, bytes), "cudaMallocHost");
-    }
-    ~Pinned()
-    {
-        (void)cudaFreeHost(data_);
-    }
-    Pinned(const Pinned &) = delete;
-    Pinned &operator=(const Pinned &) = delete;
-    char *data() const
-    {
-        return data_;
-    }
-
-  private:
-    char *data_;
-};
-
 /* --- the clock -------------------------------------------------------------
  */
 
@@ -368,24 +346,7 @@ Figure measure_peer(Bench &bench, const Array &array, const int8_t *x,
                     const int64_t *sums);
 
 /** Host memory, aligned for vector code. */
-class HostMemory
-{
-  public:
-    explicit HostMemory(size_t bytes);
-    ~HostMemory()
-    {
-        std::free(data_);
-    }
-    HostMemory(const HostMemory &) = delete;
-    HostMemory &operator=(const HostMemory &) = delete;
-    void *data() const
-    {
-        return data_;
-    }
-
-  private:
-    void *data_;
-};
+using HostMemory = std::unique_ptr<char, void (*)(void *)>;
 
 /** A correlator of this machine's CPU. */
 struct HostCase {

@@ -164,16 +164,19 @@ void measure_copies(Bench &bench)
                  "copy");
         });
     const size_t pinned_bytes = std::min(bytes, size_t(256) << 20);
-    const Pinned host(pinned_bytes);
+    char *pinned = nullptr;
+    must(cudaMallocHost(&pinned, pinned_bytes), "cudaMallocHost");
+    const std::unique_ptr<char, cudaError_t (*)(void *)> host(pinned,
+                                                              cudaFreeHost);
     bench.ceilings.to_host = measure_copy(
         bench, "pinned, to the host", pinned_bytes, 1.0, [&](size_t) {
-            must(cudaMemcpyAsync(host.data(), from.data(), pinned_bytes,
+            must(cudaMemcpyAsync(host.get(), from.data(), pinned_bytes,
                                  cudaMemcpyDeviceToHost, bench.stream),
                  "copy");
         });
     bench.ceilings.to_device = measure_copy(
         bench, "pinned, to the device", pinned_bytes, 1.0, [&](size_t) {
-            must(cudaMemcpyAsync(to.data(), host.data(), pinned_bytes,
+            must(cudaMemcpyAsync(to.data(), host.get(), pinned_bytes,
                                  cudaMemcpyHostToDevice, bench.stream),
                  "copy");
         });

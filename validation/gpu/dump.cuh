@@ -30,10 +30,10 @@ struct DumpShape {
     {
         return n_antennas * n_feeds;
     }
-    std::vector<fx8_product> make_products() const
+    std::vector<struct fx8_product> make_products() const
     {
-        std::vector<fx8_product> products(fx8_baseline_count(n_antennas) *
-                                          fx8_baseline_products(n_feeds));
+        std::vector<struct fx8_product> products(
+            fx8_baseline_count(n_antennas) * fx8_baseline_products(n_feeds));
         fx8_baseline_table(n_antennas, n_feeds, products.data());
         return products;
     }
@@ -42,8 +42,8 @@ struct DumpShape {
 struct Dump {
     DumpShape shape;
     size_t n_products, n_baselines, n_cells;
-    std::vector<fx8_product> host_products;
-    Memory<fx8_product> products;
+    std::vector<struct fx8_product> host_products;
+    Memory<struct fx8_product> products;
     Memory<float> visibilities, nsamples;
     Memory<uint8_t> flags;
 

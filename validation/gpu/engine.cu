@@ -7,7 +7,6 @@
  * alongside.  Then the quick-look of these visibilities.
  */
 #include <algorithm>
-#include <memory>
 #include <thread>
 
 #include "config/base/clock.h"
@@ -17,7 +16,7 @@
 #include "kernels/operations.h"
 #include "kernels/quicklook_work.h"
 #include "validation/cuda/without.h"
-#include "validation/gpu/bench.cuh"
+#include "validation/gpu/dump.cuh"
 
 /** What the plug-in exports; here it is linked. */
 extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
@@ -48,126 +47,110 @@ void must_engine(enum fx8_status status, const fx8_error &error)
         throw Failure(error.message);
 }
 
-/** The visibilities of a dump, single inputs as antennas, and the plan that
- *  makes them. */
-class Results
-{
-  public:
-    Results(size_t n_inputs, size_t n_channels, size_t n_spectra)
-        : n_inputs_(n_inputs), n_channels_(n_channels),
-          n_spectra_(static_cast<int64_t>(n_spectra)),
-          n_baselines_(fx8_pair_count(n_inputs)),
-          gain_(n_inputs * n_channels, 1.0F), unflagged_(gain_.size()),
-          visibilities_(2 * n_baselines_ * n_channels),
-          nsamples_(n_baselines_ * n_channels), flags_(nsamples_.size()),
-          none_(gain_.size()), coherence_(visibilities_.size()),
-          amplitude_(nsamples_.size()), phase_(nsamples_.size()),
-          sums_(n_baselines_)
+/** The visibilities of a dump, single inputs as antennas, and its quick-look.
+ */
+struct Results {
+    size_t n_inputs, n_channels;
+    int64_t n_spectra;
+    std::vector<struct fx8_product> products;
+    std::vector<float> gain, none, visibilities, nsamples;
+    std::vector<uint8_t> unflagged, flags;
+    std::vector<uint16_t> coherence, amplitude, phase;
+    std::vector<fx8_fisher_sums> sums;
+    fx8_quicklook_counts counts = {};
+    fx8_quicklook_differences differences = {};
+
+    Results(size_t inputs, size_t channels, size_t spectra)
+        : n_inputs(inputs), n_channels(channels),
+          n_spectra(static_cast<int64_t>(spectra)),
+          products(fx8_pair_count(inputs)), gain(inputs * channels, 1.0F),
+          none(gain.size()), visibilities(2 * products.size() * channels),
+          nsamples(visibilities.size() / 2), unflagged(gain.size()),
+          flags(nsamples.size()), coherence(visibilities.size()),
+          amplitude(nsamples.size()), phase(nsamples.size()),
+          sums(products.size())
     {
-        for (uint32_t i = 0; i < n_inputs; ++i)
-            for (uint32_t j = i; j < n_inputs; ++j)
-                products_.push_back(
-                    {static_cast<uint32_t>(fx8_pair_index(i, j)), i, j, 0});
+        fx8_baseline_table(n_inputs, 1, products.data());
     }
     fx8_postprocess plan() const
     {
         fx8_postprocess plan = {};
-        plan.n_antennas = plan.n_inputs = n_inputs_;
+        plan.n_antennas = plan.n_inputs = n_inputs;
         plan.n_products = plan.channel_average = plan.threads.count = 1;
-        plan.n_channels = n_channels_;
-        plan.products = products_.data();
-        plan.spectra_per_dump = n_spectra_;
-        plan.gain = gain_.data();
-        plan.flag_channel = plan.flag_input = plan.flag_cell =
-            unflagged_.data();
+        plan.n_channels = n_channels;
+        plan.products = products.data();
+        plan.spectra_per_dump = n_spectra;
+        plan.gain = gain.data();
+        plan.flag_channel = plan.flag_input = plan.flag_cell = unflagged.data();
         plan.remove_bias = true;
         return plan;
     }
     fx8_result place()
     {
-        return {visibilities_.data(), flags_.data(), nsamples_.data()};
-    }
-    /** Pin the results, as the session does. */
-    void pin(const fx8_engine_operations &operations, fx8_engine *engine)
-    {
-        operations.pin(engine, visibilities_.data(),
-                       visibilities_.size() * sizeof(float));
-        operations.pin(engine, nsamples_.data(),
-                       nsamples_.size() * sizeof(float));
-        operations.pin(engine, flags_.data(), flags_.size());
+        return {visibilities.data(), flags.data(), nsamples.data()};
     }
     /** All inputs of power 1. */
     fx8_quicklook_work work()
     {
         fx8_quicklook_work work = {};
         work.n_products = 1;
-        work.n_inputs = n_inputs_;
-        work.n_baselines = n_baselines_;
-        work.n_channels = n_channels_;
-        work.products_per_cell = static_cast<float>(n_spectra_);
+        work.n_inputs = n_inputs;
+        work.n_baselines = products.size();
+        work.n_channels = n_channels;
+        work.products_per_cell = static_cast<float>(n_spectra);
         work.mode = FX8_FUNCTIONS_IEEE;
-        work.products = products_.data();
-        work.is_real = unflagged_.data();
-        work.power = work.weight = work.scale[FX8_FUNCTIONS_IEEE] =
-            gain_.data();
-        work.steps = none_.data();
+        work.products = products.data();
+        work.is_real = unflagged.data();
+        work.power = work.weight = work.scale[FX8_FUNCTIONS_IEEE] = gain.data();
+        work.steps = none.data();
         work.in = place();
-        work.out.coherence = coherence_.data();
-        work.out.amplitude = amplitude_.data();
-        work.out.phase = phase_.data();
-        work.sums = sums_.data();
-        work.counts = &counts_;
-        work.differences = &differences_;
+        work.out.coherence = coherence.data();
+        work.out.amplitude = amplitude.data();
+        work.out.phase = phase.data();
+        work.sums = sums.data();
+        work.counts = &counts;
+        work.differences = &differences;
         return work;
     }
-
-  private:
-    size_t n_inputs_, n_channels_;
-    int64_t n_spectra_;
-    size_t n_baselines_;
-    std::vector<struct fx8_product> products_;
-    std::vector<float> gain_;
-    std::vector<uint8_t> unflagged_;
-    std::vector<float> visibilities_, nsamples_;
-    std::vector<uint8_t> flags_;
-    std::vector<float> none_;
-    std::vector<uint16_t> coherence_, amplitude_, phase_;
-    std::vector<fx8_fisher_sums> sums_;
-    fx8_quicklook_counts counts_ = {};
-    fx8_quicklook_differences differences_ = {};
 };
 
 /** An engine with samples, masks and memory for results. */
 class Engine
 {
   public:
+    const fx8_engine_operations &operations;
+    struct fx8_engine *engine = nullptr;
+    std::vector<int8_t> samples;
+
     Engine(const Bench &bench, const Case &shape, unsigned precision)
-        : bank_{true, shape.n_channels, TAPS, shape.n_channels},
-          n_inputs_(shape.n_inputs), precision_(precision),
+        : operations(*fx8_engine_plugin.operations), bank_{true,
+                                                           shape.n_channels,
+                                                           TAPS,
+                                                           shape.n_channels},
+          n_inputs_(shape.n_inputs),
           n_spectra_(bench.is_tiny() ? TINY_SPECTRA : SPECTRA),
-          operations_(*fx8_engine_plugin.operations),
           results_(shape.n_inputs, shape.n_channels, n_spectra_)
     {
-        open(bench.settings.device);
-        block_spectra_ =
-            std::min(n_spectra_, operations_.block_spectra(engine_));
+        open(bench.settings.device, precision);
+        block_spectra_ = std::min(n_spectra_, operations.block_spectra(engine));
         row_stride_ = (block_spectra_ + TAPS - 1) * fx8_filterbank_row(&bank_);
-        samples_.resize(n_inputs_ * row_stride_);
+        samples.resize(n_inputs_ * row_stride_);
         uint64_t state = 1;
-        for (int8_t &sample : samples_) {
+        for (int8_t &sample : samples) {
             state = state * UINT64_C(6364136223846793005) +
                     UINT64_C(1442695040888963407);
             sample = static_cast<int8_t>(
                 static_cast<int>((state >> 40) % 64 + (state >> 50) % 64) - 63);
         }
-        counts_.resize(fx8_pair_count(n_inputs_));
-        clips_.resize(n_inputs_ * bank_.n_channels);
-        operations_.pin(engine_, samples_.data(), samples_.size());
-        results_.pin(operations_, engine_);
+        /* as the session does */
+        pin(samples);
+        pin(results_.visibilities);
+        pin(results_.nsamples);
+        pin(results_.flags);
     }
     ~Engine()
     {
-        operations_.close(&engine_);
+        operations.close(&engine);
     }
     Engine(const Engine &) = delete;
     Engine &operator=(const Engine &) = delete;
@@ -191,38 +174,29 @@ class Engine
     {
         fx8_error error;
         const fx8_quicklook_work work = results_.work();
-        must_engine(operations_.consume(engine_, &work, &error), error);
+        must_engine(operations.consume(engine, &work, &error), error);
     }
     fx8_engine_times times() const
     {
         fx8_engine_times times = {};
-        operations_.times(engine_, &times);
+        operations.times(engine, &times);
         return times;
     }
     size_t call_spectra() const
     {
-        return engine_->devices[0].call.most_spectra;
+        return engine->devices[0].call.most_spectra;
     }
-    /** Whether the samples are pinned: a machine may refuse. */
-    bool is_pinned() const
-    {
-        return fx8_cuda_is_pinned(engine_, samples_.data(), samples_.size());
-    }
-    const char *kernel() const
-    {
-        return operations_.kernel_name(engine_);
-    }
-    /** Of a dump. */
+    /** Of a dump; each has two bytes. */
     double n_samples() const
     {
         return static_cast<double>(n_inputs_ * n_spectra_ * bank_.fft_length);
     }
-    double n_bytes() const
-    {
-        return 2 * n_samples();
-    }
 
   private:
+    template <class T> void pin(std::vector<T> &memory)
+    {
+        operations.pin(engine, memory.data(), memory.size() * sizeof(T));
+    }
     void push_dump()
     {
         fx8_error error;
@@ -235,12 +209,12 @@ class Engine
                 for (size_t i = 0; i < n_inputs_; ++i)
                     valid[(i + 1) * words - 1] = UINT64_MAX >> (64 - n % 64);
             fx8_engine_block block = {};
-            block.samples = samples_.data();
+            block.samples = samples.data();
             block.row_stride = row_stride_;
             block.first_spectrum = static_cast<int64_t>(first);
             block.n_spectra = n;
             block.valid = valid.data();
-            must_engine(operations_.push(engine_, &block, &error), error);
+            must_engine(operations.push(engine, &block, &error), error);
             if (first + n < n_spectra_)
                 take(false);
         }
@@ -251,29 +225,30 @@ class Engine
         plan_ = results_.plan();
         const fx8_result wanted[FX8_N_RESULTS] = {results_.place(),
                                                   results_.place()};
-        must_engine(operations_.end_dump(engine_, &plan_, wanted, &error),
-                    error);
+        must_engine(operations.end_dump(engine, &plan_, wanted, &error), error);
         has_ended_ = true;
     }
     /** Results of the last dump, if there is one; must_be: wait for them. */
     void take(bool must_be)
     {
         fx8_error error;
+        std::vector<int64_t> counts(fx8_pair_count(n_inputs_));
+        std::vector<int64_t> clips(n_inputs_ * bank_.n_channels);
         fx8_engine_dump dump = {};
-        dump.counts = counts_.data();
-        dump.clips = clips_.data();
+        dump.counts = counts.data();
+        dump.clips = clips.data();
         bool is_taken = true;
         if (!has_ended_)
             return;
-        must_engine(operations_.take_dump(
-                        engine_, &dump, must_be ? nullptr : &is_taken, &error),
+        must_engine(operations.take_dump(engine, &dump,
+                                         must_be ? nullptr : &is_taken, &error),
                     error);
         if (!is_taken)
             return;
         has_ended_ = false;
         taken_s_.push_back(fx8_clock_seconds());
     }
-    void open(int device)
+    void open(int device, unsigned precision)
     {
         std::vector<double> weights(TAPS * bank_.fft_length);
         std::vector<float> coefficients(TAPS * fx8_filterbank_row(&bank_));
@@ -286,8 +261,8 @@ class Engine
         plan.coefficients = coefficients.data();
         plan.n_inputs = n_inputs_;
         plan.spectra_per_dump = static_cast<int64_t>(n_spectra_);
-        plan.precisions = precision_;
-        plan.machine.kernel = precision_ == FX8_PRECISION_INT8
+        plan.precisions = precision;
+        plan.machine.kernel = precision == FX8_PRECISION_INT8
                                   ? kernel_in_place_of("auto")
                                   : "auto";
         plan.devices = &device;
@@ -299,23 +274,16 @@ class Engine
         plan.n_result_products = plan.channel_average = 1;
         plan.consumed_channels = bank_.n_channels;
         fx8_error error;
-        must_engine(operations_.open(&plan, &engine_, &error), error);
-        const std::vector<float> gain(bank_.n_channels, 1.0F);
+        must_engine(operations.open(&plan, &engine, &error), error);
         for (size_t input = 0; input < n_inputs_; ++input)
-            must_engine(
-                operations_.set_gain(engine_, input, gain.data(), &error),
-                error);
+            must_engine(operations.set_gain(engine, input, results_.gain.data(),
+                                            &error),
+                        error);
     }
 
     fx8_filterbank bank_;
-    size_t n_inputs_;
-    unsigned precision_;
-    size_t n_spectra_;
-    const fx8_engine_operations &operations_;
-    struct fx8_engine *engine_ = nullptr;
+    size_t n_inputs_, n_spectra_;
     size_t block_spectra_ = 0, row_stride_ = 0;
-    std::vector<int8_t> samples_;
-    std::vector<int64_t> counts_, clips_;
     Results results_;
     fx8_postprocess plan_ = {};
     bool has_ended_ = false;      /* a dump has ended and was not taken */
@@ -354,35 +322,37 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
               [](const Round &a, const Round &b) { return a.whole < b.whole; });
     const Round &r = rounds[rounds.size() / 2];
     const double copy = bench.ceilings.to_device > 0
-                            ? engine.n_bytes() / bench.ceilings.to_device
+                            ? 2 * engine.n_samples() / bench.ceilings.to_device
                             : 0;
     const double compute = r.channelize + r.correlate;
     const double limit = std::max(copy, compute);
     const char *name = precision == FX8_PRECISION_INT8 ? "int8" : "fp32";
+    const char *kernel = engine.operations.kernel_name(engine.engine);
+    /* a machine may refuse */
+    const bool is_pinned = fx8_cuda_is_pinned(
+        engine.engine, engine.samples.data(), engine.samples.size());
     const double n = engine.n_samples();
     bench.report->text(
         "%6zu x %-5zu %-5s %-10s %6zu %9.0f %11.0f %10.0f %10.0f %6.2f %9.2f "
         "%9.2f  %s%s\n",
-        shape.n_inputs, shape.n_channels, name, engine.kernel(),
-        engine.call_spectra(), n / r.whole * 1e-6, n / r.channelize * 1e-6,
-        n / r.correlate * 1e-6, copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole,
-        r.process / r.whole, r.look / (r.whole + r.look),
-        copy > compute ? "copying" : "computing",
-        engine.is_pinned() ? "" : ", samples not pinned");
+        shape.n_inputs, shape.n_channels, name, kernel, engine.call_spectra(),
+        n / r.whole * 1e-6, n / r.channelize * 1e-6, n / r.correlate * 1e-6,
+        copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole, r.process / r.whole,
+        r.look / (r.whole + r.look), copy > compute ? "copying" : "computing",
+        is_pinned ? "" : ", samples not pinned");
     if (is_goal_of(bench, Aim::ENGINE, shape.n_inputs, SPECTRA) && copy > 0)
-        bench.goals.note(Aim::ENGINE, limit / r.whole,
-                         std::string(engine.kernel()) + ", " +
-                             std::to_string(shape.n_inputs) +
-                             " inputs, calls of " +
-                             std::to_string(engine.call_spectra()));
+        bench.goals.note(
+            Aim::ENGINE, limit / r.whole,
+            std::string(kernel) + ", " + std::to_string(shape.n_inputs) +
+                " inputs, calls of " + std::to_string(engine.call_spectra()));
     bench.report->row(
         Row("engine")
             .number("inputs", static_cast<double>(shape.n_inputs))
             .number("channels", static_cast<double>(shape.n_channels))
             .text("precision", name)
-            .text("kernel", engine.kernel())
+            .text("kernel", kernel)
             .number("call_spectra", static_cast<double>(engine.call_spectra()))
-            .number("is_pinned", engine.is_pinned())
+            .number("is_pinned", is_pinned)
             .number("samples", n)
             .number("whole_s", r.whole)
             .number("channelize_s", r.channelize)

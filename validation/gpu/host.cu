@@ -52,6 +52,15 @@ void fill(int8_t *int8, float *fp32, size_t n_bytes)
     }
 }
 
+HostMemory allocate(size_t bytes)
+{
+    void *memory = nullptr;
+    fx8_error error;
+    if (fx8_allocate(bytes, 1, "the CPU", &memory, &error) != FX8_OK)
+        throw Failure(error.message);
+    return HostMemory(static_cast<char *>(memory), std::free);
+}
+
 /* --- a call ----------------------------------------------------------------
  */
 
@@ -61,7 +70,7 @@ struct Call {
     bool is_int8;
     Array array;
     const char *x;
-    std::unique_ptr<HostMemory> sums; /* of every channel, empty at first */
+    HostMemory sums; /* of every channel, empty at first */
 
     size_t sample_bytes() const
     {
@@ -95,8 +104,7 @@ void correlate_channel(void *context, size_t channel, size_t)
     const Array &a = call->array;
     const size_t n_blocks = (a.n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK;
     const void *const x = call->x + channel * call->channel_bytes();
-    void *const sums =
-        static_cast<char *>(call->sums->data()) + channel * call->sums_bytes();
+    void *const sums = call->sums.get() + channel * call->sums_bytes();
     if (call->is_int8)
         call->operations->int8.accumulate(
             a.n_inputs, 0, n_blocks, a.n_times, static_cast<const fx8_ci8 *>(x),
@@ -113,7 +121,7 @@ double time_call(Call *call, size_t n_threads)
 {
     const Array &a = call->array;
     call->sums.reset(); /* both at once may be too much */
-    call->sums.reset(new HostMemory(a.n_channels * call->sums_bytes()));
+    call->sums = allocate(a.n_channels * call->sums_bytes());
     const double begin = fx8_clock_seconds();
     fx8_parallel_for(a.n_channels, n_threads, false, correlate_channel, call);
     return fx8_clock_seconds() - begin;
@@ -127,8 +135,7 @@ bool agrees(Call *call, void (*fold)(size_t n_inputs, Item *, Sum *))
     const Array &a = call->array;
     const size_t channel = a.n_channels - 1, last = a.n_inputs - 1;
     std::vector<Sum> sums(2 * fx8_pair_count(a.n_inputs));
-    char *const accumulator =
-        static_cast<char *>(call->sums->data()) + channel * call->sums_bytes();
+    char *const accumulator = call->sums.get() + channel * call->sums_bytes();
     fold(a.n_inputs, reinterpret_cast<Item *>(accumulator), sums.data());
     const Number *const x = reinterpret_cast<const Number *>(
         call->x + channel * call->channel_bytes());
@@ -183,20 +190,13 @@ size_t pool_bytes(bool is_tiny)
 
 } // namespace
 
-HostMemory::HostMemory(size_t bytes) : data_(nullptr)
-{
-    fx8_error error;
-    if (fx8_allocate(bytes, 1, "the CPU", &data_, &error) != FX8_OK)
-        throw Failure(error.message);
-}
-
 Host::Host(const Bench &bench)
     : is_tiny_(bench.is_tiny()), operations_(best_operations()),
-      n_threads_(fx8_parallel_cpus()), int8_(pool_bytes(is_tiny_)),
-      fp32_(pool_bytes(is_tiny_))
+      n_threads_(fx8_parallel_cpus()), int8_(allocate(pool_bytes(is_tiny_))),
+      fp32_(allocate(pool_bytes(is_tiny_)))
 {
-    fill(static_cast<int8_t *>(int8_.data()),
-         static_cast<float *>(fp32_.data()), pool_bytes(is_tiny_));
+    fill(reinterpret_cast<int8_t *>(int8_.get()),
+         reinterpret_cast<float *>(fp32_.get()), pool_bytes(is_tiny_));
 }
 
 std::string Host::describe() const
@@ -214,8 +214,8 @@ Figure Host::measure(const HostCase &what, Array *array) const
         operations_,
         is_int8,
         {array->n_inputs, std::min(array->n_times, FIRST_TIMES), n_threads},
-        static_cast<const char *>((is_int8 ? int8_ : fp32_).data()),
-        nullptr};
+        (is_int8 ? int8_ : fp32_).get(),
+        HostMemory(nullptr, std::free)};
     if (n_threads * call.channel_bytes() > pool_bytes(is_tiny_)) {
         figure.note = "not enough memory set aside";
         return figure;
