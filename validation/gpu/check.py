@@ -19,8 +19,9 @@ LONG = os.environ.get("FX8_LONG") == "1"
 MAKE = os.environ.get("MAKE", "make").split()
 NVCC = (os.environ.get("NVCC") or shutil.which("nvcc")
         or "/usr/local/cuda/bin/nvcc")
-# Exit status of a program that found no card.
+# Exit status of a program that found no card, or nothing to do on it.
 NO_DEVICE = 77
+ALL_SKIPPED = 78
 TESTS = ("gpu_choose", "gpu_engine", "gpu_fir", "gpu_postprocess",
          "gpu_spectra", "gpu_xengine")
 # What compute-sanitizer looks for; a race is one in shared memory.
@@ -75,94 +76,68 @@ def find_sanitizer():
         beside if os.access(beside, os.X_OK) else None)
 
 
-def run_test(cases, name, program=None):
-    """A program, or a group of fx8-test, that prints TAP of its own: each of
-    its cases is one here.  Returns its exit status."""
-    status, text = run(program or [f"{BUILD}/{name}"], timeout=LIMIT_S)
-    n_seen = 0
-    for line in text.splitlines():
-        match = re.match(r"(not )?ok \d+ - (\w+)(?: # SKIP (.*))?$", line)
-        if match:
-            n_seen += 1
-            cases.result(f"{name}: {match.group(2)}", not match.group(1),
-                         match.group(3) or "")
-        elif line.startswith("#"):
+def run_test(cases, name, command, skipped="", prints_tap=True, **more):
+    """Each case of a program that prints TAP is one here; another program is
+    one case.  Returns its exit status."""
+    if skipped:
+        cases.result(name, True, skipped)
+        return NO_DEVICE
+    status, text = run(command, timeout=LIMIT_S, **more)
+    found = re.findall(r"^(not )?ok \d+ - (.*?)(?: # SKIP (.*))?$", text,
+                       re.MULTILINE) if prints_tap else []
+    for failed, title, why in found:
+        cases.result(f"{name}: {title}", not failed, why)
+    for line in text.splitlines() if prints_tap else []:
+        if line.startswith("#"):
             print(line)
     if status == NO_DEVICE:
         cases.result(name, True, "no device")
-    elif n_seen == 0 or status not in (0, 1):
-        cases.result(f"{name}: ends well, after {n_seen} cases", False,
+    elif not prints_tap:
+        refused = "Device not supported" in text  # by compute-sanitizer
+        cases.result(name, status == 0 or refused,
+                     "it does not serve this device" if refused else "",
+                     text[-4000:])
+    elif not found or status not in (0, 1, ALL_SKIPPED):
+        cases.result(f"{name}: ends well, after {len(found)} cases", False,
                      text=f"exit status {status}\n{text}")
     return status
 
 
 def run_numerics(cases):
-    """Where the tables of a sample go nobody looks for results."""
+    """Tables of a sample go to a folder in which nobody looks for results."""
     folder = os.path.join(BUILD, "gpu")
     os.makedirs(os.path.join(folder, "validation/results"), exist_ok=True)
-    command = [os.path.abspath(f"{BUILD}/numerics-gpu")]
-    if not LONG:
-        command += ["--samples", str(1 << 26)]
-    status, text = run(command, cwd=folder, timeout=LIMIT_S)
-    cases.result("errors of the functions are within their bounds",
-                 status in (0, NO_DEVICE),
-                 "no device" if status == NO_DEVICE else "", text)
+    run_test(cases, "errors of the functions are within their bounds",
+             [os.path.abspath(f"{BUILD}/numerics-gpu"),
+              *([] if LONG else ["--samples", str(1 << 26)])],
+             prints_tap=False, cwd=folder)
 
 
-def is_ready(cases, has_device, name, target):
-    """Whether what needs packages was built and can be run; tells if not."""
+def run_packaged(cases, has_device, name, target, command):
+    """A test that needs packages and the plug-in: the engine beside the CPU's,
+    or the whole program on both."""
     status, text = make(target, f"{BUILD}/fx8-cuda.so")
-    if status != 0:
-        missing = re.search(r"missing: [^(]*", text)
-        cases.result(f"{name} builds", bool(missing),
-                     missing.group(0).strip() if missing else "", text)
-    elif not has_device:
-        cases.result(name, True, "no device")
-    os.environ["FX8_CUDA_PLUGIN"] = os.path.abspath(f"{BUILD}/fx8-cuda.so")
-    return status == 0 and has_device
-
-
-def run_engine(cases, has_device, name):
-    """CPU and CUDA from the same spectra, to the bit; from samples, within a
-    step near ties; results and quick-looks made on the device as on the host."""
-    program = f"{BUILD}/fx8-test"
-    if is_ready(cases, has_device, name, program):
-        run_test(cases, name, [program, name])
-
-
-def run_whole(cases, has_device):
-    """The same recordings through the program on both engines."""
-    name = "whole program"
-    if not is_ready(cases, has_device, name, "gpu-bundle"):
+    missing = re.search(r"missing: [^(]*", text)
+    if status != 0 and not missing:
+        cases.result(f"{name} builds", False, text=text)
         return
-    status, text = run(["validation/gpu/whole.sh", f"{BUILD}/gpu-bundle",
-                        f"{BUILD}/gpu/whole"], timeout=LIMIT_S)
-    results = re.findall(r"^(not )?ok \d+ - (.*)$", text, re.MULTILINE)
-    for failed, title in results:
-        cases.result(f"{name}: {title}", not failed)
-    if not results or status not in (0, 1):
-        cases.result(f"{name}: ends well", False,
-                     text=f"exit status {status}\n{text}")
+    os.environ["FX8_CUDA_PLUGIN"] = os.path.abspath(f"{BUILD}/fx8-cuda.so")
+    run_test(cases, name, command, missing.group(0).strip() if status != 0
+             else "" if has_device else "no device")
 
 
 def run_sanitizer(cases, has_device, stopped):
-    """Not what had to be stopped without it."""
+    """All programs but those that had to be stopped without it."""
     sanitizer = find_sanitizer()
     for tool in TOOLS:
         for name in TESTS:
-            title = f"{name} under {tool}"
-            if sanitizer is None or not has_device or name in stopped:
-                cases.result(title, True, "no compute-sanitizer"
-                             if sanitizer is None else "no device"
-                             if not has_device else "stopped without it too")
-                continue
-            status, text = run([sanitizer, "--tool", tool, "--error-exitcode",
-                                "99", f"{BUILD}/{name}"], timeout=LIMIT_S,
-                               env={**os.environ, "FX8_SHORT": "1"})
-            refused = "Device not supported" in text
-            cases.result(title, status == 0 or refused,
-                         "it does not serve this device" if refused else "",
-                         text[-4000:])
+            run_test(cases, f"{name} under {tool}",
+                     [sanitizer, "--tool", tool, "--error-exitcode", "99",
+                      f"{BUILD}/{name}"],
+                     "no compute-sanitizer" if sanitizer is None
+                     else "no device" if not has_device
+                     else "stopped without it too" if name in stopped else "",
+                     prints_tap=False, env={**os.environ, "FX8_SHORT": "1"})
 
 
 def main():
@@ -177,12 +152,15 @@ def main():
     status, text = make("gpu-programs")
     cases.result("programs for the card build", status == 0, text=text)
     # what could not be built fails below, and hides nothing else
-    ends = {name: run_test(cases, name) for name in TESTS}
+    ends = {name: run_test(cases, name, [f"{BUILD}/{name}"]) for name in TESTS}
     has_device = NO_DEVICE not in ends.values()
     run_numerics(cases)
     for name in ("engine_cuda", "engine_results", "quicklook_cuda"):
-        run_engine(cases, has_device, name)
-    run_whole(cases, has_device)
+        run_packaged(cases, has_device, name, f"{BUILD}/fx8-test",
+                     [f"{BUILD}/fx8-test", name])
+    run_packaged(cases, has_device, "whole program", "gpu-bundle",
+                 ["validation/gpu/whole.sh", f"{BUILD}/gpu-bundle",
+                  f"{BUILD}/gpu/whole"])
     run_sanitizer(cases, has_device,
                   {name for name in TESTS if ends[name] == STOPPED})
     cases.plan()
