@@ -5,11 +5,11 @@
  * of channels, so that sums equal the host's to the bit.  A second kernel is
  * for baselines evaluated in both modes.
  */
-#include <cuda_fp16.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernels/cuda/deadline.h"
+#include "kernels/cuda/half2.cuh"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/quicklook.h"
 #include "kernels/numeric/atan2.h"
@@ -212,7 +212,7 @@ static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
         __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
                           fx8_mul(v.im, FX8_COHERENCE_SCALE));
     reinterpret_cast<__half *>(work.out.amplitude)[place.cell] =
-        __float2half_rn(fx8_mul(v.amplitude, FX8_COHERENCE_SCALE));
+        fx8_half_of(v.amplitude, FX8_COHERENCE_SCALE);
     reinterpret_cast<__half *>(work.out.phase)[place.cell] =
         __float2half_rn(v.phase);
     /* 0 times an infinite `steps` would be NaN */

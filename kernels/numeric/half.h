@@ -17,10 +17,12 @@
  *        3) a NaN keeps its sign and the upper bits of its payload and becomes
  *           quiet, as with F16C; the device gives 0x7fff for every NaN.
  *           Comparisons treat all NaNs as equal
- *        4) this file compiles for the device too, where its instructions can
- * be compared with it 5) the rounding mode is to nearest even, as everywhere
- * outside of the enclosing correlator Source: IEEE 754-2008, 3.4, 4.3.1 Test:
- * validation/test_half.c, all 2^32 floats
+ *        4) kernels/cuda/half2.cuh names the device's instructions; this file
+ *           compiles for the device too, where they can be compared
+ *        5) the rounding mode is to nearest even, as everywhere outside of
+ *           the enclosing correlator
+ * Source: IEEE 754-2008, 3.4, 4.3.1
+ * Test: validation/test_half.c, all 2^32 floats
  */
 #ifndef FX8_KERNELS_NUMERIC_HALF_H
 #define FX8_KERNELS_NUMERIC_HALF_H
@@ -95,6 +97,52 @@ FX8_NUMERIC float fx8_half_to_float(uint16_t number)
     bits =
         fx8_half_select(magnitude >= 0x0f800000 /* infinity */, special, bits);
     return fx8_bits_float(sign | (uint32_t)bits);
+}
+
+/**
+ * fx8_half_round -- a double rounded once to half.
+ *
+ * Given:    x   zero, infinity, NaN, or 2^-126 <= |x| < 2^128
+ * Numerics: truncate to float and set the last bit if anything was cut off
+ *           ("rounding to odd").  The float has more than two bits more than a
+ *           half, so it is on the same side of every half and every tie as x,
+ *           and the second rounding gives the correct result
+ * Source:   Boldo and Melquiond, "Emulation of FMA and correctly rounded
+ *           sums", IEEE Trans. Computers 57 (2008) 462, theorem 1
+ */
+FX8_NUMERIC uint16_t fx8_half_round(double x)
+{
+    const uint64_t below = 0x1fffffff; /* bits that do not fit a float */
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits & ~below) | ((bits & below) != 0 ? below + 1 : 0);
+    memcpy(&x, &bits, sizeof x);
+    return fx8_half_from_float((float)x);
+}
+
+/**
+ * fx8_half_scale_add -- a x + b, all halves, rounded once: equivalent to the
+ * device's __hfma, and to each half of __hfma2.
+ *
+ * Numerics: bit-equal to the exact a x + b rounded to half, signed zeros and
+ *           infinities by IEEE 754; NaN bits may differ.
+ *           The product of 11-bit numbers is exact in double.  So is the sum
+ *           s = p + b, or rounding it to double changes nothing: if |s| >=
+ *           2^17, double and half agree on infinity.  Otherwise let p = m L,
+ *           |m| < 2^22, L >= 2^-48 the product of the units of a and x, and b
+ *           a multiple of 2^-24.  s is a multiple of the smaller unit, and
+ *           inexact only if that is below |s| 2^-53 < 2^-36, so is L.  Then
+ *           |p| < 2^22 L < 2^-31 |s|: s and its double are within 2^-30 |b|
+ *           of b, a half, while the nearest tie is 2^-13 |b| away: both round
+ *           to b.  fx8_half_round() adds no second rounding; |s| is 0 or at
+ *           least 2^-48, and below 2^33
+ * Source:   IEEE 754-2008, 5.4.1, fusedMultiplyAdd
+ */
+FX8_NUMERIC uint16_t fx8_half_scale_add(uint16_t a, uint16_t x, uint16_t b)
+{
+    const double product =
+        (double)fx8_half_to_float(a) * (double)fx8_half_to_float(x);
+    return fx8_half_round(product + (double)fx8_half_to_float(b));
 }
 
 #endif

@@ -69,6 +69,8 @@ TERNARY(divide_fast, fx8_divide_fast(a, b))
 
 PROBE(half_from_float, uint16_t, float, fx8_half_from_float(x))
 PROBE(half_to_float, float, uint16_t, fx8_half_to_float(x))
+PROBE(half_round, uint16_t, double, fx8_half_round(x))
+PROBE(half_scale_add, uint16_t, ushort3, fx8_half_scale_add(x.x, x.y, x.z))
 
 TERNARY(coherence_part, fx8_coherence_part(a, b, c))
 TERNARY(coherence_power, fx8_coherence_power(a, b))

@@ -123,6 +123,12 @@ INTENT = {
                                        calls=(DIVISION,)),
     "probe_half_from_float": Intent(),
     "probe_half_to_float": Intent(),
+    "probe_half_round": Intent(doubles=True),
+    "probe_half_scale_add": Intent(doubles=True),
+    # F2FP from sm_80 on
+    "fx8_half_from_float_kernel": Intent(holds=("F2F",)),
+    "fx8_half_to_float_kernel": Intent(holds=("HADD2",)),
+    "fx8_half_scale_add_kernel": Intent(holds=("HFMA2",)),
     **{f"fx8_correlate_dp4a_{tile}_kernel": Intent(holds=("IDP",))
        for tile in (16, 32, 64)},
     **{f"fx8_correlate_fp32_{way}{tile}_kernel":

@@ -10,12 +10,11 @@
  *        3) launches are slices of SLICE arguments: a card that drives a screen
  *           stops kernels that run for seconds
  */
-#include <cuda_fp16.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "kernels/cuda/half2.cuh"
 #include "kernels/numeric/atan2.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
@@ -179,8 +178,8 @@ __global__ void __launch_bounds__(BLOCK)
         const float x = fx8_bits_float((uint32_t)bits);
         const float y = fx8_bits_float((uint32_t)bits + 1);
         const __half2 both = __floats2half2_rn(x, y);
-        bool is_right = is_half_of(x, __float2half_rn(x)) &&
-                        is_half_of(y, __float2half_rn(y)) &&
+        bool is_right = is_half_of(x, fx8_half_of(x, 1.0f)) &&
+                        is_half_of(y, fx8_half_of(y, 1.0f)) &&
                         is_half_of(x, __low2half(both)) &&
                         is_half_of(y, __high2half(both));
         for (uint64_t half = bits; half < bits + 2 && half < 0x10000; half++)
