@@ -62,14 +62,13 @@ struct fx8_half_functions {
 /** A function in one of its forms, for tests, error tables and benchmarks. */
 struct fx8_function_form {
     const char *function; /**< "tanh" */
-    const char *form;     /**< "ieee", "fast", "ex2" */
+    const char *form;     /**< "ieee", "fast", "ex2", "markstein" … */
     fx8_unary *unary;     /**< one of the two is NULL */
     fx8_binary *binary;
 };
 
-/** Most forms that a variant lists: eleven functions in two modes, and tanh by
- *  2^x. */
-#define FX8_MAX_FUNCTION_FORMS 23
+/** Most forms that a variant lists. */
+#define FX8_MAX_FUNCTION_FORMS 48
 
 #ifdef __cplusplus
 }

@@ -9,8 +9,8 @@
 #define FX8_KERNELS_CPU_FUNCTIONS_LOOPS_H
 
 #include <math.h>
-#include <string.h>
 
+#include "kernels/cpu/function_forms.h"
 #include "kernels/numeric/atan2.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
@@ -18,7 +18,6 @@
 #include "kernels/numeric/rsqrt.h"
 #include "kernels/numeric/tanh.h"
 #include "kernels/numeric/turns.h"
-#include "kernels/operations.h"
 
 /** Iterations of the next loop are independent: its arrays are identical or do
  *  not overlap. */
@@ -67,31 +66,33 @@ FX8_UNARY_LOOP(atanh_fast, fx8_atanh(x[k]))
 FX8_BINARY_LOOP(divide_fast, fx8_divide_fast(a[k], b[k]))
 FX8_BINARY_LOOP(atan2_fast, fx8_atan2(a[k], b[k]))
 
-/** List every form, also those of the variant below. */
-static inline void list_forms(struct fx8_operations *operations)
+/** Add both modes of `functions` to the list of forms. */
+static inline void list_modes(struct fx8_operations *operations)
 {
-    static const char *const modes[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
-    struct fx8_function_form *next = operations->forms;
+    static const char *const forms[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
     for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
         const struct fx8_functions *f = &operations->functions[mode];
-        const struct fx8_function_form forms[] = {
-            {"reciprocal", modes[mode], f->reciprocal, NULL},
-            {"rsqrt", modes[mode], f->rsqrt, NULL},
-            {"sin_turns", modes[mode], f->sin_turns, NULL},
-            {"cos_turns", modes[mode], f->cos_turns, NULL},
-            {"exp2", modes[mode], f->exp2, NULL},
-            {"log2", modes[mode], f->log2, NULL},
-            {"log10", modes[mode], f->log10, NULL},
-            {"tanh", modes[mode], f->tanh, NULL},
-            {"atanh", modes[mode], f->atanh, NULL},
-            {"divide", modes[mode], NULL, f->divide},
-            {"atan2", modes[mode], NULL, f->atan2},
+        const struct {
+            const char *function;
+            fx8_unary *unary;
+            fx8_binary *binary;
+        } entries[] = {
+            {"reciprocal", f->reciprocal, NULL},
+            {"rsqrt", f->rsqrt, NULL},
+            {"sin_turns", f->sin_turns, NULL},
+            {"cos_turns", f->cos_turns, NULL},
+            {"exp2", f->exp2, NULL},
+            {"log2", f->log2, NULL},
+            {"log10", f->log10, NULL},
+            {"tanh", f->tanh, NULL},
+            {"atanh", f->atanh, NULL},
+            {"divide", NULL, f->divide},
+            {"atan2", NULL, f->atan2},
         };
-        memcpy(next, forms, sizeof forms);
-        next += sizeof forms / sizeof *forms;
+        for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+            fx8_add_form(operations, entries[i].function, forms[mode],
+                         entries[i].unary, entries[i].binary);
     }
-    *next++ = (struct fx8_function_form){"tanh", "ex2", tanh_ex2, NULL};
-    operations->n_forms = (size_t)(next - operations->forms);
 }
 
 /** Enter the functions above in a table; the others stay the C library's. */
@@ -113,7 +114,8 @@ static inline void fill_functions(struct fx8_operations *operations)
     fast->atanh = atanh_fast;
     fast->divide = divide_fast;
     fast->atan2 = atan2_fast;
-    list_forms(operations);
+    list_modes(operations);
+    fx8_add_form(operations, "tanh", "ex2", tanh_ex2, NULL);
 }
 
 #endif

@@ -33,6 +33,7 @@ extern "C" {
     ROW(count)                                                                 \
     ROW(interval)                                                              \
     ROW(functions) /* entries functions and forms */                           \
+    ROW(divide)    /* form markstein of divide, after the others */            \
     ROW(half)
 
 #define FX8_DECLARE_FAMILY(name)                                               \

@@ -6,6 +6,7 @@
 #include "kernels/cuda/ptx.h"
 #include "kernels/numeric/atan2.h"
 #include "kernels/numeric/coherence.h"
+#include "kernels/numeric/divide.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
 #include "kernels/numeric/half.h"
@@ -66,6 +67,7 @@ UNARY(tanh_hardware, best_tanh(x))
 UNARY(atanh, fx8_atanh(x))
 TERNARY(atan2, fx8_atan2(a, b))
 TERNARY(divide_fast, fx8_divide_fast(a, b))
+TERNARY(divide_markstein, fx8_divide(a, b))
 
 PROBE(half_from_float, uint16_t, float, fx8_half_from_float(x))
 PROBE(half_to_float, float, uint16_t, fx8_half_to_float(x))

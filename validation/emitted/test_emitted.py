@@ -117,6 +117,8 @@ INTENT = {
     "probe_tanh": Intent("EX2 RCP", holds=("FFMA",)),
     "probe_atanh": Intent("LG2 RCP", holds=("FFMA",)),
     "probe_atan2": Intent("RCP", holds=("FFMA",)),
+    "probe_divide_markstein": Intent("RCP", holds=("FFMA",),
+                                     calls=("fx8_divide_slow",)),
     "probe_coherence_part": Intent(),
     "probe_coherence_power": Intent(),
     "probe_coherence_unbiased": Intent("RCP", holds=("FCHK",),

@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/half2.cuh"
 #include "kernels/numeric/atan2.h"
+#include "kernels/numeric/divide.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
 #include "kernels/numeric/half.h"
@@ -83,6 +84,7 @@ void must(cudaError_t status, const char *what)
     row(atanh, fast, fx8_atanh(a))                                             \
     row(divide, ieee, __fdiv_rn(a, b))                                         \
     row(divide, fast, fx8_divide_fast(a, b))                                   \
+    row(divide, markstein, fx8_divide(a, b))                                   \
     row(atan2, ieee, atan2f(a, b))                                             \
     row(atan2, fast, fx8_atan2(a, b))
 /* clang-format on */
