@@ -14,15 +14,12 @@
 
 #include "config/base/shape.h"
 #include "correlator/run/source.h"
+#include "validation/missing_lists.h"
 #include "validation/session_run.h"
 
 enum {
-    N_BANDS = 2,
-    N_ANTENNAS = 3,
-    N_POLARIZATIONS = 2,
     N_CORRELATED = 8,
     N_SAMPLES = 2000,
-    MOST_GAPS = 60,
     FIRST = 41 /* first sample to be processed */
 };
 
@@ -110,25 +107,6 @@ static struct fx8_job job_over(int64_t n_samples, int64_t marker_run)
 /* --- sample by sample ------------------------------------------------------
  */
 
-static bool is_of(int32_t listed, size_t index)
-{
-    return listed == -1 || (size_t)listed == index;
-}
-
-/* Whether one of n gaps covers a sample of an input. */
-static bool is_listed(const struct fx8_missing *gaps, size_t n,
-                      const struct fx8_input_position *at, int64_t t)
-{
-    for (size_t k = 0; k < n; k++)
-        if (is_of(gaps[k].antenna, at->antenna) &&
-            is_of(gaps[k].band, at->band) &&
-            is_of(gaps[k].polarization, at->polarization) &&
-            t >= gaps[k].first_sample &&
-            t - gaps[k].first_sample < gaps[k].n_samples)
-            return true;
-    return false;
-}
-
 /* Everything behind the samples to be processed counts as missing. */
 static void check_block(const struct listed_reader *reader,
                         const struct fx8_job *job,
@@ -148,42 +126,6 @@ static void check_block(const struct listed_reader *reader,
         }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const struct fx8_missing *x = a, *y = b;
-    return (x->first_sample > y->first_sample) -
-           (x->first_sample < y->first_sample);
-}
-
-/* -1, all, or one index. */
-static int32_t draw_index(struct generator *g, size_t n)
-{
-    return (int32_t)random_below(g, n + 1) - 1;
-}
-
-/* Overlapping gaps of any inputs, most of them short. */
-static void draw_gaps(struct listed_reader *reader, struct generator *g)
-{
-    reader->base.n_missing = random_below(g, MOST_GAPS + 1);
-    reader->base.n_found = random_below(g, 4);
-    for (size_t k = 0; k < MOST_GAPS + 3; k++) {
-        const int64_t first = random_in(g, 0, N_SAMPLES - 1);
-        const int64_t longest =
-            random_below(g, 4) == 0 ? N_SAMPLES - first : 20;
-        const int64_t n = random_in(g, 1, longest);
-        const struct fx8_missing gap = {
-            first, n < N_SAMPLES - first ? n : N_SAMPLES - first,
-            draw_index(g, N_ANTENNAS), draw_index(g, N_POLARIZATIONS),
-            draw_index(g, N_BANDS)};
-        if (k < MOST_GAPS)
-            reader->missing[k] = gap;
-        else
-            reader->found[k - MOST_GAPS] = gap;
-    }
-    qsort(reader->missing, reader->base.n_missing, sizeof *reader->missing,
-          ascending);
-}
-
 /* Every block of a run, and lookups out of order between them, forwards and
  * backwards. */
 TEST(blocks_against_sample_by_sample)
@@ -192,7 +134,10 @@ TEST(blocks_against_sample_by_sample)
     struct fx8_error error;
     for (int round = 0; round < 60; round++) {
         struct listed_reader *reader = open_listed(N_SAMPLES);
-        draw_gaps(reader, &g);
+        reader->base.n_missing = random_below(&g, MOST_GAPS + 1);
+        reader->base.n_found = random_below(&g, 4);
+        draw_gaps(&g, reader->missing, reader->base.n_missing, N_SAMPLES);
+        draw_gaps(&g, reader->found, reader->base.n_found, N_SAMPLES);
         const struct fx8_job job = job_over(N_SAMPLES, round % 3 == 0 ? 64 : 0);
         const int64_t more = job.plan.marker.is_used ? 63 : 0;
         struct fx8_source *source;

@@ -8,23 +8,15 @@
  *     look wrong
  * Within: integers equal, sample by sample
  */
-#include <math.h>
-
 #include "config/base/shape.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/survey.h"
-#include "validation/testing.h"
+#include "validation/missing_lists.h"
 
 /* --- a recording in memory -------------------------------------------------
  */
 
-enum {
-    N_BANDS = 2,
-    N_ANTENNAS = 3,
-    N_POLARIZATIONS = 2,
-    N_INPUTS = N_BANDS * N_ANTENNAS * N_POLARIZATIONS,
-    MOST_SAMPLES = 3000
-};
+enum { MOST_SAMPLES = 3000 };
 
 /* Gaps that only a read finds. */
 static const struct fx8_missing found = {40, 9, 1, 0, 1};
@@ -100,8 +92,7 @@ static enum fx8_status memory_read(struct fx8_reader *base, int64_t first,
 
 static struct memory_reader *open_memory(size_t components, int64_t n_samples)
 {
-    struct memory_reader *reader = calloc(1, sizeof *reader);
-    assert_non_null(reader);
+    struct memory_reader *reader = temporary_zeros(sizeof *reader);
     reader->components = components;
     reader->read_samples = 100;
     reader->sample_bytes = N_INPUTS * 2;
@@ -132,29 +123,11 @@ static void fill(struct memory_reader *reader, struct generator *g)
 
 /* --- missing samples, one by one ------------------------------------------ */
 
-static bool is_of(const struct fx8_missing *gap, size_t input)
+static bool lacks(const struct memory_reader *reader, size_t input, int64_t t)
 {
-    const int32_t slot = (int32_t)(input % N_POLARIZATIONS);
-    const int32_t antenna = (int32_t)(input / N_POLARIZATIONS % N_ANTENNAS);
-    const int32_t band = (int32_t)(input / N_POLARIZATIONS / N_ANTENNAS);
-    return (gap->polarization == -1 || gap->polarization == slot) &&
-           (gap->antenna == -1 || gap->antenna == antenna) &&
-           (gap->band == -1 || gap->band == band);
-}
-
-static bool is_within(const struct fx8_missing *gap, int64_t t)
-{
-    return t >= gap->first_sample && t < gap->first_sample + gap->n_samples;
-}
-
-static bool is_listed(const struct memory_reader *reader, size_t input,
-                      int64_t t)
-{
-    for (size_t k = 0; k < reader->base.n_missing; k++)
-        if (is_of(&reader->base.missing[k], input) &&
-            is_within(&reader->base.missing[k], t))
-            return true;
-    return reader->finds && is_of(&found, input) && is_within(&found, t);
+    const struct fx8_input_position at = position_of(input);
+    return is_listed(reader->base.missing, reader->base.n_missing, &at, t) ||
+           is_listed(&found, reader->finds, &at, t);
 }
 
 static bool equals(const struct memory_reader *reader, size_t input, int64_t t,
@@ -188,8 +161,7 @@ static void add_plainly(const struct memory_reader *reader,
                         int64_t first, int64_t n, struct fx8_sample_sums *sums)
 {
     for (int64_t t = first; t < first + n; t++) {
-        if (is_listed(reader, input, t) ||
-            is_marked(reader, settings, input, t)) {
+        if (lacks(reader, input, t) || is_marked(reader, settings, input, t)) {
             sums->n_missing++;
             continue;
         }
@@ -215,8 +187,8 @@ static void add_plainly(const struct memory_reader *reader,
 TEST(full_scale)
 {
     const size_t n = (size_t)1 << 18;
-    int8_t *samples = exact(2 * n);
-    uint64_t *valid = exact(n / 8);
+    int8_t *samples = temporary(2 * n);
+    uint64_t *valid = temporary(n / 8);
     memset(samples, -128, 2 * n);
     memset(valid, 0xff, n / 8);
     struct fx8_sample_sums sums = {0};
@@ -231,8 +203,6 @@ TEST(full_scale)
     assert_true(f.rms_lsb == 128.0 && f.mean_lsb[1] == -128.0);
     assert_true(f.least_share == 1.0 && f.clipped_share == 1.0);
     assert_true(f.zero_share == 0.0 && f.missing_share == 0.0);
-    free(samples);
-    free(valid);
 }
 
 /* --- remarks ---------------------------------------------------------------
@@ -315,35 +285,13 @@ TEST(levels_are_compared_within_a_band_as_recorded)
 
 /* --- gaps ------------------------------------------------------------- */
 
-enum { MOST_GAPS = 40 };
-
-static int compare_gaps(const void *a, const void *b)
+static void list_gaps(struct memory_reader *reader, struct generator *g)
 {
-    const struct fx8_missing *x = a, *y = b;
-    return (x->first_sample > y->first_sample) -
-           (x->first_sample < y->first_sample);
-}
-
-static void draw_gaps(struct memory_reader *reader, struct generator *g,
-                      struct fx8_missing gaps[MOST_GAPS])
-{
-    const int64_t n = reader->base.observation.n_samples;
+    static struct fx8_missing gaps[MOST_GAPS];
     reader->base.n_missing = random_below(g, MOST_GAPS);
-    for (size_t k = 0; k < reader->base.n_missing; k++) {
-        const int64_t first = random_in(g, 0, n - 1);
-        const int64_t longest = random_below(g, 8) == 0 ? n : 60;
-        const int64_t rest = n - first;
-        const bool is_all = random_below(g, 3) == 0;
-        gaps[k] = (struct fx8_missing){
-            first, random_in(g, 1, rest < longest ? rest : longest),
-            is_all ? -1 : (int32_t)random_in(g, -1, N_ANTENNAS - 1),
-            is_all ? -1 : (int32_t)random_in(g, -1, N_POLARIZATIONS - 1),
-            is_all ? -1 : (int32_t)random_in(g, -1, N_BANDS - 1)};
-        if (k > 0 && random_below(g, 4) == 0)
-            gaps[k] = gaps[random_below(g, k)];
-    }
-    qsort(gaps, reader->base.n_missing, sizeof *gaps, compare_gaps);
     reader->base.missing = gaps;
+    draw_gaps(g, gaps, reader->base.n_missing,
+              reader->base.observation.n_samples);
 }
 
 /* Counted sample by sample: those that every input lacks (is_whole), or only
@@ -356,7 +304,7 @@ static struct fx8_gap_count count_samples(const struct memory_reader *reader,
     for (int64_t t = 0; t < reader->base.observation.n_samples; t++) {
         size_t n_lacking = 0;
         for (size_t i = 0; i < N_INPUTS; i++)
-            n_lacking += is_listed(reader, i, t);
+            n_lacking += lacks(reader, i, t);
         const bool is_counted =
             is_whole ? n_lacking == N_INPUTS : n_lacking % N_INPUTS != 0;
         run = is_counted ? run + 1 : 0;
@@ -371,11 +319,10 @@ static struct fx8_gap_count count_samples(const struct memory_reader *reader,
 TEST(gaps_against_samples)
 {
     struct generator g = {77};
-    struct fx8_missing gaps[MOST_GAPS];
     struct fx8_error error;
     for (int round = 0; round < 100; round++) {
         struct memory_reader *reader = open_memory(1, 400);
-        draw_gaps(reader, &g, gaps);
+        list_gaps(reader, &g);
         struct fx8_gap_count whole, single;
         int64_t missing[N_INPUTS];
         memset(missing, GARBAGE, sizeof missing);
@@ -384,14 +331,13 @@ TEST(gaps_against_samples)
         for (size_t i = 0; i < N_INPUTS; i++) {
             int64_t want = 0;
             for (int64_t t = 0; t < 400; t++)
-                want += is_listed(reader, i, t);
+                want += lacks(reader, i, t);
             assert_int_equal(missing[i], want);
         }
         const struct fx8_gap_count all = count_samples(reader, true);
         const struct fx8_gap_count some = count_samples(reader, false);
         assert_memory_equal(&whole, &all, sizeof all);
         assert_memory_equal(&single, &some, sizeof some);
-        free(reader);
     }
 }
 
@@ -419,7 +365,6 @@ static void count_progress(void *context, const struct fx8_progress *progress)
 TEST(whole_surveys)
 {
     struct generator g = {1234};
-    struct fx8_missing gaps[MOST_GAPS];
     struct fx8_error error;
     for (int round = 0; round < 60; round++) {
         const int64_t n = random_in(&g, 1, 700);
@@ -429,7 +374,7 @@ TEST(whole_surveys)
                                  .value = -7,
                                  .least_length = random_in(&g, 1, 12)}}};
         fill(reader, &g);
-        draw_gaps(reader, &g, gaps);
+        list_gaps(reader, &g);
         reader->finds = n > 60 && round % 4 == 1;
         reader->is_time_major = round % 5 < 2;
         reader->read_samples = random_in(&g, 1, 200);
@@ -453,7 +398,6 @@ TEST(whole_surveys)
         assert_true(n_shown + settings.input.marker.least_length >
                     range.n_samples);
         fx8_survey_clear(&survey);
-        free(reader);
     }
 }
 
@@ -488,6 +432,5 @@ TEST(blocks_of_a_long_recording)
         assert_int_equal(survey.n_samples, looked_at);
         assert_int_equal(reader->n_read, looked_at);
         fx8_survey_clear(&survey);
-        free(reader);
     }
 }
