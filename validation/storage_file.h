@@ -108,15 +108,21 @@ static inline void check_values(const struct opened *opened, size_t n_rows)
             assert_int_equal(samples[r * COLUMNS + c], value(r, c));
 }
 
+static inline enum fx8_status check_uncut(const struct opened *opened,
+                                          int64_t first, int64_t n,
+                                          struct fx8_error *error)
+{
+    return fx8_h5_check_uncut(opened->storage, opened->path, "v", first, n,
+                              FX8_OK, error);
+}
+
 static inline void expect_whole_rows(const char *name, size_t n_rows)
 {
     struct opened opened;
     struct fx8_error error;
     must(open_storage(name, n_rows, &opened, &error), error);
     check_values(&opened, n_rows);
-    must(fx8_h5_check_uncut(opened.storage, opened.path, "v", 0, 1, FX8_OK,
-                            &error),
-         error);
+    must(check_uncut(&opened, 0, 1, &error), error);
     close_all(&opened);
 }
 
@@ -125,25 +131,28 @@ static inline void expect_whole(const char *name)
     expect_whole_rows(name, ROWS);
 }
 
-static inline void expect_refused(const char *name, enum fx8_status status,
-                                  const char *part)
+static inline void refuse_storage(const char *name, const char *part)
 {
     struct opened opened;
     struct fx8_error error;
     must_fail_with(open_storage(name, UINT64_MAX, &opened, &error), error,
-                   status, part);
+                   FX8_ERR_INPUT, part);
     assert_memory_equal(error.message, opened.path, strlen(opened.path));
     assert_null(opened.storage);
     close_all(&opened);
+}
+
+static inline void refuse_main(const char *part)
+{
+    refuse_storage("main.h5", part);
 }
 
 static inline void expect_shrunk(const struct opened *opened, int64_t first,
                                  int64_t n, const char *part)
 {
     struct fx8_error error;
-    must_fail_with(fx8_h5_check_uncut(opened->storage, opened->path, "v", first,
-                                      n, FX8_OK, &error),
-                   error, FX8_ERR_INPUT, part);
+    must_fail_with(check_uncut(opened, first, n, &error), error, FX8_ERR_INPUT,
+                   part);
 }
 
 static inline int remove_files(void **state)

@@ -8,9 +8,9 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "validation/disk_limit.h"
 #include "validation/storage_file.h"
 
 /* Columns [first, end) of rows [row, row + n): the whole source, or the same
@@ -57,6 +57,13 @@ static void put_virtual(const char *name, const char *dataset_name,
     put_virtual_as(name, dataset_name, H5T_STD_I8LE, mappings, n);
 }
 
+/* A new main.h5. */
+static void put_main(const struct mapping *mappings, size_t n)
+{
+    unlink(scratch_path("main.h5"));
+    put_virtual("main.h5", "v", mappings, n);
+}
+
 /* Two sources, three rows each. */
 static void put_sources(bool is_chunked)
 {
@@ -86,7 +93,7 @@ TEST(test_many_mappings)
                                              end,
                                              false};
     }
-    put_virtual("main.h5", "v", mappings, n);
+    put_main(mappings, n);
     expect_whole("main.h5");
     /* three files, each listed once */
     static const char *const names[] = {"main.h5", "a.h5", "b.h5"};
@@ -101,11 +108,9 @@ TEST(test_many_mappings)
     must(open_storage("main.h5", UINT64_MAX, &opened, &error), error);
     assert_int_equal(fx8_h5_storage_bytes(opened.storage), bytes);
     close_all(&opened);
-    unlink(scratch_path("main.h5"));
-    put_virtual("main.h5", "v", mappings, n - 1);
-    expect_refused("main.h5", FX8_ERR_INPUT,
-                   "v: element (3, 315) has no source: expected a virtual "
-                   "dataset that is mapped throughout");
+    put_main(mappings, n - 1);
+    refuse_main("v: element (3, 315) has no source: expected a virtual "
+                "dataset that is mapped throughout");
 }
 
 /* Mappings that are no regular pattern: an L and its complement. */
@@ -132,8 +137,7 @@ TEST(test_irregular_mappings)
         if (is_whole)
             expect_whole("main.h5");
         else
-            expect_refused("main.h5", FX8_ERR_INPUT,
-                           "v: element (2, 250) has no source");
+            refuse_main("v: element (2, 250) has no source");
     }
 }
 
@@ -148,14 +152,12 @@ TEST(test_names_of_sources)
     for (size_t i = 0; i < LENGTH(names); i++) {
         struct mapping mappings[2] = {halves[0], halves[1]};
         mappings[1].file = names[i];
-        unlink(scratch_path("main.h5"));
-        put_virtual("main.h5", "v", mappings, 2);
+        put_main(mappings, 2);
         expect_whole("main.h5");
     }
     rename(scratch_path("b.h5"), scratch_path("away/b.h5"));
-    expect_refused("main.h5", FX8_ERR_INPUT,
-                   "v: source b.h5: missing: expected the file beside the "
-                   "virtual dataset, or in HDF5_VDS_PREFIX");
+    refuse_main("v: source b.h5: missing: expected the file beside the "
+                "virtual dataset, or in HDF5_VDS_PREFIX");
     /* beside the file that the link leads to */
     rename(scratch_path("main.h5"), scratch_path("away/main.h5"));
     rename(scratch_path("a.h5"), scratch_path("away/a.h5"));
@@ -175,7 +177,7 @@ TEST(test_names_of_sources)
     expect_whole("away/main.h5");
     assert_int_equal(fchdir(folder), 0);
     close(folder);
-    expect_refused("away/main.h5", FX8_ERR_INPUT, "v: source a.h5: missing");
+    refuse_storage("away/main.h5", "v: source a.h5: missing");
 }
 
 /* A virtual dataset made from a virtual one, and from its own file. */
@@ -185,13 +187,12 @@ TEST(test_sources_that_are_virtual)
     static const struct mapping own = {".", "w", 0, ROWS, 0, COLUMNS, true};
     put_sources(false);
     put_virtual("c.h5", "w", halves, 2);
-    put_virtual("main.h5", "v", &all, 1);
+    put_main(&all, 1);
     expect_whole("main.h5");
     put_virtual("c.h5", "v", &own, 1);
     expect_whole("c.h5");
     unlink(scratch_path("b.h5"));
-    expect_refused("main.h5", FX8_ERR_INPUT,
-                   "v: c.h5: w: source b.h5: missing");
+    refuse_main("v: c.h5: w: source b.h5: missing");
     /* sources of a file in another folder are in that folder */
     struct mapping away = all;
     away.file = "away/c.h5";
@@ -200,26 +201,26 @@ TEST(test_sources_that_are_virtual)
     put_virtual("away/c.h5", "w", halves, 2);
     rename(scratch_path("a.h5"), scratch_path("away/a.h5"));
     rename(scratch_path("b.h5"), scratch_path("away/b.h5"));
-    put_virtual("main.h5", "v", &away, 1);
+    put_main(&away, 1);
     expect_whole("main.h5");
 }
 
 TEST(test_sources_without_an_end)
 {
     static const struct mapping self = {".", "v", 0, ROWS, 0, COLUMNS, true};
-    put_virtual("main.h5", "v", &self, 1);
-    expect_refused("main.h5", FX8_ERR_INPUT, "more than 8 virtual datasets");
+    put_main(&self, 1);
+    refuse_main("more than 8 virtual datasets");
 }
 
 /* HDF5 refuses to open a file twice with different properties. */
 TEST(test_source_that_is_open_otherwise)
 {
     put_sources(false);
-    put_virtual("main.h5", "v", halves, 2);
+    put_main(halves, 2);
     hid_t file = FX8_H5_NONE;
     struct fx8_error error;
     must(fx8_h5_open_file(scratch_path("a.h5"), &file, &error), error);
-    expect_refused("main.h5", FX8_ERR_INPUT, "a.h5: HDF5 file:");
+    refuse_main("a.h5: HDF5 file:");
     fx8_h5_close(&file);
     expect_whole("main.h5");
 }
@@ -237,7 +238,7 @@ TEST(test_mapping_without_an_end)
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Pset_virtual(creation, space, "a.h5", "v", space) >= 0);
     put_layout("main.h5", "v", H5T_STD_I8LE, space, creation);
-    expect_refused("main.h5", FX8_ERR_INPUT, "v: a mapping without an end");
+    refuse_main("v: a mapping without an end");
 }
 
 TEST(test_bad_sources)
@@ -263,20 +264,19 @@ TEST(test_bad_sources)
             mappings[1].is_whole = is_whole != 0;
             remove_files(NULL);
             put_sources(false);
-            put_virtual("main.h5", "v", mappings, 2);
+            put_main(mappings, 2);
             put_source("b.h5", cases[i].type, 3, cases[i].n_rows,
                        cases[i].is_chunked, cases[i].written);
-            expect_refused("main.h5", FX8_ERR_INPUT, cases[i].expected);
+            refuse_main(cases[i].expected);
         }
     H5Tclose(pair);
     scratch_text("b.h5", "no HDF5 file");
-    expect_refused("main.h5", FX8_ERR_INPUT, "b.h5: no HDF5 signature");
+    refuse_main("b.h5: no HDF5 signature");
     put_source("b.h5", H5T_STD_I8LE, 3, 3, false, COLUMNS);
     struct mapping mappings[2] = {halves[0], halves[1]};
     mappings[1].dataset = "w";
-    unlink(scratch_path("main.h5"));
-    put_virtual("main.h5", "v", mappings, 2);
-    expect_refused("main.h5", FX8_ERR_INPUT, "v: b.h5: w: missing");
+    put_main(mappings, 2);
+    refuse_main("v: b.h5: w: missing");
 }
 
 /* Members of a compound are matched by name: a missing one would read as zeros,
@@ -305,7 +305,7 @@ TEST(test_members_of_sources)
         H5Tinsert(type, cases[i].names[0], 0, H5T_STD_I8LE);
         H5Tinsert(type, cases[i].names[1], 1, cases[i].second);
         put_source("b.h5", type, 3, 3, false, 0);
-        expect_refused("main.h5", FX8_ERR_INPUT, cases[i].expected);
+        refuse_main(cases[i].expected);
         H5Tclose(type);
     }
     H5Tclose(pair);
@@ -322,23 +322,22 @@ TEST(test_too_many_gaps)
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Pset_virtual(creation, space, "a.h5", "v", space) >= 0);
     put_layout("main.h5", "v", H5T_STD_I8LE, space, creation);
-    expect_refused("main.h5", FX8_ERR_INPUT,
-                   "v: more than 4096 gaps between mappings");
+    refuse_main("v: more than 4096 gaps between mappings");
 }
 
 /* Only the requested rows must be mapped. */
 TEST(test_rows)
 {
     put_sources(false);
-    put_virtual("main.h5", "v", halves, 1);
+    put_main(halves, 1);
     expect_whole_rows("main.h5", 3);
-    expect_refused("main.h5", FX8_ERR_INPUT, "v: element (3, 0) has no source");
+    refuse_main("v: element (3, 0) has no source");
 }
 
 TEST(test_source_that_shrinks)
 {
     put_sources(false);
-    put_virtual("main.h5", "v", halves, 2);
+    put_main(halves, 2);
     struct opened opened;
     struct fx8_error error;
     must(open_storage("main.h5", UINT64_MAX, &opened, &error), error);
@@ -354,21 +353,16 @@ TEST(test_source_that_shrinks)
 static enum fx8_status open_with_room(rlim_t room, struct fx8_error *error)
 {
     struct opened opened = {.file = FX8_H5_NONE, .dataset = FX8_H5_NONE};
-    struct rlimit limit, less;
     const int next = open("/", O_RDONLY);
     close(next);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    less = limit;
-    less.rlim_cur = (rlim_t)next + room;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    limit_open_files((rlim_t)next + room);
     enum fx8_status status =
         open_storage("main.h5", UINT64_MAX, &opened, error);
     if (status == FX8_OK) {
         check_values(&opened, ROWS);
-        status = fx8_h5_check_uncut(opened.storage, opened.path, "v", 0, 1,
-                                    FX8_OK, error);
+        status = check_uncut(&opened, 0, 1, error);
     }
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit_open_files(RLIM_INFINITY);
     close_all(&opened);
     return status;
 }
@@ -377,7 +371,7 @@ static enum fx8_status open_with_room(rlim_t room, struct fx8_error *error)
 TEST(test_no_room_for_sources)
 {
     put_sources(false);
-    put_virtual("main.h5", "v", halves, 2);
+    put_main(halves, 2);
     struct fx8_error error;
     /* main.h5, its sources, and one that is open for a moment */
     must(open_with_room(4, &error), error);
@@ -387,14 +381,9 @@ TEST(test_no_room_for_sources)
     /* no more files may be opened when the data are read */
     struct opened opened;
     must(open_storage("main.h5", UINT64_MAX, &opened, &error), error);
-    struct rlimit limit, none;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    none = limit;
-    none.rlim_cur = 3;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    const enum fx8_status status = fx8_h5_check_uncut(
-        opened.storage, opened.path, "v", 0, 1, FX8_OK, &error);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit_open_files(3);
+    const enum fx8_status status = check_uncut(&opened, 0, 1, &error);
+    limit_open_files(RLIM_INFINITY);
     assert_int_equal(status, FX8_ERR_SYSTEM);
     assert_non_null(strstr(error.message, "need more open files"));
     close_all(&opened);

@@ -11,11 +11,11 @@
  * Within: equal
  * In: test_digital_rf_samples.c, test_hostile.c
  */
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "io/digital_rf/digital_rf_reader.h"
 #include "validation/digital_rf_file.h"
+#include "validation/disk_limit.h"
 #include "validation/reader_calls.h"
 
 #define FILE_ROWS DRF_FILE_ROWS
@@ -168,9 +168,6 @@ TEST(test_one_channel)
 TEST(test_many_channels)
 {
     enum { MANY = 260, MOST_OPEN = 100 };
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const struct rlimit low = {MOST_OPEN, limit.rlim_max};
     const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
     const struct drf_properties properties = {1000, 1, 10, 0, 1, 1};
     const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
@@ -184,7 +181,7 @@ TEST(test_many_channels)
         drf_put_file(name, &properties, storage, DRF_FIRST_MS, 10, rows, 1,
                      index);
     }
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    limit_open_files(MOST_OPEN);
     struct fx8_reader *reader = open_recording("many", NULL);
     assert_int_equal(reader->observation.n_antennas, MANY);
     int8_t buffer[MANY * 10];
@@ -197,7 +194,7 @@ TEST(test_many_channels)
             assert_int_equal(buffer[offset[c] + 4], c % 100 + 1);
     }
     fx8_reader_close(&reader);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit_open_files(RLIM_INFINITY);
 }
 
 /* Write half a second of samples, with two frequencies in the metadata. */
