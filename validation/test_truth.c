@@ -5,8 +5,6 @@
  *
  * Shows: as python/test_simulate.py
  */
-#include <math.h>
-#include <stdio.h>
 #include "correlator/run/site.h"
 #include "correlator/simulate/truth.h"
 #include "validation/scratch.h"
@@ -17,16 +15,6 @@ static const double two_pi = 6.283185307179586;
 /* --- sources ----------------------------------------------------------------
  */
 
-static const char *write_file(const char *text)
-{
-    const char *path = scratch_path("sources.csv");
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    return path;
-}
-
 /* Rows of a file with all four columns fill either pair; a tone is fully
  * polarised. */
 TEST(sources_of_both_kinds_are_read)
@@ -34,14 +22,12 @@ TEST(sources_of_both_kinds_are_read)
     struct fx8_source *sources;
     size_t n;
     struct fx8_error error;
-    assert_int_equal(
-        fx8_sources_load(
-            write_file("dec_deg,az_deg,ra_deg,el_deg,I,Q,U,tone_hz\n"
+    const char *path = scratch_text(
+        "sources.csv", "dec_deg,az_deg,ra_deg,el_deg,I,Q,U,tone_hz\n"
                        "-27.5,,266.25,,1,,,\n"
                        ",180,,30,5,3,-4,1.5e8\n"
-                       "90,,0,,5,3,-4,1.5e8\n"),
-            &sources, &n, &error),
-        FX8_OK);
+                       "90,,0,,5,3,-4,1.5e8\n");
+    must(fx8_sources_load(path, &sources, &n, &error), error);
     assert_int_equal(n, 3);
     assert_true(sources[0].is_celestial);
     assert_true(sources[0].icrs_deg[0] == 266.25);
@@ -96,12 +82,12 @@ TEST(bad_sources_are_refused)
     };
 #undef COLUMNS
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const char *path = write_file(cases[c][0]);
+        const char *path = scratch_text("sources.csv", cases[c][0]);
         struct fx8_source *sources = (struct fx8_source *)(uintptr_t)1;
         size_t n;
         struct fx8_error error;
-        assert_int_equal(fx8_sources_load(path, &sources, &n, &error),
-                         FX8_ERR_USAGE);
+        must_fail_with(fx8_sources_load(path, &sources, &n, &error), error,
+                       FX8_ERR_USAGE, cases[c][1]);
         assert_null(sources);
         assert_memory_equal(error.message, path, strlen(path));
         assert_string_equal(error.message + strlen(path), cases[c][1]);
@@ -148,8 +134,26 @@ static const struct fx8_source moving_sky[] = {
      .tone_hz = 100e6 + 5.25 * 156.25},
 };
 
-static const struct fx8_site murchison = {-26.7, 116.67, 377.8};
-static const struct fx8_time beginning = {1567090800, 0};
+static const struct fx8_simulation base_plan = {
+    .is_complex = true,
+    .sample_rate = {10000, 1},
+    .dc_frequency_hz = 100e6,
+    .n_samples = 160000,
+    .n_antennas = 3,
+    .n_polarizations = 2,
+    .cable_delay_s = cables,
+    .sources = moving_sky,
+    .n_sources = LENGTH(moving_sky),
+    .site = {-26.7, 116.67, 377.8},
+    .start_time = {1567090800, 0},
+    .dut1_s = -0.15,
+    .noise_rms = 10,
+    .gain_spread = 0.3,
+    .gain_phase_deg = 40,
+    .dropout_fraction = 0.02,
+    .seed = 3,
+    .n_threads = 1,
+};
 
 struct fixture {
     struct fx8_settings settings;
@@ -172,7 +176,7 @@ static void open_plan(struct fixture *fixture, const char *const *overrides,
     observation.has_start_time = true;
     observation.dc_frequency_hz = fixture->plan.dc_frequency_hz;
     observation.sideband = FX8_SIDEBAND_UPPER;
-    observation.site = murchison;
+    observation.site = fixture->plan.site;
     observation.antennas = table;
     observation.n_table = 3;
     struct fx8_error error = {.message = ""};
@@ -372,11 +376,9 @@ static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
 static void check_at_rest(const struct fixture *fixture, size_t n_taps)
 {
     static const size_t antennas[3][2] = {{2, 2}, {2, 1}, {1, 1}};
-    const double directions[2][3] = {
-        {sky[0].direction_enu[0], sky[0].direction_enu[1],
-         sky[0].direction_enu[2]},
-        {sky[1].direction_enu[0], sky[1].direction_enu[1],
-         sky[1].direction_enu[2]}};
+    double directions[LENGTH(sky)][3];
+    for (size_t s = 0; s < LENGTH(sky); s++)
+        memcpy(directions[s], sky[s].direction_enu, sizeof directions[s]);
     const int64_t step = step_of(fixture);
     const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
     const size_t edge = fixture->plan.is_complex ? 2 : 1;
@@ -404,7 +406,8 @@ static void check_at_rest(const struct fixture *fixture, size_t n_taps)
                                 (float)((double)count / (double)n_spectra));
                 }
                 double value[2] = {noise_of(fixture, i, j), 0}, power = 0;
-                add_instant(fixture, i, j, &channel, directions, value, &power);
+                add_instant(fixture, i, j, &channel,
+                            (const double(*)[3])directions, value, &power);
                 /* 1e-6 of the power of an input: float results */
                 for (size_t part = 0; part < 2; part++)
                     assert_near((double)results.visibilities[2 * at + part],
@@ -421,22 +424,14 @@ TEST(truth_is_the_formula)
         "channelizer.channels=64", "correlator.integration_time_s=0.05",
         "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
     for (int kind = 0; kind < 4; kind++) {
-        struct fixture fixture = {.plan = {.is_complex = kind < 2,
-                                           .sample_rate = {1000000, 1},
-                                           .dc_frequency_hz = 100e6,
-                                           .n_samples = 200000,
-                                           .n_antennas = 3,
-                                           .n_polarizations = 2,
-                                           .position_m = positions,
-                                           .cable_delay_s = cables,
-                                           .sources = sky,
-                                           .n_sources = 2,
-                                           .noise_rms = 10,
-                                           .gain_spread = 0.3,
-                                           .gain_phase_deg = 40,
-                                           .dropout_fraction = 0.02,
-                                           .seed = 3,
-                                           .n_threads = 1}};
+        struct fixture fixture = {.plan = base_plan};
+        struct fx8_simulation *plan = &fixture.plan;
+        plan->is_complex = kind < 2;
+        plan->sample_rate.numerator_hz = 1000000;
+        plan->n_samples = 200000;
+        plan->position_m = positions;
+        plan->sources = sky;
+        plan->n_sources = LENGTH(sky);
         open_plan(&fixture, overrides, kind % 2 == 0 ? 4 : 5);
         check_at_rest(&fixture, kind % 2 == 0 ? 8 : 1);
         close_fixture(&fixture);
@@ -450,14 +445,14 @@ static void find_direction(const struct fx8_source *source, double seconds,
                            double enu[3])
 {
     struct fx8_error error;
-    struct fx8_time time = beginning;
+    struct fx8_time time = base_plan.start_time;
     time.picosecond = llrint(seconds * 1e12);
     time.unix_s += time.picosecond / INT64_C(1000000000000);
     time.picosecond %= INT64_C(1000000000000);
     memcpy(enu, source->direction_enu, 3 * sizeof *enu);
     if (source->is_celestial)
-        assert_int_equal(fx8_site_sky(&murchison, time, -0.15, 1,
-                                      &source->icrs_deg,
+        assert_int_equal(fx8_site_sky(&base_plan.site, time, base_plan.dut1_s,
+                                      1, &source->icrs_deg,
                                       (double(*)[3])(void *)enu, &error),
                          FX8_OK);
 }
@@ -498,26 +493,10 @@ static void check_moving(bool is_wide)
     static double directions[MAX_SPECTRA][3][3];
     const char *const overrides[] = {"channelizer.channels=64",
                                      "correlator.integration_time_s=5"};
-    struct fixture fixture = {
-        .plan = {.is_complex = true,
-                 .sample_rate = {10000, 1},
-                 .dc_frequency_hz = 100e6,
-                 .n_samples = 160000,
-                 .n_antennas = 3,
-                 .n_polarizations = 2,
-                 .position_m = is_wide ? wide_positions : near_positions,
-                 .cable_delay_s = cables,
-                 .sources = moving_sky,
-                 .n_sources = 3,
-                 .site = murchison,
-                 .start_time = beginning,
-                 .dut1_s = -0.15,
-                 .noise_rms = 10,
-                 .gain_spread = 0.3,
-                 .gain_phase_deg = 40,
-                 .dropout_fraction = is_wide ? 0.2 : 0.02,
-                 .seed = 3,
-                 .n_threads = 3}};
+    struct fixture fixture = {.plan = base_plan};
+    fixture.plan.position_m = is_wide ? wide_positions : near_positions;
+    fixture.plan.dropout_fraction = is_wide ? 0.2 : 0.02;
+    fixture.plan.n_threads = 3;
     open_plan(&fixture, overrides, 2);
     const int64_t n_spectra = fixture.job.plan.spectra_per_dump;
     assert_true(n_spectra <= MAX_SPECTRA);
