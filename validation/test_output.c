@@ -107,6 +107,15 @@ static void expect_open(const char *name, bool force, enum fx8_status expected,
     fx8_output_abandon(&output);
 }
 
+static struct fx8_output *open_output(const char *name, bool force)
+{
+    struct fx8_output *output = NULL;
+    struct fx8_error error;
+    must(fx8_output_open(scratch_path(name), force, 0, NULL, &output, &error),
+         error);
+    return output;
+}
+
 static void make_link(int (*make)(const char *, const char *), const char *from,
                       const char *to)
 {
@@ -134,11 +143,8 @@ TEST(test_names)
 
 TEST(test_lock)
 {
-    struct fx8_output *first = NULL;
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(
-        fx8_output_open(scratch_path("locked"), false, 0, NULL, &first, &error),
-        FX8_OK);
+    struct fx8_output *first = open_output("locked", false);
+    struct fx8_error error;
     struct stat status;
     assert_int_equal(stat(scratch_path("locked.part"), &status), 0);
     assert_int_equal(status.st_size, 0);
@@ -146,7 +152,7 @@ TEST(test_lock)
                 "locked.part: locked: another run is writing it");
     expect_open("locked", true, FX8_ERR_USAGE, "another run is writing it");
     assert_true(scratch_exists("locked.part")); /* unchanged */
-    assert_int_equal(fx8_output_commit(&first, &error), FX8_OK);
+    must(fx8_output_commit(&first, &error), error);
     assert_true(scratch_exists("locked"));
     assert_false(scratch_exists("locked.part"));
     /* with force the name is free again */
@@ -168,11 +174,9 @@ static void read_file(const char *name)
  * Before: scenario/spared_inputs.py. */
 TEST(test_no_file_that_is_read)
 {
-    struct fx8_output *output = NULL;
-    struct fx8_error error = {FX8_OK, ""};
+    struct fx8_error error;
     scratch_text("late", "precious");
-    must(fx8_output_open(scratch_path("late"), true, 0, NULL, &output, &error),
-         error);
+    struct fx8_output *output = open_output("late", true);
     read_file("late");
     must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_USAGE,
                    "late: is a file that this run has read: the result stays");
@@ -186,13 +190,9 @@ TEST(test_no_file_that_is_read)
  * regular file. */
 TEST(test_name_that_another_run_writes)
 {
-    struct fx8_output *other = NULL, *late = NULL;
-    struct fx8_error error = {FX8_OK, ""};
-    must(fx8_output_open(scratch_path("live.part"), true, 0, NULL, &late,
-                         &error),
-         error);
-    must(fx8_output_open(scratch_path("live"), false, 0, NULL, &other, &error),
-         error);
+    struct fx8_error error;
+    struct fx8_output *late = open_output("live.part", true);
+    struct fx8_output *other = open_output("live", false);
     expect_open("live.part", true, FX8_ERR_USAGE,
                 "live.part: locked: another run is writing it");
     must_fail_with(fx8_output_commit(&late, &error), error, FX8_ERR_USAGE,
@@ -211,12 +211,10 @@ enum touch { MOVED, REMOVED, REPLACED, N_TOUCHES };
 
 static struct fx8_output *open_touched(enum touch touch, bool force)
 {
-    struct fx8_output *output = NULL;
     struct fx8_error error;
     if (force) /* our result may replace it, and nothing else */
         scratch_text("own", "old");
-    must(fx8_output_open(scratch_path("own"), force, 0, NULL, &output, &error),
-         error);
+    struct fx8_output *output = open_output("own", force);
     must(fx8_output_write(output, "ours", 4, &error), error);
     if (touch == REMOVED)
         unlink(scratch_path("own.part"));
@@ -271,12 +269,8 @@ TEST(test_abandon_and_signals_remove_our_own_alone)
         check_text("own.part", "theirs");
         unlink(scratch_path("own.part"));
     }
-    struct fx8_output *outputs[2];
-    struct fx8_error error;
-    for (int i = 0; i < 2; i++)
-        must(fx8_output_open(scratch_path(i == 0 ? "one" : "two"), false, 0,
-                             NULL, &outputs[i], &error),
-             error);
+    struct fx8_output *outputs[] = {open_output("one", false),
+                                    open_output("two", false)};
     assert_int_equal(fx8_part_remove_all(), 2);
     assert_false(scratch_exists("one.part") || scratch_exists("two.part"));
     for (int i = 0; i < 2; i++)
@@ -286,14 +280,11 @@ TEST(test_abandon_and_signals_remove_our_own_alone)
 
 TEST(test_name_taken_during_the_run)
 {
-    struct fx8_output *output = NULL;
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(
-        fx8_output_open(scratch_path("race"), false, 0, NULL, &output, &error),
-        FX8_OK);
+    struct fx8_output *output = open_output("race", false);
+    struct fx8_error error;
     scratch_text("race", "came first");
-    assert_int_equal(fx8_output_commit(&output, &error), FX8_ERR_USAGE);
-    assert_non_null(strstr(error.message, "appeared during the run"));
+    must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_USAGE,
+                   "appeared during the run");
     assert_null(output);
     check_text("race", "came first");
     assert_true(scratch_exists("race.part")); /* hours of work are kept */
@@ -303,11 +294,8 @@ TEST(test_name_taken_during_the_run)
  * reasons that the system may have. */
 TEST(test_name_cannot_be_replaced)
 {
-    struct fx8_output *output = NULL;
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(
-        fx8_output_open(scratch_path("stuck"), true, 0, NULL, &output, &error),
-        FX8_OK);
+    struct fx8_output *output = open_output("stuck", true);
+    struct fx8_error error;
     assert_int_equal(mkdir(scratch_path("stuck"), 0700), 0);
     must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_SYSTEM,
                    "stuck: Is a directory: the result stays in ");

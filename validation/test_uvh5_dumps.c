@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_uvh5_dumps.c -- dumps of UVH5 files, read back after complete, cut,
- * killed and unfinished runs.
+ * test_uvh5_dumps.c -- dumps of UVH5 files, read back after complete, cut and
+ * empty runs.  Killed runs: scenario/kills.py; files that are still written:
+ * scenario/interrupted.py.
  *
  * Shows: as test_uvh5_header.c
  */
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "validation/uvh5_file.h"
 
@@ -97,7 +95,7 @@ TEST(test_cut_file_is_small)
     write_dump(writer, &f.header, 0);
     put_extras(writer);
     struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
+    must(fx8_uvh5_close(&writer, 1, &error), error);
     struct stat rest;
     assert_int_equal(stat(scratch_path("small.uvh5"), &rest), 0);
     assert_true((size_t)whole.st_size >=
@@ -117,67 +115,8 @@ TEST(test_no_dump_no_file)
         create("none.uvh5", &f.header, FX8_COMPRESSION_NONE);
     assert_true(scratch_exists("none.uvh5.part"));
     struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+    must(fx8_uvh5_close(&writer, 0, &error), error);
     assert_false(scratch_exists("none.uvh5"));
     assert_false(scratch_exists("none.uvh5.part"));
-    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+    must(fx8_uvh5_close(&writer, 0, &error), error);
 }
-
-/* A run that is killed leaves a file that opens, with every finished dump
- * whole; the others are flagged if the layout has them. */
-TEST(test_killed)
-{
-    struct fixture f;
-    for (int packed = 0; packed < 2; packed++)
-        for (size_t finished = 0; finished <= 12; finished += 3) {
-            fill(&f, 20, 60, 4);
-            const pid_t child = fork();
-            assert_true(child >= 0);
-            if (child == 0) {
-                struct fx8_uvh5_writer *writer = create(
-                    "killed.uvh5", &f.header,
-                    packed ? FX8_COMPRESSION_GZIP : FX8_COMPRESSION_NONE);
-                for (size_t d = 0; d < finished; d++)
-                    write_dump(writer, &f.header, d);
-                raise(SIGKILL);
-            }
-            int status = 0;
-            assert_int_equal(waitpid(child, &status, 0), child);
-            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-            assert_false(scratch_exists("killed.uvh5"));
-            check_file("killed.uvh5.part", &f.header, 20, finished);
-            unlink(scratch_path("killed.uvh5.part"));
-        }
-}
-
-/* Another program may read the .part while it is written. */
-TEST(test_read_while_written)
-{
-    struct fixture f;
-    fill(&f, 5, 60, 4);
-    struct fx8_uvh5_writer *writer =
-        create("live.uvh5", &f.header, FX8_COMPRESSION_NONE);
-    write_dump(writer, &f.header, 0);
-    write_dump(writer, &f.header, 1);
-    const pid_t child = fork();
-    if (child == 0) {
-        check_file("live.uvh5.part", &f.header, 5, 2);
-        _exit(0);
-    }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_close(&writer, 2, &error), FX8_OK);
-    check_file("live.uvh5", &f.header, 2, 2);
-}
-
-/* One folder for this program and its children. */
-static int make_scratch_folder(void **state)
-{
-    (void)state;
-    scratch_folder();
-    return 0;
-}
-
-FIXTURE(make_scratch_folder, NULL)

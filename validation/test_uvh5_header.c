@@ -7,7 +7,7 @@
  * Shows (results, UVH5 item by item): header and dumps are correct, also of
  *     killed and cut runs and in files of other writers
  * Within: exact
- * In: test_uvh5_dumps.c, test_hostile.c
+ * In: test_uvh5_dumps.c, test_hostile.c, scenario/kills.py
  */
 #include "validation/good_files.h"
 
@@ -20,7 +20,7 @@ TEST(test_header)
     struct fx8_uvh5_writer *writer =
         create("header.uvh5", &f.header, FX8_COMPRESSION_NONE);
     struct fx8_error error = {FX8_OK, ""};
-    assert_int_equal(fx8_uvh5_close(&writer, 3, &error), FX8_OK);
+    must(fx8_uvh5_close(&writer, 3, &error), error);
     struct fx8_uvh5_file *file = NULL;
     struct fx8_uvh5_header h;
     must(fx8_uvh5_open(scratch_path("header.uvh5"), &file, &h, &error), error);
@@ -179,7 +179,7 @@ TEST(test_feeds)
         struct fx8_uvh5_writer *writer =
             create(name, &f.header, FX8_COMPRESSION_NONE);
         struct fx8_error error = {FX8_OK, ""};
-        assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
+        must(fx8_uvh5_close(&writer, 1, &error), error);
         hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDONLY, H5P_DEFAULT);
         const size_t n_feeds = strlen(cases[i].feeds);
         char feeds[N_STATIONS * 2];
