@@ -11,106 +11,10 @@
 #include "config/base/shape.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/survey.h"
-#include "validation/missing_lists.h"
-
-/* --- a recording in memory -------------------------------------------------
- */
-
-enum { MOST_SAMPLES = 3000 };
+#include "validation/memory_reader.h"
 
 /* Gaps that only a read finds. */
 static const struct fx8_missing found = {40, 9, 1, 0, 1};
-
-struct memory_reader {
-    struct fx8_reader base;
-    size_t components;
-    int64_t read_samples;
-    size_t sample_bytes; /* buffer memory that a sample is said to need */
-    struct fx8_input_position inputs[N_INPUTS];
-    bool is_time_major;
-    bool finds;
-    int64_t n_read;
-    int8_t samples[N_INPUTS][MOST_SAMPLES][2];
-};
-
-static enum fx8_status memory_select(struct fx8_reader *base,
-                                     const struct fx8_input_position *inputs,
-                                     size_t n_inputs, struct fx8_error *error)
-{
-    (void)error;
-    struct memory_reader *reader = (struct memory_reader *)base;
-    assert_int_equal(n_inputs, N_INPUTS);
-    memcpy(reader->inputs, inputs, sizeof reader->inputs);
-    return FX8_OK;
-}
-
-static size_t memory_size(const struct fx8_reader *base, int64_t n_samples)
-{
-    return ((const struct memory_reader *)base)->sample_bytes *
-           (size_t)n_samples;
-}
-
-static int64_t memory_read_samples(const struct fx8_reader *base)
-{
-    return ((const struct memory_reader *)base)->read_samples;
-}
-
-static size_t index_of(const struct fx8_input_position *at)
-{
-    return (at->band * N_ANTENNAS + at->antenna) * N_POLARIZATIONS +
-           at->polarization;
-}
-
-static enum fx8_status memory_read(struct fx8_reader *base, int64_t first,
-                                   int64_t n_samples, int8_t *buffer,
-                                   struct fx8_sample_layout *layout,
-                                   struct fx8_error *error)
-{
-    (void)error;
-    struct memory_reader *reader = (struct memory_reader *)base;
-    assert_in_range(n_samples, 1, reader->read_samples);
-    assert_in_range(first + n_samples, 1, base->observation.n_samples);
-    const size_t c = reader->components;
-    const size_t input_step = reader->is_time_major ? c : (size_t)n_samples * c;
-    const size_t time_step = reader->is_time_major ? N_INPUTS * c : c;
-    layout->time_stride = (ptrdiff_t)time_step;
-    for (size_t i = 0; i < N_INPUTS; i++) {
-        layout->input_offset[i] = (ptrdiff_t)(i * input_step);
-        for (size_t t = 0; t < (size_t)n_samples; t++)
-            memcpy(buffer + i * input_step + t * time_step,
-                   reader->samples[index_of(&reader->inputs[i])]
-                                  [(size_t)first + t],
-                   c);
-    }
-    base->found = &found;
-    base->n_found = reader->finds && first < found.first_sample + 9 &&
-                    first + n_samples > found.first_sample;
-    reader->n_read += n_samples;
-    base->n_clamped = n_samples;
-    return FX8_OK;
-}
-
-static struct memory_reader *open_memory(size_t components, int64_t n_samples)
-{
-    struct memory_reader *reader = temporary_zeros(sizeof *reader);
-    reader->components = components;
-    reader->read_samples = 100;
-    reader->sample_bytes = N_INPUTS * 2;
-    reader->base = (struct fx8_reader){
-        .observation = fx8_observation_unknown(),
-        .select = memory_select,
-        .buffer_size = memory_size,
-        .read_samples = memory_read_samples,
-        .read = memory_read,
-    };
-    struct fx8_observation *o = &reader->base.observation;
-    o->is_complex = components == 2;
-    o->n_antennas = N_ANTENNAS;
-    o->n_polarizations = N_POLARIZATIONS;
-    o->n_bands = N_BANDS;
-    o->n_samples = n_samples;
-    return reader;
-}
 
 static void fill(struct memory_reader *reader, struct generator *g)
 {
@@ -121,13 +25,14 @@ static void fill(struct memory_reader *reader, struct generator *g)
                     random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
 }
 
-/* --- missing samples, one by one ------------------------------------------ */
+/* --- sample by sample ------------------------------------------------------
+ */
 
-static bool lacks(const struct memory_reader *reader, size_t input, int64_t t)
+static bool is_missing(const struct memory_reader *reader, size_t input,
+                       int64_t t)
 {
     const struct fx8_input_position at = position_of(input);
-    return is_listed(reader->base.missing, reader->base.n_missing, &at, t) ||
-           is_listed(&found, reader->finds, &at, t);
+    return lacks(&reader->base, &at, t);
 }
 
 static bool equals(const struct memory_reader *reader, size_t input, int64_t t,
@@ -161,7 +66,8 @@ static void add_plainly(const struct memory_reader *reader,
                         int64_t first, int64_t n, struct fx8_sample_sums *sums)
 {
     for (int64_t t = first; t < first + n; t++) {
-        if (lacks(reader, input, t) || is_marked(reader, settings, input, t)) {
+        if (is_missing(reader, input, t) ||
+            is_marked(reader, settings, input, t)) {
             sums->n_missing++;
             continue;
         }
@@ -287,10 +193,8 @@ TEST(levels_are_compared_within_a_band_as_recorded)
 
 static void list_gaps(struct memory_reader *reader, struct generator *g)
 {
-    static struct fx8_missing gaps[MOST_GAPS];
     reader->base.n_missing = random_below(g, MOST_GAPS);
-    reader->base.missing = gaps;
-    draw_gaps(g, gaps, reader->base.n_missing,
+    draw_gaps(g, reader->missing, reader->base.n_missing,
               reader->base.observation.n_samples);
 }
 
@@ -304,7 +208,7 @@ static struct fx8_gap_count count_samples(const struct memory_reader *reader,
     for (int64_t t = 0; t < reader->base.observation.n_samples; t++) {
         size_t n_lacking = 0;
         for (size_t i = 0; i < N_INPUTS; i++)
-            n_lacking += lacks(reader, i, t);
+            n_lacking += is_missing(reader, i, t);
         const bool is_counted =
             is_whole ? n_lacking == N_INPUTS : n_lacking % N_INPUTS != 0;
         run = is_counted ? run + 1 : 0;
@@ -331,7 +235,7 @@ TEST(gaps_against_samples)
         for (size_t i = 0; i < N_INPUTS; i++) {
             int64_t want = 0;
             for (int64_t t = 0; t < 400; t++)
-                want += lacks(reader, i, t);
+                want += is_missing(reader, i, t);
             assert_int_equal(missing[i], want);
         }
         const struct fx8_gap_count all = count_samples(reader, true);
@@ -375,7 +279,8 @@ TEST(whole_surveys)
                                  .least_length = random_in(&g, 1, 12)}}};
         fill(reader, &g);
         list_gaps(reader, &g);
-        reader->finds = n > 60 && round % 4 == 1;
+        reader->found[0] = found;
+        reader->base.n_found = n > 60 && round % 4 == 1;
         reader->is_time_major = round % 5 < 2;
         reader->read_samples = random_in(&g, 1, 200);
         struct fx8_survey_range range = {.is_all = true,
