@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_digital_rf_samples.c -- the arithmetic of the Digital RF reader: fill
- * values, gains, rounding and indices against their definitions.
+ * values, limits of gains, rounding and indices against their definitions.
+ * python/test_digital_rf.py compares gains of inputs.
  *
  * Shows: as test_reader_digital_rf.c
  */
-#include <math.h>
-
-#include "validation/digital_rf_plain.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "validation/testing.h"
 
 #define FIRST_MS INT64_C(1600000000000)
@@ -58,34 +57,13 @@ TEST(test_convert)
     free(samples);
 }
 
-TEST(test_gains)
-{
-    struct generator generator = {51};
-    uint32_t *histogram = exact(32769 * sizeof *histogram);
-    int16_t values[2 * 3 * 99], mine[2 * 99];
-    static const int ranges[] = {0, 1, 20, 21, 22, 43, 44, 3000, 32768};
-    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
-        for (size_t n = 0; n < 99; n += 7) {
-            for (size_t i = 0; i < 6 * n; i++)
-                values[i] = (int16_t)random_in(
-                    &generator, -ranges[r],
-                    ranges[r] > INT16_MAX ? INT16_MAX : ranges[r]);
-            for (size_t i = 0; i < 2 * n; i++)
-                mine[i] = values[6 * (i / 2) + 2 + i % 2];
-            memset(histogram, 0, 32769 * sizeof *histogram);
-            fx8_drf_count_levels(values, n, 6, 2, 2, histogram);
-            assert_int_equal(fx8_drf_choose_shift(histogram),
-                             plain_shift(mine, 2 * n));
-        }
-    free(histogram);
-}
-
 /* 32 counts rms are 21.584 at the median. */
 TEST(test_median_between_two_values)
 {
     uint32_t *histogram = exact(32769 * sizeof *histogram);
-    static const int cases[][3] = {
-        {21, 21, 0}, {21, 22, 0}, {21, 23, 1}, {0, 43, 0}, {0, 44, 1}};
+    static const int cases[][3] = {{0, 0, 0},         {21, 21, 0}, {21, 22, 0},
+                                   {21, 23, 1},       {0, 43, 0},  {0, 44, 1},
+                                   {32768, 32768, 11}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(histogram, 0, 32769 * sizeof *histogram);
         histogram[cases[i][0]] += 1000;
@@ -93,6 +71,21 @@ TEST(test_median_between_two_values)
         assert_int_equal(fx8_drf_choose_shift(histogram), cases[i][2]);
     }
     free(histogram);
+}
+
+/* Whether a row is in a gap, found by walking its run of fill values. */
+static bool plain_fill(const bool *is_fill, size_t n_rows, size_t row,
+                       size_t shortest, bool starts, bool ends)
+{
+    if (!is_fill[row])
+        return false;
+    size_t first = row, end = row + 1;
+    while (first > 0 && is_fill[first - 1])
+        first--;
+    while (end < n_rows && is_fill[end])
+        end++;
+    return end - first >= shortest || (starts && first == 0) ||
+           (ends && end == n_rows);
 }
 
 TEST(test_fill)
