@@ -13,7 +13,7 @@
 
 /* RLIM_INFINITY lifts a limit. */
 
-static inline void limit_to(int resource, rlim_t most)
+static inline void limit_to(__rlimit_resource_t resource, rlim_t most)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(resource, &limit), 0);
