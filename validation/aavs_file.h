@@ -143,8 +143,8 @@ static inline int column_of_piece(const struct piece *p, int c, int a, int pol)
 static inline void put_piece(const struct piece *p)
 {
     const int columns = p->n_channels * p->n_antennas * 2;
-    int8_t *samples = (int8_t *)exact((size_t)p->n * (size_t)columns * 2);
-    double *stamps = (double *)exact((size_t)p->n * sizeof *stamps);
+    int8_t *samples = exact((size_t)p->n * (size_t)columns * 2);
+    double *stamps = exact((size_t)p->n * sizeof *stamps);
     for (int row = 0; row < p->n; row++) {
         stamps[row] = stamp_of_row(p, row);
         for (int c = 0; c < p->n_channels; c++)
@@ -204,8 +204,7 @@ static inline enum fx8_status open_pieces(const struct piece *pieces, size_t n,
 /** Settings with an order of columns. */
 static inline struct fx8_settings plain(const char *order)
 {
-    struct fx8_settings settings;
-    memset(&settings, 0, sizeof settings);
+    struct fx8_settings settings = {0};
     snprintf(settings.input.column_order, sizeof settings.input.column_order,
              "%s", order);
     return settings;

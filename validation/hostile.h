@@ -50,9 +50,7 @@ static inline void refuse_visibilities(const char *name, const char *part)
  *  first. */
 static inline void refuse(const struct format *format, const char *part)
 {
-    struct fx8_settings settings;
-    memset(&settings, 0, sizeof settings);
-    settings.input.format = format->format;
+    const struct fx8_settings settings = {.input.format = format->format};
     if (format->format == FX8_FORMAT_AUTO)
         refuse_visibilities(format->opened, part);
     else

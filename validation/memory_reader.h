@@ -104,18 +104,19 @@ static inline enum fx8_status memory_read(struct fx8_reader *base,
 static inline struct memory_reader *open_memory(size_t components,
                                                 int64_t n_samples)
 {
-    struct memory_reader *reader =
-        (struct memory_reader *)temporary_zeros(sizeof *reader);
+    struct memory_reader *reader = temporary_zeros(sizeof *reader);
     reader->components = components;
     reader->read_samples = 100;
     reader->sample_bytes = N_INPUTS * 2;
-    reader->base.select = memory_select;
-    reader->base.buffer_size = memory_size;
-    reader->base.read_samples = memory_read_samples;
-    reader->base.read = memory_read;
-    reader->base.missing = reader->missing;
-    reader->base.found = reader->found;
-    reader->base.observation = fx8_observation_unknown();
+    reader->base = (struct fx8_reader){
+        .observation = fx8_observation_unknown(),
+        .select = memory_select,
+        .buffer_size = memory_size,
+        .read_samples = memory_read_samples,
+        .read = memory_read,
+        .missing = reader->missing,
+        .found = reader->found,
+    };
     struct fx8_observation *o = &reader->base.observation;
     o->is_complex = components == 2;
     o->n_antennas = N_ANTENNAS;
@@ -151,8 +152,8 @@ static inline bool lacks(const struct fx8_reader *reader,
 
 static inline int ascending(const void *a, const void *b)
 {
-    const struct fx8_missing *x = (const struct fx8_missing *)a;
-    const struct fx8_missing *y = (const struct fx8_missing *)b;
+    const struct fx8_missing *x = a;
+    const struct fx8_missing *y = b;
     return (x->first_sample > y->first_sample) -
            (x->first_sample < y->first_sample);
 }
@@ -167,11 +168,11 @@ static inline void draw_gaps(struct generator *g, struct fx8_missing *gaps,
         const int64_t most = random_below(g, 8) == 0 ? n_samples : 60;
         const int64_t rest = n_samples - first;
         const bool is_all = random_below(g, 3) == 0;
-        gaps[k].first_sample = first;
-        gaps[k].n_samples = random_in(g, 1, rest < most ? rest : most);
-        gaps[k].antenna = is_all ? -1 : (int32_t)random_in(g, -1, 2);
-        gaps[k].polarization = is_all ? -1 : (int32_t)random_in(g, -1, 1);
-        gaps[k].band = is_all ? -1 : (int32_t)random_in(g, -1, 1);
+        gaps[k] = (struct fx8_missing){
+            first, random_in(g, 1, rest < most ? rest : most),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_ANTENNAS - 1),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_POLARIZATIONS - 1),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_BANDS - 1)};
         if (k > 0 && random_below(g, 4) == 0)
             gaps[k] = gaps[random_below(g, k)];
     }

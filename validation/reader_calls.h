@@ -54,7 +54,7 @@ static inline int8_t *read_rows(struct fx8_reader *reader, int64_t first,
 {
     const int64_t more = 7 * ((first + n) % 3);
     const size_t size = reader->buffer_size(reader, n + more);
-    int8_t *buffer = (int8_t *)exact(size);
+    int8_t *buffer = exact(size);
     struct fx8_error error;
     layout->row_samples = more > 0 ? n + more : 0;
     must(reader->read(reader, first, n, buffer, layout, &error), error);
@@ -80,9 +80,7 @@ static inline void check_samples(struct fx8_reader *reader,
     enum { MOST_INPUTS = 256 };
     const int parts = reader->observation.is_complex ? 2 : 1;
     ptrdiff_t offset[MOST_INPUTS];
-    struct fx8_sample_layout layout;
-    memset(&layout, 0, sizeof layout);
-    layout.input_offset = offset;
+    struct fx8_sample_layout layout = {.input_offset = offset};
     assert_in_range(n_inputs, 1, MOST_INPUTS);
     int8_t *buffer = read_rows(reader, first, n, &layout);
     for (size_t i = 0; i < n_inputs; i++)
@@ -106,11 +104,9 @@ static inline void refuse_read(struct fx8_reader *reader, int64_t first,
                                int64_t n, const char *part)
 {
     ptrdiff_t offset[64];
-    struct fx8_sample_layout layout;
-    memset(&layout, 0, sizeof layout);
-    layout.input_offset = offset;
+    struct fx8_sample_layout layout = {.input_offset = offset};
     struct fx8_error error;
-    int8_t *buffer = (int8_t *)exact(reader->buffer_size(reader, 1000));
+    int8_t *buffer = exact(reader->buffer_size(reader, 1000));
     must_fail_with(reader->read(reader, first, n, buffer, &layout, &error),
                    error, FX8_ERR_INPUT, part);
     free(buffer);

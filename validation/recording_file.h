@@ -137,15 +137,13 @@ static inline void put_table(hid_t file, const char *name, hid_t type, size_t n,
 static inline void put_antennas(hid_t file, size_t n)
 {
     struct antenna_row rows[N_ANT];
-    memset(rows, 0, sizeof rows);
-    for (int i = 0; i < N_ANT; i++) {
-        rows[i].number = 10 - i;
-        rows[i].up_m = 0.5f * (float)i;
-        rows[i].north_m = 2.0 * i;
-        rows[i].east_m = 3.0 * i;
-        rows[i].cable_delay_s = 1e-9 * i;
-        snprintf(rows[i].name, sizeof rows[i].name, "A%d", i);
-    }
+    for (int i = 0; i < N_ANT; i++)
+        rows[i] = (struct antenna_row){.number = 10 - i,
+                                       .name = {'A', (char)('0' + i)},
+                                       .up_m = 0.5f * (float)i,
+                                       .north_m = 2.0 * i,
+                                       .east_m = 3.0 * i,
+                                       .cable_delay_s = 1e-9 * i};
     hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct antenna_row));
     hid_t text = H5Tcopy(H5T_C_S1);
     H5Tset_size(text, sizeof rows[0].name);
@@ -197,8 +195,7 @@ static inline int8_t sample_at(const struct fx8_input_position *input,
 static inline void check_read(struct fx8_reader *reader, const size_t *inputs,
                               size_t n_inputs, int64_t first, int64_t n)
 {
-    struct fx8_input_position positions[N_ANT * N_POL];
-    memset(positions, 0, sizeof positions);
+    struct fx8_input_position positions[N_ANT * N_POL] = {0};
     for (size_t i = 0; i < n_inputs; i++) {
         const size_t input = inputs == NULL ? i : inputs[i];
         positions[i].antenna = input / N_POL;

@@ -451,9 +451,9 @@ static void find_direction(const struct fx8_source *source, double seconds,
     time.picosecond %= INT64_C(1000000000000);
     memcpy(enu, source->direction_enu, 3 * sizeof *enu);
     if (source->is_celestial)
-        must(fx8_site_sky(&base_plan.site, time, base_plan.dut1_s,
-                                      1, &source->icrs_deg,
-                                      (double(*)[3])(void *)enu, &error), error);
+        must(fx8_site_sky(&base_plan.site, time, base_plan.dut1_s, 1,
+                          &source->icrs_deg, (double(*)[3])(void *)enu, &error),
+             error);
 }
 
 /* The mean over the valid spectra of a dump, one by one, in one channel. */

@@ -54,28 +54,14 @@ static inline void fill_axes(struct fixture *f, size_t n_times,
                              size_t n_channels)
 {
     for (size_t t = 0; t < n_times; t++) {
-        f->times[t].unix_s = 1567105200 + 2 * (int64_t)t;
-        f->times[t].picosecond = 250000000000;
+        f->times[t] =
+            (struct fx8_time){1567105200 + 2 * (int64_t)t, 250000000000};
         f->lst[t] = 1.0 + 1e-4 * (double)t;
     }
     for (size_t c = 0; c < n_channels; c++) {
         f->frequencies[c] = 150e6 + 1e4 * (double)c;
         f->widths[c] = 1e4;
     }
-}
-
-/** One keyword of each type. */
-static inline void fill_keywords(struct fx8_keyword keywords[3])
-{
-    strcpy(keywords[0].name, "FX8VERS");
-    keywords[0].type = FX8_KEYWORD_TEXT;
-    strcpy(keywords[0].text, "0.1");
-    strcpy(keywords[1].name, "NTAPS");
-    keywords[1].type = FX8_KEYWORD_INTEGER;
-    keywords[1].integer = 8;
-    strcpy(keywords[2].name, "CLIPMAX");
-    keywords[2].type = FX8_KEYWORD_REAL;
-    keywords[2].real = 0.25;
 }
 
 /** A header of n_times dumps [N_BL][n_channels][n_products] in `f`. */
@@ -85,36 +71,39 @@ static inline void fill(struct fixture *f, size_t n_times, size_t n_channels,
     memset(f, 0, sizeof *f);
     fill_array(f);
     fill_axes(f, n_times, n_channels);
-    fill_keywords(f->keywords);
+    f->keywords[0] = (struct fx8_keyword){
+        .name = "FX8VERS", .type = FX8_KEYWORD_TEXT, .text = "0.1"};
+    f->keywords[1] = (struct fx8_keyword){
+        .name = "NTAPS", .type = FX8_KEYWORD_INTEGER, .integer = 8};
+    f->keywords[2] = (struct fx8_keyword){
+        .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = 0.25};
     strcpy(f->history, "made by a test\nof two lines");
-    struct fx8_uvh5_header *h = &f->header;
-    strcpy(h->telescope, "test array");
-    strcpy(h->instrument, "fx8");
-    strcpy(h->x_orientation, "east");
-    h->site.latitude_deg = -26.7;
-    h->site.longitude_deg = 116.67;
-    h->site.altitude_m = 377.8;
-    h->n_antennas = N_STATIONS;
-    h->antenna_numbers = f->numbers;
-    h->antenna_names = f->names;
-    h->antenna_positions_m = f->positions[0];
-    h->n_baselines = N_BL;
-    h->ant_1 = f->ant_1;
-    h->ant_2 = f->ant_2;
-    h->uvw_m = f->uvw[0];
-    h->n_times = n_times;
-    h->times = f->times;
-    h->integration_time_s = 2.0;
-    h->apparent_lst_rad = f->lst;
-    h->n_channels = n_channels;
-    h->frequencies_hz = f->frequencies;
-    h->channel_widths_hz = f->widths;
-    h->n_products = n_products;
-    for (int p = 0; p < 4; p++)
-        h->products[p] = -5 - p;
-    h->history = f->history;
-    h->keywords = f->keywords;
-    h->n_keywords = 3;
+    f->header = (struct fx8_uvh5_header){
+        .telescope = "test array",
+        .instrument = "fx8",
+        .x_orientation = "east",
+        .site = {-26.7, 116.67, 377.8},
+        .n_antennas = N_STATIONS,
+        .antenna_numbers = f->numbers,
+        .antenna_names = f->names,
+        .antenna_positions_m = f->positions[0],
+        .n_baselines = N_BL,
+        .ant_1 = f->ant_1,
+        .ant_2 = f->ant_2,
+        .uvw_m = f->uvw[0],
+        .n_times = n_times,
+        .times = f->times,
+        .integration_time_s = 2.0,
+        .apparent_lst_rad = f->lst,
+        .n_channels = n_channels,
+        .frequencies_hz = f->frequencies,
+        .channel_widths_hz = f->widths,
+        .n_products = n_products,
+        .products = {-5, -6, -7, -8},
+        .history = f->history,
+        .keywords = f->keywords,
+        .n_keywords = LENGTH(f->keywords),
+    };
 }
 
 /** Value of element i of dump d; exact in float. */
@@ -137,9 +126,8 @@ static inline struct fx8_result make_dump(const struct fx8_uvh5_header *h,
                                           size_t d)
 {
     const size_t n = h->n_baselines * h->n_channels * h->n_products;
-    struct fx8_result dump = {(float *)exact(2 * n * sizeof(float)),
-                              (uint8_t *)exact(n),
-                              (float *)exact(n * sizeof(float))};
+    struct fx8_result dump = {exact(2 * n * sizeof(float)), exact(n),
+                              exact(n * sizeof(float))};
     for (size_t i = 0; i < n; i++) {
         dump.visibilities[2 * i] = value(d, 2 * i);
         dump.visibilities[2 * i + 1] = value(d, 2 * i + 1);
@@ -191,9 +179,9 @@ static inline void check_file(const char *name, const struct fx8_uvh5_header *h,
     assert_int_equal(read.n_channels, h->n_channels);
     assert_int_equal(read.n_products, h->n_products);
     const size_t n = h->n_baselines * h->n_channels * h->n_products;
-    double *visibilities = (double *)exact(2 * n * sizeof(double));
-    uint8_t *flags = (uint8_t *)exact(n);
-    float *nsamples = (float *)exact(n * sizeof(float));
+    double *visibilities = exact(2 * n * sizeof(double));
+    uint8_t *flags = exact(n);
+    float *nsamples = exact(n * sizeof(float));
     for (size_t d = 0; d < n_times; d++) {
         memset(visibilities, 0x5a, 2 * n * sizeof(double));
         memset(flags, 0x5a, n);
