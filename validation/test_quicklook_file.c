@@ -7,7 +7,6 @@
  *     killed runs, refusals
  * Within: equal
  */
-#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,12 +51,6 @@ static struct fx8_quicklook_file *make(const char *name,
 static uint16_t half_bits(size_t dump, size_t i)
 {
     return (uint16_t)((i % 2 << 15) | (0x3c00u + (dump * 37 + i) % 1024));
-}
-
-static float half_number(size_t dump, size_t i)
-{
-    return (i % 2 == 0 ? 1.0f : -1.0f) *
-           (1.0f + (float)((dump * 37 + i) % 1024) / 1024.0f);
 }
 
 static void put_dump(struct fx8_quicklook_file *file, const struct fixture *f,
@@ -106,18 +99,33 @@ static float *read_floats(hid_t file, const char *name, int rank,
     return values;
 }
 
-/* `first`: the half of put_dump() with which the dataset begins. */
-static void check_halves(hid_t file, const char *name, int rank,
-                         const hsize_t *shape, size_t first, size_t n_written)
+static float half_number(size_t dump, size_t i)
+{
+    return (i % 2 == 0 ? 1.0f : -1.0f) *
+           (1.0f + (float)((dump * 37 + i) % 1024) / 1024.0f);
+}
+
+static float flag_number(size_t dump, size_t i)
+{
+    return flag(dump, i);
+}
+
+/* A dataset whose element i is expected(dump, first + i), or `fill` in dumps
+ * that were not written. */
+static void check_item(hid_t file, const char *name, int rank,
+                       const hsize_t *shape, size_t n_written,
+                       float (*expected)(size_t dump, size_t i), size_t first,
+                       float fill)
 {
     float *values = read_floats(file, name, rank, shape);
     size_t row = 1;
     for (int i = 1; i < rank; i++)
         row *= (size_t)shape[i];
-    for (size_t dump = 0; dump < shape[0]; dump++)
-        for (size_t i = 0; i < row; i++)
-            assert_true(values[dump * row + i] ==
-                        (dump < n_written ? half_number(dump, first + i) : 0));
+    for (size_t i = 0; i < (size_t)shape[0] * row; i++) {
+        const float want =
+            i / row < n_written ? expected(i / row, first + i % row) : fill;
+        assert_true(values[i] == want || (isnan(want) && isnan(values[i])));
+    }
     free(values);
 }
 
@@ -129,25 +137,13 @@ static void check_quicklook(const char *name, const struct fixture *f,
     assert_true(file >= 0);
     const hsize_t shape[5] = {n_dumps, N_BL, n_channels, f->header.n_products,
                               2};
-    const size_t row = N_BL * n_channels * f->header.n_products;
-    check_halves(file, "coherence", 5, shape, 0, n_written);
-    check_halves(file, "amplitude", 4, shape, 1, n_written);
-    check_halves(file, "phase", 4, shape, 2, n_written);
-    float *flags = read_floats(file, "flags", 4, shape);
-    for (size_t d = 0; d < n_dumps; d++)
-        for (size_t i = 0; i < row; i++)
-            assert_int_equal((int)flags[d * row + i],
-                             d < n_written ? flag(d, i) : 1);
-    free(flags);
-    const size_t n_inputs = N_STATIONS * feed_count(f);
-    const hsize_t levels[3] = {n_dumps, n_inputs, n_channels};
-    float *spectra = read_floats(file, "spectra_db", 3, levels);
-    for (size_t d = 0; d < n_dumps; d++)
-        for (size_t i = 0; i < n_inputs * n_channels; i++) {
-            const float level = spectra[d * n_inputs * n_channels + i];
-            assert_true(d < n_written ? level == value(d, i) : isnan(level));
-        }
-    free(spectra);
+    const hsize_t levels[3] = {n_dumps, N_STATIONS * feed_count(f), n_channels};
+    /* the halves with which put_dump() begins */
+    check_item(file, "coherence", 5, shape, n_written, half_number, 0, 0);
+    check_item(file, "amplitude", 4, shape, n_written, half_number, 1, 0);
+    check_item(file, "phase", 4, shape, n_written, half_number, 2, 0);
+    check_item(file, "flags", 4, shape, n_written, flag_number, 0, 1);
+    check_item(file, "spectra_db", 3, levels, n_written, value, 0, NAN);
     H5Fclose(file);
 }
 
@@ -157,7 +153,7 @@ TEST(whole_files)
     static const size_t shapes[][3] = {
         {1, 1, 1}, {7, 33, 4}, {400, 5, 1}, {3, 300, 4}};
     struct fixture f;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < LENGTH(shapes); s++) {
         fill(&f, shapes[s][0], shapes[s][1], shapes[s][2]);
         struct fx8_quicklook_file *file = make("whole.h5", &f);
         assert_false(scratch_exists("whole.h5"));
@@ -240,9 +236,9 @@ TEST(what_is_refused)
     struct fx8_quicklook_file *file, *second;
     struct fx8_error error;
     scratch_text("there.h5", "a result");
-    assert_int_equal(fx8_quicklook_file_create(scratch_path("there.h5"), false,
-                                               &header, &file, &error),
-                     FX8_ERR_USAGE);
+    must_fail_with(fx8_quicklook_file_create(scratch_path("there.h5"), false,
+                                             &header, &file, &error),
+                   error, FX8_ERR_USAGE, "there.h5");
     assert_null(file);
     file = make("there.h5", &f);
     must_fail_with(fx8_quicklook_file_create(scratch_path("there.h5"), true,
