@@ -85,60 +85,70 @@ static void mark_found(const struct fx8_reader *reader,
                        (size_t)reader->found[k].n_samples);
 }
 
+static int8_t whole[N_INPUTS][N_SAMPLES][2];
+
+static int8_t whole_sample(const struct fx8_input_position *input, int64_t t,
+                           int part)
+{
+    return whole[input->antenna][t][part];
+}
+
 TEST(test_any_range)
 {
     static bool lost[N_INPUTS][N_SAMPLES], found[N_INPUTS][N_SAMPLES];
     const struct fx8_input_position some[] = {{3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
     struct generator g = {54};
     struct fx8_error error;
-    ptrdiff_t offset[N_INPUTS], offset_of_all[N_INPUTS];
+    ptrdiff_t offset[N_INPUTS];
+    struct fx8_sample_layout layout = {.input_offset = offset};
     make_tree();
     struct fx8_reader *reader = open_recording("tree", NULL);
-    const int64_t n_samples = reader->observation.n_samples;
-    assert_int_equal(n_samples, N_SAMPLES);
-    struct fx8_sample_layout all = {.input_offset = offset_of_all};
-    struct fx8_sample_layout layout = {.input_offset = offset};
-    int8_t *whole = read_rows(reader, 0, n_samples, &all);
+    assert_int_equal(reader->observation.n_samples, N_SAMPLES);
+    int8_t *buffer = read_rows(reader, 0, N_SAMPLES, &layout);
+    for (size_t i = 0; i < N_INPUTS; i++)
+        for (ptrdiff_t t = 0; t < N_SAMPLES; t++)
+            memcpy(whole[i][t], buffer + offset[i] + t * layout.time_stride, 2);
+    free(buffer);
     mark_found(reader, lost);
     assert_true(reader->n_found > 20 && reader->n_clamped > 0);
     must(reader->select(reader, some, LENGTH(some), &error), error);
     for (int round = 0; round < 200; round++) {
-        const int64_t first = random_in(&g, 0, n_samples - 1);
-        const int64_t most = n_samples - first;
+        const int64_t first = random_in(&g, 0, N_SAMPLES - 1);
+        const int64_t most = N_SAMPLES - first;
         const int64_t n =
             random_in(&g, 1, round % 2 == 0 || most < 20 ? most : 20);
-        int8_t *part = read_rows(reader, first, n, &layout);
+        check_samples(reader, some, LENGTH(some), first, n, whole_sample);
         mark_found(reader, found);
-        for (size_t k = 0; k < LENGTH(some); k++) {
-            const size_t i = some[k].antenna;
-            assert_memory_equal(&found[i][first], &lost[i][first], (size_t)n);
-            for (int64_t t = 0; t < n; t++)
-                assert_memory_equal(part + offset[k] + t * layout.time_stride,
-                                    whole + offset_of_all[i] +
-                                        (first + t) * all.time_stride,
-                                    2);
-        }
-        free(part);
+        for (size_t k = 0; k < LENGTH(some); k++)
+            assert_memory_equal(&found[some[k].antenna][first],
+                                &lost[some[k].antenna][first], (size_t)n);
     }
-    free(whole);
     fx8_reader_close(&reader);
+}
+
+/* A channel of one file of int8, in which rows begin at sample `first`. */
+static void put_bytes(const char *channel,
+                      const struct drf_properties *properties, int64_t first,
+                      hsize_t n_rows, const int8_t *rows)
+{
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    const uint64_t index[2] = {(uint64_t)first, 0};
+    drf_put_properties(channel, properties);
+    drf_put_file(channel, properties, storage, DRF_FIRST_MS, n_rows, rows, 1,
+                 index);
 }
 
 /* A channel folder alone, of real samples of one sub-channel: one axis. */
 TEST(test_one_channel)
 {
     const struct drf_properties properties = {25000000, 54, 1, 0, 1, 1};
-    drf_put_properties("one", &properties);
     const struct fx8_rate rate = {12500000, 27};
     const int64_t first = fx8_drf_first_index(rate, DRF_FIRST_MS);
     const int64_t end = fx8_drf_first_index(rate, DRF_FIRST_MS + 1);
     int8_t rows[512];
     for (int i = 0; i < 512; i++)
         rows[i] = (int8_t)(i % 250 - 125);
-    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
-    const uint64_t index[2] = {(uint64_t)first, 0};
-    drf_put_file("one", &properties, storage, DRF_FIRST_MS,
-                 (hsize_t)(end - first), rows, 1, index);
+    put_bytes("one", &properties, first, (hsize_t)(end - first), rows);
     const struct fx8_settings settings = {.input.format =
                                               FX8_FORMAT_DIGITAL_RF};
     struct fx8_reader *reader = open_recording("one", &settings);
@@ -153,12 +163,11 @@ TEST(test_one_channel)
     /* first = 740740740740741 samples of 2.16 us: 560 ns after the second */
     assert_int_equal(o->start_time.unix_s, 1600000000);
     assert_int_equal(o->start_time.picosecond, 560000);
-    int8_t buffer[512];
     ptrdiff_t offset;
     struct fx8_sample_layout layout = {.input_offset = &offset};
-    struct fx8_error error;
-    must(reader->read(reader, 5, 100, buffer, &layout, &error), error);
+    int8_t *buffer = read_rows(reader, 5, 100, &layout);
     assert_memory_equal(buffer + offset, rows + 5, 100);
+    free(buffer);
     assert_int_equal(reader->n_found, 0);
     assert_int_equal(reader->n_missing, 0);
     fx8_reader_close(&reader);
@@ -168,18 +177,14 @@ TEST(test_one_channel)
 TEST(test_many_channels)
 {
     enum { MANY = 260, MOST_OPEN = 100 };
-    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
     const struct drf_properties properties = {1000, 1, 10, 0, 1, 1};
-    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
     mkdir(scratch_path("many"), 0700);
     for (int c = 0; c < MANY; c++) {
         char name[32];
         int8_t rows[10];
         memset(rows, c % 100 + 1, sizeof rows);
         snprintf(name, sizeof name, "many/%03d", c);
-        drf_put_properties(name, &properties);
-        drf_put_file(name, &properties, storage, DRF_FIRST_MS, 10, rows, 1,
-                     index);
+        put_bytes(name, &properties, DRF_FIRST_MS, 10, rows);
     }
     limit_open_files(MOST_OPEN);
     struct fx8_reader *reader = open_recording("many", NULL);
@@ -200,12 +205,8 @@ TEST(test_many_channels)
 /* Write half a second of samples, with two frequencies in the metadata. */
 static void note(double first, double second, uint64_t second_entry)
 {
-    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
     static const int8_t rows[2 * FILE_ROWS];
-    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
-    drf_put_properties("noted", &drf_usual);
-    drf_put_file("noted", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
-                 index);
+    put_bytes("noted", &drf_usual, DRF_FIRST_MS, FILE_ROWS, rows);
     const struct drf_entry entries[] = {{1599999000000, 1.0}, /* long over */
                                         {1599999500000, first},
                                         {second_entry, second}};
@@ -271,12 +272,8 @@ TEST(test_tuned_anew)
 
 TEST(test_settings_that_do_not_fit)
 {
-    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
     static const int8_t rows[2 * FILE_ROWS];
-    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
-    drf_put_properties("bad", &drf_usual);
-    drf_put_file("bad", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
-                 index);
+    put_bytes("bad", &drf_usual, DRF_FIRST_MS, FILE_ROWS, rows);
     const struct fx8_settings scaled = {.input.scale_to_8bit = 0.5};
     refuse_recording("bad", &scaled, FX8_ERR_USAGE,
                      "input.scale_to_8bit: expected auto");
@@ -285,21 +282,15 @@ TEST(test_settings_that_do_not_fit)
                      "array.polarizations: expected 1, since ");
 }
 
-/* A file that is cut, one that is damaged, one that is of another kind, all
- * found while reading. */
+/* A file that is damaged and one that is of another kind, found while reading;
+ * one that is cut: test_hostile_files.c. */
 TEST(test_faults_while_reading)
 {
     static const char *const middle =
         "tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5";
     make_tree();
-    struct fx8_reader *reader = open_recording("tree", NULL);
-    ptrdiff_t offset[N_INPUTS];
-    struct fx8_sample_layout layout = {.input_offset = offset};
-    free(read_rows(reader, 500, 100, &layout));
     assert_int_equal(truncate(scratch_path(middle), 3000), 0);
-    refuse_read(reader, 600, 50, "the file has shrunk from ");
-    fx8_reader_close(&reader);
-    reader = open_recording("tree", NULL);
+    struct fx8_reader *reader = open_recording("tree", NULL);
     refuse_read(reader, 400, 200, "rf@1600000000.500.h5: ");
     fx8_reader_close(&reader);
     make_file("tree/a", &properties_a, H5T_NATIVE_INT16, 1);
