@@ -38,6 +38,8 @@ struct delivery {
     bool is_pulled;             /**< dumps are taken, not received */
 };
 
+enum { N_LOOKS = 4 };
+
 /** All output of a session; arrays over all dumps, NULL if there is none, in
  *  memory that lasts for the case.  n_inputs counts rows, n_channels the
  * channels of one band. */
@@ -54,6 +56,11 @@ struct collected {
     int64_t dropped_spectra;
     size_t n_rereads; /**< calls of the callback */
     struct fx8_statistics statistics;
+    /** Coherence, amplitude, phase [dump][cell]; spectra_db [dump][input]
+     *  [n_written] */
+    void *quicklook[N_LOOKS];
+    size_t n_written; /**< channels of a band, averaged */
+    struct fx8_quicklook_counts looks;
 };
 
 static inline int8_t *voltages_at(const struct voltages *v, size_t input,
@@ -135,6 +142,19 @@ static inline enum fx8_status collect_dump(void *context,
         collect_result(c, kind, &dump->results[kind]);
     c->dead =
         append(c->dead, c->n_dumps * c->n_inputs, dump->dead, c->n_inputs, 1);
+    const struct fx8_quicklook_dump *q = &dump->quicklook;
+    const struct {
+        const void *items;
+        size_t n_bytes;
+    } looks[N_LOOKS] = {
+        {q->coherence, 4 * c->n_cells},
+        {q->amplitude, 2 * c->n_cells},
+        {q->phase, 2 * c->n_cells},
+        {q->spectra_db, c->n_inputs * c->n_written * sizeof(float)},
+    };
+    for (size_t k = 0; k < N_LOOKS && q->coherence != NULL; k++)
+        c->quicklook[k] = append(c->quicklook[k], c->n_dumps, looks[k].items, 1,
+                                 looks[k].n_bytes);
     c->n_dumps++;
     return FX8_OK;
 }
@@ -305,6 +325,7 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     struct fx8_session *session;
     c->n_inputs = v->n_inputs;
     c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
+    c->n_written = c->n_channels / plan->channel_average;
     struct rereader r = {.v = v, .d = *d, .c = c};
     r.d.block_samples = d->reread_samples;
     r.d.overlap = 0;
@@ -318,6 +339,8 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
         *error);
     const enum fx8_status status = push_all(session, v, d, c, error);
     fx8_get_statistics(session, &c->statistics);
+    struct fx8_quicklook_differences differences;
+    fx8_get_quicklook(session, &c->looks, &differences);
     const size_t cells = c->n_inputs * c->n_channels;
     const struct fx8_input_gains gains = fx8_gains(session);
     const struct fx8_input_counts inputs = fx8_inputs(session);
@@ -351,7 +374,7 @@ struct part {
     size_t n_rows, n_items, size;
 };
 
-enum { N_PARTS = 3 * FX8_N_RESULTS + 5 };
+enum { N_PARTS = 3 * FX8_N_RESULTS + N_LOOKS + 5 };
 
 /** All arrays: rows of dumps and baselines, of dumps, or of inputs. */
 static inline void list_parts(const struct collected *c,
@@ -367,6 +390,10 @@ static inline void list_parts(const struct collected *c,
         *parts++ = (struct part){c->nsamples[k], rows, n, sizeof(float)};
     }
     const struct part others[] = {
+        {c->quicklook[0], rows, n, 4},
+        {c->quicklook[1], rows, n, 2},
+        {c->quicklook[2], rows, n, 2},
+        {c->quicklook[3], c->n_dumps * inputs, c->n_written, sizeof(float)},
         {c->dead, c->n_dumps, inputs, 1},
         {c->valid_spectra, 1, inputs, sizeof(int64_t)},
         {c->gains, inputs, c->n_channels, sizeof(float)},
