@@ -163,15 +163,13 @@ TEST(a_line_of_antennas_is_checked_fast)
 {
     /* all on one meridian, the last in the same place as the first */
     const size_t n = 20000;
-    char *text = malloc(n * 32);
-    assert_non_null(text);
+    char *text = temporary(n * 32);
     size_t length = (size_t)sprintf(text, HEADER);
     for (size_t i = 0; i + 1 < n; i++)
         length += (size_t)sprintf(text + length, "0,%zu,0\n", i);
     sprintf(text + length, "0,0,0\n");
     refuse(text, ":20001: position: 0, 0, 0: expected at least 1 mm from the "
                  "antenna of line 2");
-    free(text);
 }
 
 TEST(json_of_tart)

@@ -23,7 +23,7 @@ TEST(table_of_two_feeds)
         {2, 4, 12, 0}, {3, 5, 18, 0}, {2, 5, 17, 0}, {3, 4, 13, 0},
         {4, 4, 14, 0}, {5, 5, 20, 0}, {4, 5, 19, 0}, {5, 4, 19, 1},
     };
-    struct fx8_product *table = exact(24 * sizeof *table);
+    struct fx8_product table[24];
     fx8_baseline_table(3, 2, table);
     for (size_t k = 0; k < 24; k++) {
         assert_int_equal(table[k].input_1, expected[k].input_1);
@@ -31,5 +31,4 @@ TEST(table_of_two_feeds)
         assert_int_equal(table[k].pair, expected[k].pair);
         assert_int_equal(table[k].conjugate, expected[k].conjugate);
     }
-    free(table);
 }

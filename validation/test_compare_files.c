@@ -22,8 +22,8 @@ struct variant {
     double offset;       /* added to every number, in units of its own width */
     size_t dump, number; /* the number to change … */
     double change;       /* … by this much, or to infinity */
-    float weight;        /* for the cell of number 5 of dump 0 */
-    float all_weights;   /* for the other cells; 0: no data */
+    float lost;          /* weight that the cell of number 5 of dump 0 lacks */
+    bool is_empty;       /* no cell has weight */
     void (*edit)(struct fx8_uvh5_header *header);
 };
 
@@ -63,10 +63,9 @@ static const char *write_file(const struct variant *variant)
                 number(d, i) + (float)(variant->offset * half_width(i));
             if (d == variant->dump && i == variant->number)
                 dump.visibilities[i] += (float)variant->change;
-            dump.nsamples[i / 2] = variant->all_weights;
+            dump.nsamples[i / 2] = variant->is_empty ? 0.0f : 1.0f;
         }
-        if (d == 0)
-            dump.nsamples[2] = variant->weight;
+        dump.nsamples[2] -= d == 0 ? variant->lost : 0.0f;
         must(fx8_uvh5_write_dump(writer, d, &dump, &error), error);
         free_dump(&dump);
     }
@@ -74,20 +73,9 @@ static const char *write_file(const struct variant *variant)
     return scratch_path(variant->name);
 }
 
-static const struct variant x = {.name = "x",
-                                 .precision = "FP32",
-                                 .weight = 1,
-                                 .all_weights = 1},
-                            down = {.name = "down",
-                                    .precision = "FP32-DOWN",
-                                    .offset = -1,
-                                    .weight = 1,
-                                    .all_weights = 1},
-                            up = {.name = "up",
-                                  .precision = "FP32-UP",
-                                  .offset = 1,
-                                  .weight = 1,
-                                  .all_weights = 1};
+static const struct variant x = {"x", "FP32", .offset = 0},
+                            down = {"down", "FP32-DOWN", .offset = -1},
+                            up = {"up", "FP32-UP", .offset = 1};
 
 /* --- two files ---------------------------------------------------- */
 
@@ -164,11 +152,10 @@ TEST(different_files_are_refused)
     };
     struct fx8_comparison comparison;
     struct fx8_error error;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         struct variant other = cases[i].other;
         other.name = "other";
         other.precision = "INT8";
-        other.weight = other.all_weights = 1;
         const char *one = write_file(&x), *two = write_file(&other);
         must_fail_with(fx8_compare_files(one, two, &comparison, &error), error,
                        FX8_ERR_INPUT, cases[i].text);
@@ -261,7 +248,7 @@ TEST(cells_without_data)
 {
     struct variant sides[3] = {x, down, up};
     for (size_t k = 0; k < 3; k++)
-        sides[k].weight = 0;
+        sides[k].lost = 1;
     sides[0].number = 5;
     sides[0].change = 1000;
     struct fx8_enclosure e = test(&sides[0], &sides[1], &sides[2]);
@@ -270,7 +257,8 @@ TEST(cells_without_data)
     assert_int_equal(e.n_outside, 0);
     fx8_enclosure_clear(&e);
     for (size_t k = 0; k < 3; k++)
-        sides[k].all_weights = 0;
+        sides[k] = (struct variant){sides[k].name, sides[k].precision,
+                                    .is_empty = true};
     e = test(&sides[0], &sides[1], &sides[2]);
     char reason[FX8_TEXT_SIZE];
     assert_false(fx8_enclosure_verdict(&e, reason));
@@ -282,7 +270,7 @@ TEST(roles_and_weights)
 {
     struct variant unnamed = down, lighter = down, endless = up;
     unnamed.precision = "";
-    lighter.weight = 0.5f;
+    lighter.lost = 0.5f;
     endless.dump = 1;
     endless.number = 2 * ((9 * CHANNELS + 1) * PRODUCTS);
     endless.change = INFINITY;
@@ -303,7 +291,7 @@ TEST(roles_and_weights)
          2,
          ": Data/visdata[19, 1, 0]: inf: expected a finite number"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         const char *const paths[3] = {write_file(cases[i].sides[0]),
                                       write_file(cases[i].sides[1]),
                                       write_file(cases[i].sides[2])};

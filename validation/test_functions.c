@@ -130,8 +130,8 @@ static void check_variant(const struct fx8_operations *variant, size_t n,
 TEST(levels_agree_to_the_bit)
 {
     struct generator g = {71};
-    float *a = exact(N_BITS * sizeof(float)),
-          *b = exact(N_BITS * sizeof(float));
+    float *a = temporary(N_BITS * sizeof(float)),
+          *b = temporary(N_BITS * sizeof(float));
     fill_arguments(a, b, &g);
     for (size_t index = 0; index < fx8_operations_variants(); index++) {
         const struct fx8_operations *variant = fx8_operations_variant(index);
@@ -143,8 +143,6 @@ TEST(levels_agree_to_the_bit)
             check_variant(variant, n, n % N_OFFSETS, a + first, b + first);
         }
     }
-    free(a);
-    free(b);
 }
 
 /* --- special and exact values ----------------------------------------------

@@ -131,15 +131,12 @@ TEST(lines_of_any_length)
 TEST(files_out_of_proportion)
 {
     const size_t size = FX8_TEXT_FILE_MAX + 1;
-    char *text = malloc(size);
-    assert_non_null(text);
-    memset(text, 'x', size);
+    char *text = memset(temporary(size), 'x', size);
     refuse_bytes(text, size,
                  ": expected a text file of at most 16777216 "
                  "bytes");
     refuse_bytes(text, 1000000,
                  ":1: line of 1000000 bytes: expected at most 65535");
-    free(text);
 }
 
 TEST(files_that_cannot_be_read)
