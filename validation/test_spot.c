@@ -4,7 +4,19 @@
  * and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN names),
  * and with engines whose sums are corrupted on their way to the session.
  *
- * Shows: as test_watch.c
+ * Shows (devices, spot check): the spectra that engines show of a dump add up
+ *     to its sums (masks, chunks, long dumps, 1 and 3 devices); the choice of
+ *     pairs reaches everything, and a sub-tile of a kernel soon; correct
+ *     engines pass, with all methods, precisions, gaps and bands; wrong engines
+ *     are stopped: each kind of sum by the smallest visible error, nothing
+ *     shown; earlier dumps are kept; through the program each launch of a run
+ *     does nothing once, and no dump without sums is written
+ * Within: integers by 1; FP32 by 560·2⁻²⁴ of the magnitudes, not 480; bounds on
+ *     the wrong side, or by 1050·2⁻²⁴, not 1030; a sub-tile of 16 by 8 within
+ *     260 pairs
+ * Because: `kernels/operations.h`: 520 roundings, twice as large where they are
+ *     directed; random pairs would reach the last of 32 places after 130
+ * In: test_spot_choice.c, scenario/spot_check.py
  */
 #include "correlator/library/session_private.h"
 #include "validation/cuda_plugin.h"
@@ -79,8 +91,10 @@ TEST(the_cpu_is_right)
 TEST(devices_are_right)
 {
     check_right_engines(FX8_BACKEND_CUDA, "0", FX8_CHECKED ? 9 : 3);
+    setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
     if (n_there >= 3)
         check_right_engines(FX8_BACKEND_CUDA, "0,1,2", FX8_CHECKED ? 13 : 7);
+    unsetenv("FX8_CUDA_CHUNK_KIB");
 }
 
 /* Many blocks, so that slots are reused and one device has fewer; bands, each
@@ -111,6 +125,25 @@ TEST(long_dumps_bands_and_pairs)
                                                              : 512 * 14,
                                                 25, 51 + k);
         check_right(plan, &v, &whole);
+    }
+}
+
+TEST(too_many_inputs_are_not_watched)
+{
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct fx8_engine_watch many = {.n_inputs = FX8_WATCHED_INPUTS + 1};
+    struct fx8_session *session;
+    struct fx8_error error;
+    plan.precision = FX8_PRECISION_INT8;
+    for (int k = 0; k < 2; k++) {
+        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.kernel = kernel_of(&plan);
+        must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
+        must_fail(
+            session->operations->watch(session->engines[0], &many, &error),
+            error, FX8_ERR_USAGE,
+            "engine: more inputs to watch than were planned");
+        fx8_close(&session);
     }
 }
 

@@ -3,7 +3,7 @@
  * test_spot_choice.c -- which pairs, inputs and channels the spot check
  * samples, dump by dump.
  *
- * Shows: as test_watch.c
+ * Shows: as test_spot.c
  */
 #include "correlator/library/spot.h"
 #include "validation/session_run.h"

@@ -3,7 +3,7 @@
 launch does nothing: a missing correlation ends the run, the error names the
 place, and the dump is not written.
 
-Shows: as test_watch.c
+Shows: as test_spot.c
 """
 import concurrent.futures
 import os
