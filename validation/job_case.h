@@ -6,7 +6,6 @@
 #ifndef FX8_VALIDATION_JOB_CASE_H
 #define FX8_VALIDATION_JOB_CASE_H
 
-#include <math.h>
 #include <stdio.h>
 
 #include "correlator/run/job.h"

@@ -6,8 +6,6 @@
 #ifndef FX8_VALIDATION_SIMULATED_ARRAY_H
 #define FX8_VALIDATION_SIMULATED_ARRAY_H
 
-#include <math.h>
-
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator.h"
 #include "validation/testing.h"

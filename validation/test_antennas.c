@@ -4,7 +4,6 @@
  *
  * Shows: as test_config.c
  */
-
 #include "config/antennas.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"

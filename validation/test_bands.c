@@ -13,8 +13,6 @@
  * Within: to the bit; power 5 sigma
  * Because: both runs use the same samples in the same order
  */
-#include <math.h>
-
 #include "correlator/library/plan.h"
 #include "validation/session_run.h"
 

@@ -11,7 +11,6 @@
  *     in another order; counts scatter; a browser shows a page of that size at
  *     once
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "correlator/compare/figures.h"

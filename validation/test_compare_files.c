@@ -6,7 +6,6 @@
  *
  * Shows: as python/test_compare_faults.py
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "config/base/read_files.h"

@@ -9,8 +9,6 @@
  * Within: exit 2, one line that names the place
  * In: test_config_values.c, test_ini.c, test_antennas.c, scenario/bad_config.py
  */
-#include <math.h>
-
 #include "config/keys.h"
 #include "validation/settings_checks.h"
 

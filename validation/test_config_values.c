@@ -5,8 +5,6 @@
  *
  * Shows: as test_config.c
  */
-#include <math.h>
-
 #include "config/base/number.h"
 #include "validation/settings_checks.h"
 

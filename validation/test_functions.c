@@ -12,7 +12,6 @@
  *     the angle functions, compared with the C library
  */
 #include <float.h>
-#include <math.h>
 
 #include "kernels/numeric/target.h"
 #include "kernels/operations.h"

@@ -10,8 +10,6 @@
  * Within: equal; messages word for word
  * In: test_job_warnings.c, test_job_antennas.c
  */
-#include <string.h>
-
 #include "validation/job_case.h"
 #include "validation/scratch.h"
 

@@ -4,8 +4,6 @@
  *
  * Shows: as test_job.c
  */
-#include <string.h>
-
 #include "validation/job_case.h"
 
 TEST(contradictions_are_told)

@@ -14,8 +14,6 @@
  *     word for word
  * Because: rates are fractions
  */
-#include <math.h>
-
 #include "correlator/library/plan.h"
 #include "kernels/baseline.h"
 #include "validation/testing.h"

@@ -4,7 +4,6 @@
  *
  * Shows: as python/test_moving_sky.py
  */
-#include <math.h>
 #include <erfa.h>
 #include <erfam.h>
 
