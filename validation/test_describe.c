@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_describe.c -- the header of a result: antennas, axes, times, keywords.
+ * test_describe.c -- the header of a result: antennas, sidereal time, keywords.
+ * python/test_matrix.py compares its axes.
  *
  * Shows: as test_timebase.c
  */
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
 #include "validation/job_case.h"
-
-enum { START_S = 1577836800 };
 
 /* Three antennas with numbers out of order and two polarisations. */
 static struct fx8_antenna table[] = {
@@ -35,20 +34,14 @@ static enum fx8_status try_to_describe(const char *precision,
                         &header, error);
 }
 
-/* A second of three antennas at 1 MS/s in 2020, in coarse bands unless NULL;
- * with one more override, or NULL. */
-static void describe(double *offsets_hz, const char *extra,
-                     const char *precision)
+/* A second of three antennas at 1 MS/s, with one more override, or NULL. */
+static void describe(const char *extra, const char *precision)
 {
     struct fx8_observation o = recording();
     o.n_antennas = o.n_table = 3;
     o.antennas = table;
     o.n_samples = 1000000;
-    o.start_time = (struct fx8_time){START_S, 0};
-    o.dc_frequency_hz = 100e6;
     snprintf(o.telescope, sizeof o.telescope, "Tele\nscope");
-    o.n_bands = offsets_hz == NULL ? 1 : 3;
-    o.band_offset_hz = offsets_hz;
     good(&o, LIST("channelizer.channels=64",
                   "correlator.integration_time_s=0.2", extra));
     struct fx8_error error;
@@ -58,11 +51,15 @@ static void describe(double *offsets_hz, const char *extra,
 /* uvw and ECEF exactly; names in ASCII. */
 TEST(antennas_and_baselines)
 {
-    describe(NULL, NULL, "INT8");
+    describe(NULL, "INT8");
     assert_int_equal(header.n_antennas, 3);
     assert_int_equal(header.n_baselines, 6);
     assert_string_equal(header.antenna_names[0], "seven");
     assert_string_equal(header.antenna_names[1], "thr??e");
+    assert_string_equal(header.telescope, "Tele?scope");
+    assert_string_equal(header.x_orientation, "east");
+    check_bytes(header.products, (const int[]){-5, -6, -7, -8},
+                4 * sizeof(int));
     for (size_t i = 0, b = 0; i < 3; i++) {
         double ecef[3];
         fx8_site_rotate(&job.observation.site, table[i].enu_m, ecef);
@@ -78,64 +75,14 @@ TEST(antennas_and_baselines)
     }
 }
 
-TEST(axes)
-{
-    describe(NULL, "output.channel_average=4", "FP32");
-    static const int products[] = {-5, -6, -7, -8};
-    assert_int_equal(header.n_products, 4);
-    assert_memory_equal(header.products, products, sizeof products);
-    /* 64 channels of 15625 Hz from -32 on, averaged by 4 */
-    assert_int_equal(header.n_channels, 16);
-    assert_near(header.channel_widths_hz[15], 62500, 1e-9);
-    assert_near(header.frequencies_hz[0], 100e6 - 30.5 * 15625, 1e-6);
-    assert_near(header.frequencies_hz[15], 100e6 + 29.5 * 15625, 1e-6);
-    const double spectra = 3125; /* 0.2 s * 15625 Hz */
-    assert_near(header.integration_time_s, 0.2, 1e-15);
-    assert_int_equal(header.n_times, job.n_dumps);
-    for (size_t t = 0; t < header.n_times; t++) {
-        /* the dump's centre: mean of the centres of its windows, each eight
-         * taps long */
-        const double centre_s =
-            (((double)t + 0.5) * spectra - 0.5) * 64e-6 + 8 * 64e-6 / 2;
-        const double got_s = (double)(header.times[t].unix_s - START_S) +
-                             (double)header.times[t].picosecond * 1e-12;
-        assert_near(got_s, centre_s, 1e-11);
-        assert_true(header.julian_dates[t] ==
-                    fx8_time_julian_date(header.times[t]));
-    }
-    assert_string_equal(header.telescope, "Tele?scope");
-    assert_string_equal(header.x_orientation, "east");
-}
-
-/* The middle half of each band, 32 channels, averaged by 8: four of 125 kHz
- * each from -16 channels of 15625 Hz on. */
-TEST(axis_of_bands)
-{
-    static double three_hz[] = {0, 500e3, 2e6};
-    struct fx8_error error;
-    describe(three_hz, "channelizer.keep_fraction=1/2", "INT8");
-    job.plan.channel_average = 8;
-    job.axes = fx8_plan_axes(&job.plan);
-    must(try_to_describe("INT8", &error), error);
-    assert_int_equal(header.n_channels, 12);
-    for (size_t c = 0; c < 12; c++) {
-        assert_near(header.frequencies_hz[c],
-                    100e6 + three_hz[c / 4] +
-                        (-16 + 3.5 + 8 * (double)(c % 4)) * 15625,
-                    1e-6);
-        assert_near(header.channel_widths_hz[c], 125e3, 1e-9);
-    }
-    assert_non_null(strstr(header.history, "keep_fraction = 1/2"));
-}
-
 /* sidereal time always, lst_array only with a known UT1 */
 TEST(sidereal_time)
 {
-    describe(NULL, NULL, "FP32");
+    describe(NULL, "FP32");
     const double without = header.apparent_lst_rad[0];
     assert_false(header.write_lst);
     assert_true(header.dut1_s == 0);
-    describe(NULL, "delay.dut1_s=-0.25", "FP32");
+    describe("delay.dut1_s=-0.25", "FP32");
     assert_true(header.write_lst);
     assert_true(header.dut1_s == -0.25);
     assert_near(header.apparent_lst_rad[0] - without, -0.25 * 7.292116e-5,
@@ -163,7 +110,7 @@ static void assert_keyword(const char *name, const char *text)
 
 TEST(provenance)
 {
-    describe(NULL, NULL, "INT8");
+    describe(NULL, "INT8");
     assert_keyword("PRECISN", "INT8");
     assert_keyword("BACKEND", "CPU");
     assert_keyword("KERNEL", "avx2");
@@ -183,13 +130,13 @@ TEST(provenance)
              fx8_uvh5_keyword(&header, "CONFSHA")->text);
     assert_int_equal(strspn(digest, "0123456789abcdef"), 16);
     /* equal configurations have equal names, different ones different names */
-    describe(NULL, NULL, "FP32");
+    describe(NULL, "FP32");
     assert_keyword("CONFSHA", digest);
     assert_keyword("AUTOCORR", NULL);
-    describe(NULL, "quantizer.target_rms=21", "FP32");
+    describe("quantizer.target_rms=21", "FP32");
     assert_string_not_equal(fx8_uvh5_keyword(&header, "CONFSHA")->text, digest);
-    describe(NULL, "array.positions=none", "FP32");
+    describe("array.positions=none", "FP32");
     assert_keyword("POSFAKE", "1");
-    describe(NULL, "postprocess.quantization_bias=no", "INT8");
+    describe("postprocess.quantization_bias=no", "INT8");
     assert_keyword("AUTOCORR", "AS MEASURED");
 }
