@@ -23,7 +23,10 @@ struct variant {
     double change;       /* … by this much, or to infinity */
     float lost;          /* weight that the cell of number 5 of dump 0 lacks */
     bool is_empty;       /* no cell has weight */
-    void (*edit)(struct fx8_uvh5_header *header);
+    /* changes of the header */
+    bool has_fewer_channels, has_fewer_dumps, has_another_antenna;
+    double shift_hz;
+    int64_t shift_s;
 };
 
 /* Autos of antennas are 64; the widths are 1/4 to 1, exact in float. */
@@ -50,8 +53,18 @@ static const char *write_file(const struct variant *variant)
     strcpy(f.keywords[0].name, "PRECISN");
     strcpy(f.keywords[0].text, variant->precision);
     f.header.n_keywords = variant->precision[0] == '\0' ? 0 : 3;
-    if (variant->edit != NULL)
-        variant->edit(&f.header);
+    f.header.n_channels -= variant->has_fewer_channels;
+    f.header.n_times -= variant->has_fewer_dumps;
+    if (variant->has_another_antenna)
+        f.header.antenna_numbers[3] = 9;
+    for (size_t b = 0; b < N_BL && variant->has_another_antenna; b++) {
+        f.header.ant_1[b] += f.header.ant_1[b] == 7 ? 2 : 0;
+        f.header.ant_2[b] += f.header.ant_2[b] == 7 ? 2 : 0;
+    }
+    for (size_t c = 0; c < CHANNELS; c++)
+        f.header.frequencies_hz[c] += variant->shift_hz;
+    for (size_t t = 0; t < DUMPS; t++)
+        f.header.times[t].unix_s += variant->shift_s;
     struct fx8_uvh5_writer *writer =
         create(variant->name, &f.header, FX8_COMPRESSION_NONE);
     for (size_t d = 0; d < f.header.n_times; d++) {
@@ -101,49 +114,19 @@ TEST(missing_levels)
     }
 }
 
-static void fewer_channels(struct fx8_uvh5_header *header)
-{
-    header->n_channels--;
-}
-
-static void fewer_dumps(struct fx8_uvh5_header *header)
-{
-    header->n_times--;
-}
-
-static void other_antenna(struct fx8_uvh5_header *header)
-{
-    header->antenna_numbers[3] = 9;
-    for (size_t b = 0; b < N_BL; b++) {
-        header->ant_1[b] += header->ant_1[b] == 7 ? 2 : 0;
-        header->ant_2[b] += header->ant_2[b] == 7 ? 2 : 0;
-    }
-}
-
-static void other_frequencies(struct fx8_uvh5_header *header)
-{
-    for (size_t c = 0; c < CHANNELS; c++)
-        header->frequencies_hz[c] += 1000;
-}
-
-static void an_hour_later(struct fx8_uvh5_header *header)
-{
-    for (size_t t = 0; t < DUMPS; t++)
-        header->times[t].unix_s += 3600;
-}
-
 TEST(different_files_are_refused)
 {
     static const struct {
         struct variant other;
         const char *text;
     } cases[] = {
-        {{.edit = fewer_channels}, ": Nfreqs: 2: expected 3 as in "},
-        {{.edit = fewer_dumps}, ": Ntimes: 1: expected 2 as in "},
-        {{.edit = other_antenna}, ": antenna_numbers[3]: 9: expected 7 as in "},
-        {{.edit = other_frequencies},
+        {{.has_fewer_channels = true}, ": Nfreqs: 2: expected 3 as in "},
+        {{.has_fewer_dumps = true}, ": Ntimes: 1: expected 2 as in "},
+        {{.has_another_antenna = true},
+         ": antenna_numbers[3]: 9: expected 7 as in "},
+        {{.shift_hz = 1000},
          ": freq_array[0]: 150001000: expected 150000000 as in "},
-        {{.edit = an_hour_later}, ": time_array[0]: 2458725.3333"},
+        {{.shift_s = 3600}, ": time_array[0]: 2458725.3333"},
         {{.number = 2 * (7 * PRODUCTS + 2), .change = NAN},
          ": Data/visdata[2, 1, 2]: nan: expected a finite number"},
         {{.number = 2 * (7 * PRODUCTS + 2), .change = -INFINITY},
