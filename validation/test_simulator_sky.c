@@ -87,26 +87,6 @@ static struct fx8_source make_tone(const struct fx8_simulation *plan,
     return source;
 }
 
-/* Equal in X and Y, linear, circular, X alone, Y alone. */
-TEST(tones_have_the_right_amplitude_and_phase)
-{
-    static const double stokes[5][4] = {{2048, 0, 0, 0},
-                                        {2000, 1200, -1600, 0},
-                                        {1500, 0, 0, -1500},
-                                        {1000, 1000, 0, 0},
-                                        {1000, -1000, 0, 0}};
-    for (int kind = 0; kind < 4; kind++)
-        for (size_t s = 0; s < 5; s++) {
-            struct fx8_simulation plan = make_plan();
-            plan.n_samples = 40000;
-            plan.is_complex = kind < 2;
-            plan.lower_sideband = kind % 2 == 1;
-            plan.gain_phase_deg = s == 1 ? 50 : 0;
-            const struct fx8_source source = make_tone(&plan, stokes[s]);
-            check_tone(&plan, &source, 1);
-        }
-}
-
 TEST(tone_outside_the_band_is_refused)
 {
     struct fx8_source source = make_source(0, 45, 1, 0, 0, 0);
@@ -203,21 +183,30 @@ TEST(blocks_follow_the_sky)
     }
 }
 
-/* Tones, in stretches of 0.03 s, in which the fringe turns by 0.023 rad: the
- * mean is low by 0.023^2 / 24. */
-TEST(moving_tones_have_the_right_phase)
+/* Equal in X and Y, linear, circular, X alone, Y alone; and one that moves, in
+ * stretches of 0.03 s, in which the fringe turns by 0.023 rad: the mean is low
+ * by 0.023^2 / 24. */
+TEST(tones_have_the_right_amplitude_and_phase)
 {
-    static const double stokes[4] = {800, 480, 0, 640};
-    for (int kind = 0; kind < 4; kind++) {
-        struct fx8_simulation plan = make_moving_plan();
-        plan.is_complex = kind < 2;
-        plan.lower_sideband = kind % 2 == 1;
-        plan.n_samples = 300000;
-        struct fx8_source source = make_tone(&plan, stokes);
-        const struct fx8_source place = make_celestial(&plan, -20, 0);
-        source.is_celestial = true;
-        memcpy(source.icrs_deg, place.icrs_deg, sizeof source.icrs_deg);
-        check_tone(&plan, &source, 100);
+    static const double stokes[6][4] = {
+        {2048, 0, 0, 0},    {2000, 1200, -1600, 0}, {1500, 0, 0, -1500},
+        {1000, 1000, 0, 0}, {1000, -1000, 0, 0},    {800, 480, 0, 640},
+    };
+    for (size_t k = 0; k < 4 * 6; k++) {
+        const bool is_moving = k % 6 == 5;
+        struct fx8_simulation plan =
+            is_moving ? make_moving_plan() : make_plan();
+        plan.n_samples = is_moving ? 300000 : 40000;
+        plan.is_complex = k / 6 < 2;
+        plan.lower_sideband = k / 6 % 2 == 1;
+        plan.gain_phase_deg = k % 6 == 1 ? 50 : 0;
+        struct fx8_source source = make_tone(&plan, stokes[k % 6]);
+        if (is_moving) {
+            const struct fx8_source place = make_celestial(&plan, -20, 0);
+            source.is_celestial = true;
+            memcpy(source.icrs_deg, place.icrs_deg, sizeof source.icrs_deg);
+        }
+        check_tone(&plan, &source, is_moving ? 100 : 1);
     }
 }
 
