@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "correlator/run/job.h"
-#include "validation/testing.h"
+#include "validation/settings_checks.h"
 
 /* Limit on overrides of a case; the list ends with NULL. */
 #define MOST_SETS 10
@@ -41,17 +41,8 @@ static inline struct fx8_observation recording(void)
     return o;
 }
 
-/* The job of the last call, and its settings; the next call clears them. */
+/* The job of the last call; the next one clears it. */
 static struct fx8_job job;
-static struct fx8_settings settings;
-
-/* Clear the job; clearing a zeroed one is legal. */
-static inline void forget_job(void)
-{
-    fx8_job_clear(&job);
-    fx8_job_clear(&job);
-    fx8_settings_clear(&settings);
-}
 
 static inline enum fx8_status resolve(const struct fx8_observation *o,
                                       const char *const *sets,
@@ -63,8 +54,9 @@ static inline enum fx8_status resolve(const struct fx8_observation *o,
     for (; sets != NULL && *sets != NULL; sets++)
         all[n++] = *sets;
     assert_true(n <= MOST_SETS + 2);
-    forget_job();
-    must(fx8_settings_load(NULL, all, n, true, &settings, error), *error);
+    fx8_job_clear(&job);
+    fx8_job_clear(&job); /* clearing a zeroed one is legal */
+    load_file(NULL, all, true);
     memset(&job, GARBAGE, sizeof job);
     return fx8_job_resolve(&settings, o, "rec.h5", &job, error);
 }
@@ -103,6 +95,13 @@ static inline void refuse(const struct fx8_observation *o,
                           const char *const *sets, const char *text)
 {
     refuse_as(FX8_ERR_USAGE, o, sets, text);
+}
+
+/* The last override must be refused. */
+static inline void refuse_last(const struct fx8_observation *o,
+                               const char *const *sets, const char *expected)
+{
+    refuse(o, sets, fault_of(last_of(sets), expected));
 }
 
 /* Channels flagged at each end of a band, which are equally many. */

@@ -44,7 +44,7 @@ static inline void load_file(const char *path, const char *const *overrides,
 }
 
 /* An INI text that must be accepted. */
-static inline void load(const char *text)
+static inline void load_text(const char *text)
 {
     load_file(scratch_text("good.ini", text), NULL, true);
 }
@@ -61,7 +61,7 @@ static inline void refuse_bytes(const void *bytes, size_t size,
               whole);
 }
 
-static inline void refuse(const char *text, const char *expected)
+static inline void refuse_text(const char *text, const char *expected)
 {
     refuse_bytes(text, strlen(text), expected);
 }
@@ -73,6 +73,34 @@ static inline void refuse_overrides(const char *const *overrides,
     struct fx8_error error;
     must_fail(try_to_load(NULL, overrides, is_complete, &error), error,
               FX8_ERR_USAGE, message);
+}
+
+/* The message about an override: "--set: key: value: " and then `expected`;
+ * valid until the next call. */
+static inline const char *fault_of(const char *override, const char *expected)
+{
+    static char whole[FX8_ERROR_MESSAGE_SIZE];
+    const char *value = strchr(override, '=') + 1;
+    snprintf(whole, sizeof whole, "--set: %.*s: %s: %s",
+             (int)(value - 1 - override), override,
+             *value != '\0' ? value : "(empty)", expected);
+    return whole;
+}
+
+/* The last of a list. */
+static inline const char *last_of(const char *const *texts)
+{
+    while (texts[1] != NULL)
+        texts++;
+    return *texts;
+}
+
+/* Overrides of which the last must be refused. */
+static inline void refuse_last_override(const char *const *overrides,
+                                        bool is_complete, const char *expected)
+{
+    refuse_overrides(overrides, is_complete,
+                     fault_of(last_of(overrides), expected));
 }
 
 /* The dump of the settings; the caller frees it. */

@@ -62,12 +62,14 @@ TEST(only_two_keys_are_required)
     for (size_t i = 0; i < fx8_keys_count; i++)
         n_required += fx8_keys[i].fallback == NULL;
     assert_int_equal(n_required, 2);
-    refuse("[correlator]\nintegration_time_s = 1\n",
-           ": channelizer.channels: (not given): expected an integer from 1 to "
-           "1048576");
-    refuse("[channelizer]\nchannels = 64\n",
-           ": correlator.integration_time_s: (not given): expected a plain "
-           "number from 0.001 to 1e+07 s, or all");
+    refuse_text(
+        "[correlator]\nintegration_time_s = 1\n",
+        ": channelizer.channels: (not given): expected an integer from 1 to "
+        "1048576");
+    refuse_text(
+        "[channelizer]\nchannels = 64\n",
+        ": correlator.integration_time_s: (not given): expected a plain "
+        "number from 0.001 to 1e+07 s, or all");
     refuse_overrides(NULL, true,
                      "configuration: channelizer.channels: (not given): "
                      "expected an integer from 1 to 1048576");
@@ -271,7 +273,7 @@ TEST(dump_loads_to_itself)
         "[simulate]\nsamples=real\nseed=7\nnoise_rms=0\n",
     };
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        load(texts[i]);
+        load_text(texts[i]);
         assert_fixed_point();
     }
     load_file(NULL, NULL, false);

@@ -8,17 +8,14 @@
 #include "config/base/number.h"
 #include "validation/settings_checks.h"
 
-/* Values of a key that are refused with "--set: key: value: " and then
- * `expected`. */
+/* Values of a key that are refused. */
 static void refuse_values(const char *key, const char *expected,
                           const char *const *values)
 {
     for (; *values != NULL; values++) {
-        char override[512], whole[FX8_ERROR_MESSAGE_SIZE];
+        char override[512];
         snprintf(override, sizeof override, "%s=%s", key, *values);
-        snprintf(whole, sizeof whole, "--set: %s: %s: %s", key,
-                 **values != '\0' ? *values : "(empty)", expected);
-        refuse_overrides(LIST(override), false, whole);
+        refuse_last_override(LIST(override), false, expected);
     }
 }
 
@@ -218,67 +215,55 @@ TEST(combinations)
 #define SOME "channelizer.channels=64"
     static const struct {
         const char *sets[4];
-        const char *message; /* NULL: accepted */
+        const char *expected; /* of the last; NULL: accepted */
     } cases[] = {
         {{NONE}, NULL},
         {{NONE, "channelizer.channels=1"}, NULL},
         {{NONE, "channelizer.channels=2"},
-         "--set: channelizer.channels: 2: expected 1 with channelizer.method = "
-         "none"},
-        {{"channelizer.window=hann", NONE},
-         "--set: channelizer.window: hann: expected auto with "
-         "channelizer.method = none, which has no filter"},
+         "expected 1 with channelizer.method = none"},
+        {{NONE, "channelizer.window=hann"},
+         "expected auto with channelizer.method = none, which has no filter"},
         {{NONE, "channelizer.fir=dp2a"},
-         "--set: channelizer.fir: dp2a: expected fp32 with channelizer.method "
-         "= none, which has no filter"},
+         "expected fp32 with channelizer.method = none, which has no filter"},
         {{NONE, "channelizer.flag_dc=yes"},
-         "--set: channelizer.flag_dc: yes: expected no with channelizer.method "
-         "= none, whose one channel it would flag"},
+         "expected no with channelizer.method = none, whose one channel it "
+         "would flag"},
         {{NONE, "channelizer.keep_fraction=27/32"},
-         "--set: channelizer.keep_fraction: 27/32: expected 1 with "
-         "channelizer.method = none"},
+         "expected 1 with channelizer.method = none"},
         {{NONE, "channelizer.flag_edges=1"},
-         "--set: channelizer.flag_edges: 1: expected less than half of the 1 "
-         "channel"},
+         "expected less than half of the 1 channel"},
         {{SOME, "channelizer.flag_edges=32"},
-         "--set: channelizer.flag_edges: 32: expected less than half of the 64 "
-         "channels"},
+         "expected less than half of the 64 channels"},
         {{SOME, "output.channel_average=48"},
-         "--set: output.channel_average: 48: expected a divisor of the 64 "
-         "channels"},
+         "expected a divisor of the 64 channels"},
         {{SOME, "output.channel_average=128"},
-         "--set: output.channel_average: 128: expected a divisor of the 64 "
-         "channels"},
+         "expected a divisor of the 64 channels"},
         {{SOME, "output.channel_average=64", "channelizer.flag_edges=31"},
          NULL},
-        {{SOME, "output.channel_average=8", "channelizer.keep_fraction=27/32"},
-         "--set: output.channel_average: 8: expected a divisor of the 54 "
-         "channels kept of a band"},
-        {{SOME, "channelizer.flag_edges=27", "channelizer.keep_fraction=27/32"},
-         "--set: channelizer.flag_edges: 27: expected less than half of the 54 "
-         "channels"},
+        {{SOME, "channelizer.keep_fraction=27/32", "output.channel_average=8"},
+         "expected a divisor of the 54 channels kept of a band"},
+        {{SOME, "channelizer.keep_fraction=27/32", "channelizer.flag_edges=27"},
+         "expected less than half of the 54 channels"},
         {{SOME, "channelizer.keep_fraction=27/33"},
-         "--set: channelizer.keep_fraction: 27/33: expected a fraction that is "
-         "a whole number of the 64 channels"},
+         "expected a fraction that is a whole number of the 64 channels"},
         {{SOME, "channelizer.keep_fraction=1/128"},
-         "--set: channelizer.keep_fraction: 1/128: expected a fraction that is "
-         "a whole number of the 64 channels"},
+         "expected a fraction that is a whole number of the 64 channels"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const char *const *sets = cases[i].sets;
         const char *const *all = LIST("correlator.integration_time_s=all",
                                       sets[0], sets[1], sets[2]);
-        if (cases[i].message != NULL)
-            refuse_overrides(all, true, cases[i].message);
+        if (cases[i].expected != NULL)
+            refuse_last_override(all, true, cases[i].expected);
         else
             load_file(NULL, all, true);
     }
     load_file(NULL, LIST(NONE, "correlator.integration_time_s=all"), true);
     assert_int_equal(settings.channelizer.n_channels, 1);
-    load(REQUIRED);
+    load_text(REQUIRED);
     assert_int_equal(settings.channelizer.n_kept, 0); /* all */
-    load(REQUIRED "[output]\nchannel_average = 9\n[channelizer]\n"
-                  "flag_edges = 26\nkeep_fraction = 54/64\n");
+    load_text(REQUIRED "[output]\nchannel_average = 9\n[channelizer]\n"
+                       "flag_edges = 26\nkeep_fraction = 54/64\n");
     assert_int_equal(settings.keep_fraction.numerator, 27);
     assert_int_equal(settings.channelizer.n_kept, 54);
 }

@@ -11,19 +11,19 @@
 
 TEST(notation_of_the_file)
 {
-    load("\xef\xbb\xbf; first\r\n"
-         "# second\r\n"
-         "   [channelizer]   ; of the receiver\r\n"
-         "\tchannels=128\r\n"
-         "   taps : 4 ; a comment ; with another\r\n"
-         "\r\n"
-         "[observation]\r\n"
-         "telescope = A=B: c;d #1 * [x]\t; end\r\n"
-         "instrument =\r\n"
-         "[correlator]\r\n"
-         "integration_time_s = all\r\n"
-         "[channelizer]\r\n"
-         "flag_dc = true");
+    load_text("\xef\xbb\xbf; first\r\n"
+              "# second\r\n"
+              "   [channelizer]   ; of the receiver\r\n"
+              "\tchannels=128\r\n"
+              "   taps : 4 ; a comment ; with another\r\n"
+              "\r\n"
+              "[observation]\r\n"
+              "telescope = A=B: c;d #1 * [x]\t; end\r\n"
+              "instrument =\r\n"
+              "[correlator]\r\n"
+              "integration_time_s = all\r\n"
+              "[channelizer]\r\n"
+              "flag_dc = true");
     assert_int_equal(settings.channelizer.n_channels, 128);
     assert_int_equal(settings.channelizer.n_taps, 4);
     assert_true(settings.channelizer.flag_dc);
@@ -37,39 +37,39 @@ TEST(notation_of_the_file)
 
 TEST(faults_of_notation)
 {
-    refuse("channels = 4\n", ":1: channels: expected a [section] before it");
-    refuse("[channelizer\n", ":1: [channelizer: expected [section]");
-    refuse("[]\n", ":1: []: expected [section]");
-    refuse("[channelizer] junk\n",
-           ":1: [channelizer] junk: expected [section]");
-    refuse("[channelizer]\n\nchannels\n", ":3: channels: expected key = value");
-    refuse("[channelizer]\n= 5\n", ":2: = 5: expected key = value");
-    refuse("\n[chanelizer]\n",
-           ":2: [chanelizer]: unknown section; did you mean [channelizer]?");
-    refuse("[weather]\n", ":1: [weather]: unknown section; `fx8 config --keys` "
-                          "lists those there are");
-    refuse("[ input ]\n",
-           ":1: [ input ]: unknown section; did you mean [input]?");
-    refuse("[correlator]\nthread = 4\n",
-           ":2: correlator.thread: 4: unknown key; did you mean "
-           "correlator.threads?");
-    refuse("[correlator]\nchannels = 4\n",
-           ":2: correlator.channels: 4: unknown key; did you mean "
-           "channelizer.channels?");
-    refuse("[input]\nstrat_s = 4\n", ":2: input.strat_s: 4: unknown key; did "
-                                     "you mean input.start_s?");
-    refuse("[input]\nzzzzzzzzzz = 4\n",
-           ":2: input.zzzzzzzzzz: 4: unknown key; `fx8 config --keys` lists "
-           "those there are");
-    refuse("[input]\nThis key has a name that is longer than fifty characters "
-           "= 4\n",
-           ":2: input.This key has a name that is longer than fifty "
-           "characters: 4: unknown key; `fx8 config --keys` lists those there "
-           "are");
-    refuse("[channelizer]\ntaps = 4\n[input]\nstart_s = 1\n[channelizer]\n"
-           "taps = 4\n",
-           ":6: channelizer.taps: 4: expected once, but line 2 has it "
-           "too");
+    static const char *const cases[][2] = {
+        {"channels = 4\n", ":1: channels: expected a [section] before it"},
+        {"[channelizer\n", ":1: [channelizer: expected [section]"},
+        {"[]\n", ":1: []: expected [section]"},
+        {"[channelizer] junk\n", ":1: [channelizer] junk: expected [section]"},
+        {"[channelizer]\n\nchannels\n", ":3: channels: expected key = value"},
+        {"[channelizer]\n= 5\n", ":2: = 5: expected key = value"},
+        {"\n[chanelizer]\n",
+         ":2: [chanelizer]: unknown section; did you mean [channelizer]?"},
+        {"[weather]\n", ":1: [weather]: unknown section; `fx8 config --keys` "
+                        "lists those there are"},
+        {"[ input ]\n",
+         ":1: [ input ]: unknown section; did you mean [input]?"},
+        {"[correlator]\nthread = 4\n", ":2: correlator.thread: 4: unknown key; "
+                                       "did you mean correlator.threads?"},
+        {"[correlator]\nchannels = 4\n",
+         ":2: correlator.channels: 4: unknown key; did you mean "
+         "channelizer.channels?"},
+        {"[input]\nstrat_s = 4\n",
+         ":2: input.strat_s: 4: unknown key; did you mean input.start_s?"},
+        {"[input]\nzzzzzzzzzz = 4\n",
+         ":2: input.zzzzzzzzzz: 4: unknown key; `fx8 config --keys` lists "
+         "those there are"},
+        {"[input]\nThis key has a name that is longer than fifty characters = "
+         "4\n",
+         ":2: input.This key has a name that is longer than fifty characters: "
+         "4: unknown key; `fx8 config --keys` lists those there are"},
+        {"[channelizer]\ntaps = 4\n[input]\nstart_s = 1\n[channelizer]\ntaps = "
+         "4\n",
+         ":6: channelizer.taps: 4: expected once, but line 2 has it too"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        refuse_text(cases[i][0], cases[i][1]);
 }
 
 TEST(bytes_that_are_no_text)
@@ -81,10 +81,10 @@ TEST(bytes_that_are_no_text)
                  ":2: byte 0x1a: expected a text file");
     refuse_bytes("[input]\rstart_s", 15, ":1: byte 0x0d: expected a text file");
     /* bytes above 0x7f are allowed in a path, not in a name */
-    refuse("[observation]\nobject = caf\xe9\n",
-           ":2: observation.object: caf\xe9: expected at most 255 ASCII "
-           "characters");
-    load(REQUIRED "[output]\nfile = /caf\xe9\n");
+    refuse_text("[observation]\nobject = caf\xe9\n",
+                ":2: observation.object: caf\xe9: expected at most 255 ASCII "
+                "characters");
+    load_text(REQUIRED "[output]\nfile = /caf\xe9\n");
     assert_string_equal(settings.output.file, "/caf\xe9");
 }
 
@@ -99,7 +99,7 @@ TEST(lines_of_any_length)
             value[i] = "/ab c;#=|:["[i % 11];
         value[length - 1] = 'x';
         strcpy(value + length, " ; comment\n[input]\nstart_s = 3\n");
-        load(text);
+        load_text(text);
         assert_int_equal(strlen(settings.output.file), length);
         assert_memory_equal(settings.output.file, value, length);
         assert_true(settings.input.start_s == 3);
@@ -118,7 +118,7 @@ TEST(lines_of_any_length)
     memset(text + at, 'x', sizeof text - at - 1);
     text[sizeof text - 1] = '\0';
     text[9 + FX8_INI_LINE_MAX + 1] = '\0';
-    refuse(text, ":2: line of 65536 bytes: expected at most 65535");
+    refuse_text(text, ":2: line of 65536 bytes: expected at most 65535");
     text[9 + FX8_INI_LINE_MAX] = '\0';
     load_file(scratch_text("good.ini", text), NULL, false);
     assert_int_equal(strlen(settings.output.file),
@@ -146,6 +146,7 @@ TEST(files_that_cannot_be_read)
     must_fail(try_to_load("/", NULL, true, &error), error, FX8_ERR_USAGE,
               "/: expected a regular file");
     /* only the required keys are missing from an empty file */
-    refuse("", ": channelizer.channels: (not given): expected an integer from "
-               "1 to 1048576");
+    refuse_text("",
+                ": channelizer.channels: (not given): expected an integer from "
+                "1 to 1048576");
 }
