@@ -9,6 +9,8 @@ from fractions import Fraction
 import digital_rf
 import numpy as np
 
+from program import runs
+
 
 @dataclasses.dataclass
 class Channel:
@@ -84,12 +86,10 @@ def record(top, name, channel):
         is_complex=channel.is_complex,
         num_subchannels=channel.samples.shape[0],
         is_continuous=channel.is_continuous, marching_periods=False)
-    edges = np.flatnonzero(np.diff(np.concatenate(
-        [[0], channel.kept().astype(int), [0]])))
-    for first, end in edges.reshape(-1, 2):
+    for first, end in runs(channel.kept()):
         for at in range(first, end, channel.piece):
             writer.rf_write(as_written(channel, at,
-                                       min(at + channel.piece, end)), int(at))
+                                       min(at + channel.piece, end)), at)
     writer.close()
     return path
 
@@ -113,11 +113,8 @@ class Expected:
         """Rows (antenna, pol, first, count) of invalid samples."""
         rows = []
         for number, valid in enumerate(self.valid):
-            edges = np.flatnonzero(np.diff(np.concatenate(
-                [[0], (~valid).astype(int), [0]])))
             rows += [(number // n_polarizations, number % n_polarizations,
-                      int(first), int(end - first))
-                     for first, end in edges.reshape(-1, 2)]
+                      first, end - first) for first, end in runs(~valid)]
         return rows
 
 

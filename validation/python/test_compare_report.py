@@ -23,12 +23,12 @@ import xml.etree.ElementTree as ElementTree
 
 import h5py
 import numpy as np
-from pyuvdata import UVData
 
 import aavs_files
 import oracle
 import program
 import test_bands
+import uvdata
 
 VOID = {"meta"}
 PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
@@ -361,9 +361,8 @@ class Report(program.Case):
         _, exact = self.make(20)
         turn = 1.02 * np.exp(0.01j)
         paths = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")     # about missing metadata
-            data = UVData.from_file(exact)
+        with warnings.catch_warnings(action="ignore"):     # about missing metadata
+            data = uvdata.UVData.from_file(exact)
             data.extra_keywords = {}
             for kind in ("all", "cross"):
                 if kind == "cross":
@@ -416,9 +415,8 @@ class Report(program.Case):
         rough, exact = self.make(20)
         phased = []
         for path in (rough, exact):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                data = UVData.from_file(path)
+            with warnings.catch_warnings(action="ignore"):
+                data = uvdata.UVData.from_file(path)
                 data.phase(lon=1.0, lat=-0.5, cat_name="Fornax A",
                            phase_frame="icrs")
                 phased.append(self.path(f"phased{len(phased)}.uvh5"))

@@ -20,9 +20,7 @@ import program
 import recorder
 
 START = 1_600_000_000 * 200_000 + 1234  # index of the first sample
-POSITIONS = {"array.positions": "none", "observation.dc_frequency_hz": 150e6}
-POSITIONS.update({f"array.{name}": value
-                  for name, value in program.SITE.items()})
+POSITIONS = {"observation.dc_frequency_hz": 150e6, **program.PLACE}
 
 
 def noise(shape, rms, is_complex, seed, bits=8):

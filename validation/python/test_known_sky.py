@@ -33,11 +33,10 @@ import warnings
 
 import h5py
 import numpy as np
-from astropy.utils import iers
-from pyuvdata import UVData
 
 import oracle
 import program
+import uvdata
 from known_sky import LIGHT_M_S, Sky, Source, valid_spectra
 from scatter import Scatter
 
@@ -46,8 +45,6 @@ try:
 except ImportError:
     tables = None
 
-iers.conf.auto_download = False
-iers.conf.auto_max_age = None
 
 CHOICES = {
     "samples": ("complex", "real"),
@@ -383,15 +380,13 @@ class Polarised(program.Case):
 
     def load(self, name):
         # test_pyuvdata.py checks warnings; these are about units and phasing
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return UVData.from_file(self.path(name))
+        with warnings.catch_warnings(action="ignore"):
+            return uvdata.UVData.from_file(self.path(name))
 
     def save(self):
         """A Measurement Set, phased to the zenith; its path."""
         path = self.path("sky.ms")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             self.data.write_ms(path, force_phase=True)
         return path
 

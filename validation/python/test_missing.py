@@ -31,8 +31,7 @@ import recorder
 N_SAMPLES = 9000
 SPECTRA = 89                # of a dump
 START = 1_600_000_000
-PLACE = {"array.positions": "none", "channelizer.flag_edges": 0,
-         **{f"array.{name}": value for name, value in program.SITE.items()}}
+PLACE = {"channelizer.flag_edges": 0, **program.PLACE}
 
 
 @dataclasses.dataclass
@@ -59,19 +58,13 @@ def noise(shape, seed, is_complex=True):
     return program.to_int8(20 * (draw(*shape) + 0.5 * draw(shape[-1])))
 
 
-def runs_of(mask):
-    """[first, end) of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.r_[0, mask.astype(int), 0]))
-    return list(zip(edges[::2], edges[1::2]))
-
-
 def marked(samples, value, least):
     """Mask of runs of at least `least` samples equal to `value`, in every row."""
     mask = np.zeros(samples.shape, bool)
     if np.iscomplexobj(samples):
         value = value + 1j * value
     for index in np.ndindex(samples.shape[:-1]):
-        for first, end in runs_of(samples[index] == value):
+        for first, end in program.runs(samples[index] == value):
             mask[index][first:end] = end - first >= least
     return mask
 
@@ -293,7 +286,7 @@ class Losses(program.Case):
         loss to three samples after the beginning of another."""
         n = loss.missing.shape[-1]
         runs = [run for row in loss.missing.reshape(-1, n)
-                for run in runs_of(row) if run[1] - run[0] > 3]
+                for run in program.runs(row) if run[1] - run[0] > 3]
         begin = min((end for _, end in runs), key=lambda t: abs(t - n // 4))
         stop = min((first for first, _ in runs),
                    key=lambda t: abs(t - 3 * n // 4))

@@ -23,13 +23,11 @@ import astropy.units as u
 import numpy as np
 from astropy.coordinates import AltAz, EarthLocation, SkyCoord
 from astropy.time import Time
-from astropy.utils import iers
-from pyuvdata import UVData
 
 import program
+import uvdata
+from uvdata import iers
 
-iers.conf.auto_download = False
-iers.conf.auto_max_age = None
 LIGHT_M_S = 299_792_458.0
 
 # fx8 ignores polar motion, and so do astropy and pyuvdata here.
@@ -129,9 +127,8 @@ class Sky(program.Case):
         _, _, output = self.simulate(
             f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},4\n",
             simulate__duration_s=60.05)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            data = UVData.from_file(output)
+        with warnings.catch_warnings(action="error"):
+            data = uvdata.UVData.from_file(output)
             before = data.data_array.copy()
             data.phase(lon=np.deg2rad(RA_DEG), lat=np.deg2rad(DEC_DEG),
                        cat_name="source", phase_frame="icrs")

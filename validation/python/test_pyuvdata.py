@@ -34,24 +34,13 @@ import astropy.units as u
 import numpy as np
 from astropy.coordinates import AltAz, EarthLocation, SkyCoord
 from astropy.time import Time
-from astropy.utils import iers
-from pyuvdata import UVData
 
 import oracle
 import program
+import uvdata
+from uvdata import UVData
 
-iers.conf.auto_download = False
-iers.conf.auto_max_age = None
 LIGHT_M_S = 299_792_458.0
-
-
-def load(path):
-    """Read and check a file; returns it and the warnings about it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        data = UVData.from_file(path)
-        data.check(check_autos=True)
-    return data, [str(item.message) for item in caught]
 
 
 def make_scene(n_antennas=4, n_pols=2, **options):
@@ -65,18 +54,13 @@ def make_scene(n_antennas=4, n_pols=2, **options):
 class Reading(program.Case):
     """read() and check(check_autos=True) without a warning."""
 
-    def assert_clean(self, path):
-        data, found = load(path)
-        self.assertEqual(found, [])
-        return data
-
     def test_both_precisions_and_shapes(self):
         for precision in ("int8", "fp32"):
             for n_antennas, n_pols in ((1, 1), (4, 2), (6, 1)):
                 scene = make_scene(n_antennas, n_pols)
                 setup = oracle.Setup(16, 0.004, precision=precision)
                 got = self.correlate(scene, setup)
-                data = self.assert_clean(got.path)
+                data = uvdata.load(self, got.path)
                 self.assertEqual(data.Ntimes, 4)
                 self.assertEqual(data.Nants_data, n_antennas)
                 np.testing.assert_array_equal(
@@ -97,7 +81,7 @@ class Reading(program.Case):
                     make_scene(start_s=unix_s, start_ns=500_000_000),
                     oracle.Setup(16, 0.004),
                     extra={"delay.dut1_s": repr(dut1)})
-                data = self.assert_clean(got.path)
+                data = uvdata.load(self, got.path)
                 first = Time(data.time_array[0], format="jd", scale="utc")
                 # M = 250 spectra of 16 samples, windows of 8 times 16
                 want = start + (0.5 + (249 * 16 + 8 * 16) / 2e6) * u.s
@@ -118,7 +102,7 @@ class Reading(program.Case):
                              flag_antennas=(9,))
         got = self.correlate(scene, setup,
                              extra={"output.compression": "gzip"})
-        data = self.assert_clean(got.path)
+        data = uvdata.load(self, got.path)
         self.assertEqual(data.Nfreqs, 4)
         self.assertEqual(sorted(data.get_ants()), [3, 4, 9, 11])
         self.assertNotIn("blt_order", got.header)
@@ -129,7 +113,7 @@ class Reading(program.Case):
         got = self.correlate(scene, oracle.Setup(16, 0.004), extra={
             "array.positions": "none", "array.latitude_deg": "10",
             "array.longitude_deg": "20", "array.altitude_m": "30"})
-        self.assert_clean(got.path)
+        uvdata.load(self, got.path)
         self.assertEqual(int(got.keywords["POSFAKE"]), 1)
 
     def test_uvw_to_a_centimetre(self):
@@ -137,7 +121,7 @@ class Reading(program.Case):
         scene = make_scene(5, 1, positions=positions,
                            numbers=[7, 1, 30, 2, 5])
         got = self.correlate(scene, oracle.Setup(16, 0.004))
-        data = self.assert_clean(got.path)
+        data = uvdata.load(self, got.path)
         number = {label: k for k, label in enumerate([7, 1, 30, 2, 5])}
         want = np.array([positions[number[two]] - positions[number[one]]
                          for one, two in zip(data.ant_1_array,
@@ -164,8 +148,7 @@ class Reading(program.Case):
                 printed = re.search("expected (.*); in Python, (.*) converts it",
                                  done.stderr)
                 os.rename(wrong, printed[1])
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
+                with warnings.catch_warnings(action="ignore"):
                     exec(printed[2])
                     data = UVData.from_file(wrong, file_type=(
                         "ms" if ending == ".ms" else "uvfits"))
@@ -173,7 +156,7 @@ class Reading(program.Case):
                 self.assertEqual(data.Ntimes, 4)
 
     def test_apparent_position_of_the_phase_centre(self):
-        data = self.assert_clean(
+        data = uvdata.load(self, 
             self.correlate(make_scene(), oracle.Setup(16, 0.004)).path)
         # within UT1 - UTC, at most 0.9 s of time, when it is not configured
         gap = np.angle(np.exp(1j * (data.phase_center_app_ra
@@ -220,14 +203,13 @@ class Joining(program.Case):
 
     def test_by_addition(self):
         self.assert_joined(lambda paths: functools.reduce(
-            operator.add, (load(path)[0] for path in paths)))
+            operator.add, (uvdata.load(self, path) for path in paths)))
 
     def test_through_uvfits(self):
         """UVFITS needs phased data: pyuvdata phases all to one point."""
         def written(path):
-            data = load(path)[0]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            data = uvdata.load(self, path)
+            with warnings.catch_warnings(action="ignore"):
                 data.phase(lon=1.0, lat=-0.5, phase_frame="icrs",
                            cat_name="field")
             data.write_uvfits(path + ".uvfits")
@@ -281,11 +263,9 @@ class Tones(program.Case):
                               start_s=start, positions=positions)
         setup = oracle.Setup(channels, "all", method="fft", flag_edges=0)
         got = self.correlate(scene, setup)
-        data, found = load(got.path)
-        self.assertEqual(found, [])
+        data = uvdata.load(self, got.path)
         raw = data.copy()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             data.phase(lon=source.ra.rad, lat=source.dec.rad,
                        phase_frame="icrs", cat_name="tones")
         cross = data.ant_1_array != data.ant_2_array

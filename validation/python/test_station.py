@@ -107,11 +107,9 @@ class Station(program.Case):
         """The oracle's visibilities of the selected antennas, and the same rows
         of the result."""
         antennas = list(LOOKED_AT)
-        missing = []
-        for number, rows in enumerate(held[antennas]):
-            edges = np.flatnonzero(np.diff(np.r_[1, rows[0], 1].astype(int)))
-            missing += [(number, -1, int(a), int(b - a))
-                        for a, b in zip(edges[::2], edges[1::2])]
+        missing = [(number, -1, first, end - first)
+                   for number, rows in enumerate(held[antennas])
+                   for first, end in program.runs(~rows[0])]
         setup = oracle.Setup(
             CHANNELS, SPECTRA * CHANNELS / float(aavs_files.RATE), taps=TAPS,
             polarization_order="yx", missing_value=0, flag_edges=0,
@@ -128,10 +126,8 @@ class Station(program.Case):
             False, START, antennas, missing), setup, gains)
         for name in ("visibilities", "flags", "nsamples", "scale", "slack"):
             setattr(want, name, getattr(want, name)[:, :, middle])
-        row_of = {pair: row for row, pair in enumerate(
-            zip(*np.triu_indices(ANTENNAS)))}
-        rows = [row_of[a, b] for k, a in enumerate(antennas)
-                for b in antennas[k:]]
+        rows = np.flatnonzero(np.isin(np.triu_indices(ANTENNAS),
+                                      antennas).all(axis=0))
         part = program.dataclasses.replace(
             got, visibilities=got.visibilities[:, rows],
             flags=got.flags[:, rows], nsamples=got.nsamples[:, rows])

@@ -158,9 +158,7 @@ class Device(program.Case):
         path, _ = aavs_files.write(
             self.folder, samples, Fraction(1_581_897_600), tile=0, part=0,
             first=0, n=9_000, block=500, lost=[7001])
-        keys = {"channelizer.keep_fraction": "27/32", "array.positions": "none",
-                **{f"array.{name}": value
-                   for name, value in program.SITE.items()}}
+        keys = {"channelizer.keep_fraction": "27/32", **program.PLACE}
         for n_devices, average in ((1, 1), (3, 3)):
             setup = oracle.Setup(32, 0.003, precision="int8",
                                  missing_value=-128, channel_average=average)
@@ -252,9 +250,7 @@ class Device(program.Case):
             recorder.record(top, f"ch{number}", recorder.Channel(
                 rows, 1_600_000_000 * 200_000, bits=16,
                 lost=[(700 * number, 900)]))
-        keys = {"array.positions": "none", "observation.dc_frequency_hz": 1e8,
-                **{f"array.{name}": value
-                   for name, value in program.SITE.items()}}
+        keys = {"observation.dc_frequency_hz": 1e8, **program.PLACE}
         for method, channels in (("none", 1), ("pfb", 20)):
             setup = oracle.Setup(channels, 0.01, method=method,
                                  precision="int8", polarizations=2)

@@ -48,15 +48,6 @@ def levels_of(samples, missing):
     }
 
 
-def runs_of(marked, least):
-    """Samples in runs of at least `least` marked ones."""
-    out = np.zeros(len(marked), bool)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], marked, [0]])))
-    for first, end in zip(edges[::2], edges[1::2]):
-        out[first:end] = end - first >= least
-    return out
-
-
 class Recordings(program.Job):
     """A recording with one fault of each kind."""
 
@@ -135,8 +126,9 @@ class Recordings(program.Job):
         missing = self.missing.copy()
         for antenna in range(6):
             for pol in range(2):
-                missing[antenna, pol] |= runs_of(
-                    self.samples[antenna, pol] == -128 - 128j, 400)
+                for first, end in program.runs(
+                        self.samples[antenna, pol] == -128 - 128j):
+                    missing[antenna, pol, first:end] |= end - first >= 400
         self.assertEqual(missing[2, 0].sum(), self.missing[2, 0].sum() + 400)
         self.assert_levels(report, missing)
         self.assertEqual(report["levels"]["inputs"][4]["remarks"], [])
@@ -188,9 +180,7 @@ class Recordings(program.Job):
         for name, marked in (("of_all_inputs", all_lack),
                              ("of_some_inputs",
                               lacking.any(axis=0) & ~all_lack)):
-            edges = np.flatnonzero(np.diff(
-                np.concatenate([[0], marked, [0]])))
-            lengths = edges[1::2] - edges[::2]
+            lengths = [end - first for first, end in program.runs(marked)]
             self.assertEqual(report[name], {
                 "stretches": len(lengths),
                 "longest_samples": max(lengths, default=0),

@@ -85,8 +85,7 @@ class Simulated(program.Case):
         setup = oracle.Setup(64, "all", precision="int8")
         keys = {"array.positions": "none", "array.antennas": N_INPUTS,
                 "array.polarizations": 1,
-                **{f"array.{key}": value
-                   for key, value in program.SITE.items()},
+                **program.SITE_KEYS,
                 "observation.start_time_utc": "2020-09-13T12:26:40",
                 "observation.dc_frequency_hz": 150e6,
                 "observation.sample_rate_hz": 1_000_000,
