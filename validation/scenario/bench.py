@@ -20,7 +20,6 @@ import math
 import os
 import re
 import signal
-import subprocess
 import time
 
 import program
@@ -108,17 +107,14 @@ class Figures(Bench):
         return document["records"]
 
     def test_envelope(self):
-        before = datetime.datetime.now(datetime.timezone.utc)
         document = self.document("--section", "ceilings", "--rounds", "1")
-        after = datetime.datetime.now(datetime.timezone.utc)
         self.assertEqual(document["fx8_version"],
                          program.run("--version").stdout.split()[1])
         self.assertEqual(document["command"],
                          "fx8 bench --json --section ceilings --rounds 1")
-        date = datetime.datetime.fromisoformat(
-            document["date_utc"].replace("Z", "+00:00"))
-        self.assertLessEqual(before.replace(microsecond=0), date)
-        self.assertLessEqual(date, after)
+        date = datetime.datetime.fromisoformat(document["date_utc"])
+        age = datetime.datetime.now(datetime.timezone.utc) - date
+        self.assertTrue(0 <= age.total_seconds() < 60, age)
         machine = document["machine"]
         self.assertEqual(list(machine), ["cpu", "n_cpus", "frequency_mhz",
                                          "governor", "load", "compiler",
@@ -167,6 +163,9 @@ class Figures(Bench):
         self.assertEqual(len({r["case"] for r in records}), 13)
 
     def test_harmonic_limits_of_an_array(self):
+        figures = self.figures("read deflate 1", "--threads", "3")
+        self.assertEqual({q: r["threads"] for q, r in figures.items()},
+                         {"one thread": 1, "all threads": 3})
         figures = self.figures("16 x 1024 int8")
         self.assertEqual(list(figures),
                          STAGES + ["postprocess", "whole", "whole of machine"])
@@ -206,18 +205,8 @@ class Figures(Bench):
             self.assertEqual(job["quick-look"]["value"] > 0,
                              "quick-look" in name)
         self.assertGreater(wall, 0)
-        self.assertEqual(self.left(), [])
-
-    def left(self):
-        return [name for name in os.listdir(self.folder) if "bench" in name]
-
-    def test_reading(self):
-        figures = self.figures("read contiguous, 4 inputs")
-        self.assertIn("one thread", figures)
-        figures = self.figures("read deflate 1", "--threads", "3")
-        self.assertEqual({q: r["threads"] for q, r in figures.items()},
-                         {"one thread": 1, "all threads": 3})
-        self.assertEqual(self.left(), [])
+        self.assertEqual([name for name in os.listdir(self.folder)
+                          if "bench" in name], [])
 
     def test_tables_agree_with_it(self):
         text = self.bench("--case", "FFT 64", "--rounds", "2")
@@ -302,21 +291,18 @@ class Gates(Bench):
         for text, *mentions in (
                 ("[FFT 65]\nrate = 1\n", ":1: [FFT 65]: expected a case",
                  "[FFT 64]"),
-                ("[FFT 64]\nspeed = 1\n", ":2: [FFT 64]: speed: expected rate"),
-                ("[FFT 64]\navx2 rate = 1\n", ":2: [FFT 64]: avx2 rate: "),
+                ("[FFT 64]\navx2 rate = 1\n",
+                 ":2: [FFT 64]: avx2 rate: expected rate"),
                 ("[16 x 1024 int8]\nwhol = 1\n", ":2: [16 x 1024 int8]: whol: "
                  "expected align, channelize, correlate, postprocess, whole "
                  "or whole of machine, alone or after reference"),
                 ("[filter 32 fp32]\navx3 rate = 1\n", ":2: ", "avx3 rate"),
-                ("[FFT 64]\nrate = half\n", ":2: ", "half: expected the least"),
                 ("[FFT 64]\nrate = -0.1\n", ":2: ", "-0.1: expected the least"),
                 ("[FFT 64]\nrate = nan\n", ":2: ", "nan: expected the least"),
                 ("[FFT 64]\nrate = 0\nrate = 0\n", ":3: ", "line 2"),
                 ("[memcpy]\nrate = 0\n", ":2: ", "ruler"),
                 ("[FFT 64]\n", "no share"), ("", "no share"),
-                ("rate = 1\n", ":1: ", "[section]"),
-                ("[FFT 64\n", ":1: ", "[section]"),
-                ("[FFT 64]\nrate\n", ":2: ", "key = value")):
+                ("rate = 1\n", ":1: ", "[section]")):
             with self.subTest(text=text):
                 path = self.gate(text)
                 done = program.run("bench", "--gate", path)
@@ -403,44 +389,28 @@ class Use(Bench):
         self.assert_one_line(done, 2, "x.ini", "nothing measured has a share")
         self.assertFalse(os.path.exists(self.path("x.ini")))
 
-    def test_help_names_the_sections(self):
-        text = self.bench("--help")
-        for section in SECTIONS:
-            self.assertRegex(text, rf"(?m)^{section} ")
-        self.assertEqual(list(dict.fromkeys(
-            section for section, _ in self.listed().values())), SECTIONS)
-        script = program.run("config", "--completion").stdout
-        words = re.search(r"'bench --section'\) echo 'words ([^']*)'", script)
-        self.assertEqual(words[1].split(), SECTIONS)
-
     def test_signals_leave_nothing(self):
+        folder = self.path("scratch")
+        os.mkdir(folder)
         for case, n_files, end in (
                 ("job 512 x 32 fp32", 1, ""),
                 ("read contiguous, 512 inputs", 1, ": nothing is written"),
                 ("FFT*", 0, "")):
             for number in (signal.SIGINT, signal.SIGTERM):
                 with self.subTest(case=case, number=number):
-                    folder = self.path("scratch")
-                    os.makedirs(folder, exist_ok=True)
-                    self.stop(case, folder, number, n_files, end)
-
-    def stop(self, case, folder, number, n_files, end):
-        with subprocess.Popen(
-                [program.FX8, "bench", "--json", "--case", case, "--threads",
-                 "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, env={**os.environ, "TMPDIR": folder}) as run:
-            deadline = time.monotonic() + (60 if n_files > 0 else 0.5)
-            while not os.listdir(folder) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            seen = os.listdir(folder)
-            run.send_signal(number)
-            out, err = run.communicate(timeout=60)
-        self.assertEqual(run.returncode, 130, err)
-        self.assertEqual(err, f"fx8: error: stopped by a signal{end}\n")
-        self.assertEqual(len(seen), n_files, seen)
-        self.assertEqual(os.listdir(folder), [])
-        # a document is complete or absent
-        self.assertEqual(out, "")
+                    run = self.start(
+                        "bench", "--json", "--case", case, "--threads", "1",
+                        env={**os.environ, "TMPDIR": folder})
+                    deadline = time.monotonic() + (60 if n_files > 0 else 0.5)
+                    while (not os.listdir(folder)
+                           and time.monotonic() < deadline):
+                        time.sleep(0.01)
+                    seen = os.listdir(folder)
+                    # a document is complete or absent
+                    self.assertEqual(self.end(run, number), (
+                        "", f"fx8: error: stopped by a signal{end}\n"))
+                    self.assertEqual(len(seen), n_files, seen)
+                    self.assertEqual(os.listdir(folder), [])
 
     def test_folder_absent(self):
         for case in ("read deflate 1", "job 16 x 1024 int8"):

@@ -247,26 +247,6 @@ class Looking(program.Case):
                 self.assertEqual(sum(counts.values()) - look.rho.size
                                  - look.powers.size, 0)
 
-    def test_on_devices(self):
-        """The same for cells that the CUDA engine evaluates."""
-        recording = self.path("demo.h5")
-        self.well("simulate", "config/ready/demo.ini", "-o", recording,
-                  "--set=simulate.duration_s=0.2005")
-        weights = oracle.prototype(oracle.Setup(64, 0.1, taps=8), 64)
-        for math, average, n_devices in (("ieee", 4, 1), ("fast", 1, 3)):
-            with self.subTest(math=math):
-                look = self.look_at(
-                    "config/ready/demo.ini", recording, math, "int8",
-                    "--backend", "cuda", "--set", "correlator.device="
-                    + ",".join(map(str, range(n_devices))),
-                    "--set", f"output.channel_average={average}",
-                    "--set=correlator.kernel=dp4a-16", environment={
-                        "FX8_CUDA_TRIAL_MS": "0", **program.devices(n_devices)})
-                self.check_dumps(look)
-                self.check_averages(look, weights, 8, average)
-                self.check_modes(look, math)
-                self.assertEqual(look.groups["counts"]["cells"], look.rho.size)
-
     @unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
                          "recording: FX8_RECORDINGS is not set")
     def test_recording_of_tart(self):
@@ -332,12 +312,10 @@ class Spread(program.Case):
                               + np.sqrt(1 - rho**2) * noise[1]], axis=1)
             samples = program.to_int8(20 * pairs.reshape(2 * n_pairs, 1, -1))
             recording = self.write(program.Scene(samples))
-            config, quick = self.path("spread.ini"), self.path("quick.h5")
-            self.save(config,
-                      program.ini_of(oracle.Setup(
-                    16, 0.0032, method="fft", window="hann",
-                    precision="fp32"), {"postprocess.quicklook": quick}))
-            self.well("correlate", config, recording, "-o",
+            quick = self.path("quick.h5")
+            self.well("correlate", self.ini(oracle.Setup(
+                16, 0.0032, method="fft", window="hann"),
+                {"postprocess.quicklook": quick}), recording, "-o",
                       self.path("out.uvh5"), "--force", "--quiet")
             with h5py.File(quick, "r") as file:
                 fisher = {name: item[:, 0] for name, item in
@@ -397,14 +375,6 @@ class Refused(program.Job):
             recording, "--set",
             f"postprocess.quicklook={self.output}.part", "--force")
         self.assert_refused(done, 2, "another result of this run")
-
-    def test_the_recording(self):
-        recording = self.recording()
-        size = os.stat(recording).st_size
-        done = self.correlate(recording, "--force", "--set",
-                              f"postprocess.quicklook={recording}")
-        self.assert_refused(done, 2, "is a file that this run reads")
-        self.assertEqual(os.stat(recording).st_size, size)
 
     def test_bounds_alone(self):
         done = self.correlate(self.recording(), *self.option, "--precision",
