@@ -162,13 +162,6 @@ class Report(program.Case):
         self.check_page(program.text(page), report)
         return report, words.stdout
 
-    def assert_one_line(self, done, code, *words):
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertTrue(done.stderr.startswith("fx8: error: "))
-        for word in words:
-            self.assertIn(word, done.stderr)
-
     # --- the page ------------------------------------------------------
 
     def check_page(self, text, report):
@@ -348,13 +341,6 @@ class Report(program.Case):
         self.check_against_numpy(report, rough, exact)
 
     # --- other files ---------------------------------------------------
-
-    def changed(self, path, change, name="changed.uvh5"):
-        copy = self.path(name)
-        shutil.copy(path, copy)
-        with h5py.File(copy, "r+") as file:
-            change(file)
-        return copy
 
     def test_files_of_another_correlator(self):
         """Written by pyuvdata: no group /fx8, no PRECISN."""

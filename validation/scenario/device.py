@@ -58,9 +58,8 @@ class Device(program.Case):
                                                (2, -1, 7000, 30)])
 
     def run_both(self, path, setup, precision, environment, device="auto",
-                 extra=(), kernel="auto"):
-        """Files of the CPU and of CUDA (with a given kernel) for each
-        precision."""
+                 extra=()):
+        """Files of the CPU and of CUDA for each precision."""
         results = []
         for backend in ("cpu", "cuda"):
             self.count += 1
@@ -68,8 +67,6 @@ class Device(program.Case):
             config = self.ini(setup, {
                 "correlator.backend": backend,
                 "correlator.device": device,
-                "correlator.kernel": kernel if backend == "cuda" else
-                "auto",
                 "correlator.precision": precision, **dict(extra)},
                 name=f"both{self.count}.ini")
             done = self.well("correlate", config, path, "-o", output,
@@ -120,30 +117,8 @@ class Device(program.Case):
     def test_both(self):
         self.check(1, "both", "0")
 
-    def test_each_precision_alone(self):
-        for precision in ("int8", "fp32"):
-            self.check(1, precision, "auto", METHODS[:1])
-
     def test_three_devices(self):
         self.check(3, "both", "0,1,2", METHODS[::2])
-
-    def test_memory_that_is_pinned(self):
-        """Two dumps of three blocks, the last one shorter; reads of two
-        mebibytes and more are pinned. If the samples of an input are contiguous,
-        they are copied from the read buffer, which is reused once they are
-        copied; others are gathered while the previous block is copied."""
-        generator = np.random.default_rng(403)
-        samples = generator.integers(-128, 128, (66, 2, 33_000, 2))
-        scene = program.Scene(samples[..., 0] + 1j * samples[..., 1],
-                              missing=[(7, 1, 9000, 12_000)])
-        setup = oracle.Setup(1, 0.0164, method="none", precision="int8")
-        for axes in (("antenna", "pol", "time"), ("time", "antenna", "pol")):
-            path = self.path(f"{axes[0]}.h5")
-            program.write(path, scene, axes)
-            for cpu, cuda in self.run_both(
-                    path, setup, "int8", program.devices(),
-                    kernel="dp4a-64"):
-                self.compare(cpu, cuda, True)
 
     def test_bands(self):
         """Coarse channels, each with its own engine on the devices; their
@@ -166,31 +141,6 @@ class Device(program.Case):
                     ",".join(map(str, range(n_devices))), keys):
                 self.assertEqual(cuda.visibilities.shape[2], 81 // average)
                 self.compare(cpu, cuda, False)
-            self.look_at_bands(path, setup, n_devices, keys)
-
-    def look_at_bands(self, path, setup, n_devices, keys):
-        """Compare coherences of all bands with numpy's from the same file."""
-        config, quick = self.path("bands.ini"), self.path("bands.h5")
-        output = self.path("bands.uvh5")
-        self.save(config,
-                  program.ini_of(setup, {
-                **keys, "correlator.backend": "cuda",
-                "correlator.device": ",".join(map(str, range(n_devices))),
-                "postprocess.quicklook": quick,
-                "correlator.precision": "int8"}))
-        self.well("correlate", config, path, "-o", output, "--force",
-                  environment=program.devices(n_devices), code=(0, 3))
-        v = program.read(output).visibilities.astype(np.complex128)
-        coherence = self.read_items(quick)["coherence"].astype(np.float64)
-        # baseline 0-1 of XX: autos are baselines 0 and, of three antennas, 3
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rho = v[:, 1, :, 0] / np.sqrt(v[:, 0, :, 0].real
-                                          * v[:, 3, :, 0].real)
-        rho = 16384 * np.where(np.isfinite(rho), rho, 0)
-        self.assertGreater(np.count_nonzero(rho), rho.size // 2)
-        error = np.abs(coherence[:, 1, :, 0, 0] - rho.real)
-        self.assertTrue(np.all(
-            error <= 1.01 * (2.0**-11 * np.abs(rho.real) + 2.0**-25)))
 
     def read_items(self, path):
         """Every dataset of a file, by name."""
@@ -311,14 +261,6 @@ class Device(program.Case):
                     setup, path, n_devices, "0" if n_devices == 1 else "0,1,2")
                 apart = np.count_nonzero(down.visibilities != up.visibilities)
                 self.assertGreater(apart, 0)
-
-    def test_bounds_of_a_long_dump_on_three_devices(self):
-        """Every device gets blocks of each dump."""
-        path = self.write(self.scene(True, 45_000), "long.h5")
-        setup = oracle.Setup(2, 0.04, method="pfb", precision="int8")
-        _, down, up = self.check_bounds(setup, path, 3, "0,1,2")
-        self.assertGreater(
-            np.count_nonzero(down.visibilities != up.visibilities), 0)
 
     def test_little_memory_changes_no_bit(self):
         """Blocks of 1,563 spectra take 8.1 MiB with one input's samples at a

@@ -183,23 +183,6 @@ class Pretend(Machine):
                               "kernels.dp4a.md", "none.complex.int8.json"},
                              self.packed())
 
-    def test_programs_that_came_along(self):
-        """Programs packed and stripped, with their libraries, and no make. The
-        test above has run every other program."""
-        for name in ("gpu_engine", "gpu_choose", "numerics-gpu", "gpu_xengine"):
-            self.link(shutil.which("true"), name)
-        os.rename(self.path("build"), self.path("elsewhere"))
-        os.remove(self.path("path/make"))
-        subprocess.run(["validation/gpu/bundle.sh", program.BUILD,
-                        self.path("build/gpu-bundle"), self.path("elsewhere")],
-                       check=True, stdout=subprocess.DEVNULL)
-        status, summary = self.run_all(FX8_SHORT="1")
-        self.assertEqual(status, 1)
-        self.check_measured(summary, KINDS)
-        self.check_lines(summary, "build, STRICT=1: left out, no make",
-                         "bench-gpu: as it came along", "check, engine: well",
-                         "whole program: well", "bench, engine: well")
-
     @unittest.skipUnless(program.LONG, "its limit is half a minute")
     def test_a_kernel_hangs(self):
         status, summary = self.run_all(
@@ -242,19 +225,6 @@ class Scripts(Machine):
         self.assertIn("called wgmma-128\n", profiles)
         self.assertIn("kernels.mma.md", self.packed())
         self.assertFalse({"station.h5", "card.md"} & self.packed())
-
-    def test_the_order_is_that_of_worth(self):
-        self.scripts(bench_kernels=BENCH.replace("sleep", ": "))
-        status, summary = self.run_all()
-        self.assertEqual(status, 0, summary)
-        names = ("check, fp32", "check, engine", "check, choose",
-                 "whole program", "bench, kernels, wgmma",
-                 "bench, kernels, fp32", "bench, ceilings",
-                 "bench, channelizer", "bench, engine", "bench, energy",
-                 "numerics", "sanitizer")
-        found = [next(k for k, line in enumerate(summary)
-                      if line.startswith(f"{name}: ")) for name in names]
-        self.assertEqual(found, sorted(found))
 
     def test_no_time(self):
         """The first step takes all the time; the summary lists the rest."""
