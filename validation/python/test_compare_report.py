@@ -16,7 +16,6 @@ import html.parser
 import json
 import pathlib
 import re
-import shutil
 import struct
 import warnings
 import xml.etree.ElementTree as ElementTree
@@ -98,14 +97,12 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.names, self.links = [], [], []
+        self.open, self.names = [], []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attributes):
         self.names.append(tag)
-        self.links += [value for name, value in attributes
-                       if name in ("href", "src", "data", "xlink:href")]
         if tag not in VOID:
             self.open.append(tag)
 
@@ -169,11 +166,10 @@ class Report(program.Case):
         page = Page(text)
         self.assertEqual(page.open, [])
         self.assertTrue(text.startswith("<!DOCTYPE html>\n<html lang="))
-        for name in ("script", "link", "img", "iframe", "object"):
-            self.assertNotIn(name, page.names)
-        self.assertEqual(page.links, [])
+        self.assertEqual(set(page.names) & {
+            "script", "link", "img", "iframe", "object"}, set())
         self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""),
-                            r"https?:|url\(|@import")
+                            r"https?:|url\(|@import|href=|src=")
         self.assertLess(len(text), 1_000_000)
         root = ElementTree.fromstring(text)
         verdict = root.find(".//p[@class='verdict %s']" % report["verdict"])
@@ -475,17 +471,12 @@ class Report(program.Case):
         done = program.run("compare", rough, exact, "--html", page)
         self.assert_one_line(done, 2, page, "exists", "--force")
         self.assertEqual(program.text(page), "kept")
-        before = program.content(rough)
-        done = program.run("compare", rough, exact, "--html", rough, "--force")
-        self.assert_one_line(done, 2, rough)
-        self.assertEqual(program.content(rough), before)
         for arguments in (("--force", rough, exact), (rough, exact, "--html"),
                           ("--rigorous", "--json", rough, exact, exact)):
             self.assert_one_line(program.run("compare", *arguments), 2)
         # for files that cannot be compared no page is written, not even a part
+        before = sorted(self.contents())
         done = program.run("compare", rough, quick, "--html",
                            self.path("none.html"))
         self.assert_one_line(done, 1)
-        for name in ("none.html", "none.html.part"):
-            with self.assertRaises(FileNotFoundError):
-                open(self.path(name), "rb").close()
+        self.assertEqual(sorted(self.contents()), before)
