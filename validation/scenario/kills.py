@@ -2,21 +2,13 @@
 """Killed runs: the .part opens and holds every finished dump, equal to those
 of an undisturbed run, and another run replaces it with --force.
 
-Shows (failures, kills): after kill -9 at 25 random moments (`FX8_LONG=1`: 100)
-    and between writes, without and with compression, the .part opens and holds
+Shows (failures, kills): after kill -9 between any two writes (12 of them;
+    `FX8_LONG=1`: 400), without and with compression, the .part opens and holds
     every finished dump, equal to those of an undisturbed run; another run
     replaces it with --force
 Within: equal
 """
-import fcntl
 import os
-import random
-import re
-import signal
-import struct
-import subprocess
-import termios
-import time
 
 import h5py
 import numpy as np
@@ -24,12 +16,10 @@ import numpy as np
 import oracle
 import program
 
-# Dumps counted as finished that may still wait for the writer.
-IN_FLIGHT = 2
-
 
 class Kills(program.Job):
-    """One job, killed again and again."""
+    """One job, killed again and again.  Nothing but a write changes the file, so
+    a kill at any moment leaves what one between two writes leaves."""
 
     def setUp(self):
         super().setUp()
@@ -48,7 +38,7 @@ class Kills(program.Job):
         self.n_dumps = self.want.visibilities.shape[0]
         self.assertGreater(self.n_dumps, 50)
 
-    def check_part(self, at_least):
+    def check_part(self):
         """Check what a kill left; returns the number of its dumps."""
         self.assertFalse(os.path.exists(self.output))
         got = program.read(self.part)
@@ -59,7 +49,6 @@ class Kills(program.Job):
         # band edges are flagged in every dump
         here = ~got.flags.all(axis=(1, 2, 3))
         n = int(here.sum())
-        self.assertGreaterEqual(n, at_least)
         np.testing.assert_array_equal(here, np.arange(self.n_dumps) < n)
         self.assert_equal(got, self.want, n_dumps=n)
         printed = program.run("info", self.part).stdout
@@ -70,74 +59,6 @@ class Kills(program.Job):
         if n > 0:
             np.testing.assert_array_equal(got.gains, self.want.gains)
         return n
-
-    def start(self):
-        """Start a run; returns it and the terminal that shows its progress."""
-        terminal, screen = os.openpty()
-        fcntl.ioctl(screen, termios.TIOCSWINSZ,
-                    struct.pack("HHHH", 24, 120, 0, 0))
-        process = super().start(*self.words(self.input, "--force"),
-                                stdout=subprocess.DEVNULL, stderr=screen)
-        os.close(screen)
-        return process, terminal
-
-    def wait_for_part(self, process):
-        while not os.path.exists(self.part) and process.poll() is None:
-            time.sleep(0.0005)
-
-    def kill_after(self, seconds):
-        """Kill a run some seconds after it has created its file; returns the
-        number of dumps shown as finished, or None if the run had ended."""
-        process, terminal = self.start()
-        self.wait_for_part(process)
-        time.sleep(seconds)
-        process.kill()
-        process.wait()
-        os.set_blocking(terminal, False)
-        try:
-            shown = os.read(terminal, 1 << 20).decode()
-        except (BlockingIOError, OSError):
-            shown = ""
-        os.close(terminal)
-        if os.path.exists(self.output):     # already renamed, hence whole
-            self.assert_equal(program.read(self.output), self.want)
-            os.remove(self.output)
-            return None
-        self.assertEqual(process.returncode, -signal.SIGKILL)
-        dumps = re.findall(r"dump (\d+)/", shown)
-        return max(int(dumps[-1]) - IN_FLIGHT, 0) if dumps else 0
-
-    def test_at_random_moments(self):
-        self.job("none")
-        moments = 100 if program.LONG else 25
-        generator = random.Random(5)
-        process, terminal = self.start()
-        self.wait_for_part(process)
-        begin = time.monotonic()
-        process.wait()
-        most_s = time.monotonic() - begin
-        os.close(terminal)
-        self.assertEqual(process.returncode, 0)
-        os.remove(self.output)
-        held = []
-        tries = 0
-        while len(held) < moments:
-            tries += 1
-            self.assertLess(tries, 4 * moments)
-            shown = self.kill_after(generator.uniform(0, most_s))
-            if shown is None:
-                most_s *= 0.9   # this run was faster than the first
-                continue
-            if not self.is_begun():
-                self.assertEqual(shown, 0)
-                continue
-            held.append(self.check_part(shown))
-        print(f"# {tries} kills, {len(held)} files, {min(held)} to "
-              f"{max(held)} of {self.n_dumps} dumps")
-        self.assertGreater(max(held), 0)
-        # another run replaces the leftovers
-        self.job("none")
-        self.assertFalse(os.path.exists(self.part))
 
     def is_begun(self):
         """Whether the header is written: before that the file has no dump and
@@ -169,9 +90,11 @@ class Kills(program.Job):
                                      writes - 1}):
                     self.assertEqual(self.killed_at(write), -9)
                     if self.is_begun():
-                        held.append(self.check_part(0))
+                        held.append(self.check_part())
                     else:
                         self.assertEqual(held, [])
                 print(f"# {compression}: {writes} writes, dumps {held}")
+                # dumps are written one by one, not all at the end
                 self.assertEqual(held, sorted(held))
+                self.assertGreater(len(set(held)), 8)
                 self.assertGreaterEqual(held[-1], self.n_dumps - 1)

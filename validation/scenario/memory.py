@@ -53,74 +53,60 @@ class Memory(program.Case):
                 dataset[tuple(where)] = values
         return path
 
-    def peak_mib(self, recording):
-        """Peak resident memory of `fx8 correlate`, from its summary."""
-        config = self.ini(oracle.Setup(64, "all", precision="int8"))
-        done = self.well("correlate", config, recording, "-o",
-                         self.path("out.uvh5"), "--force")
+    def peak_mib(self, *arguments):
+        """Peak resident memory of a command, from its summary."""
+        done = self.well(*arguments, "--force")
         return float(re.search(r"^memory +([0-9.]+) MiB", done.stdout,
                                re.MULTILINE).group(1))
 
-    def compare(self, axes):
-        """A long and a short recording of the same kind."""
-        short = self.peak_mib(self.recording("short.h5", SHORT, axes))
-        long = self.peak_mib(self.recording("long.h5", LONG, axes))
-        print(f"# {short} MiB and {long} MiB")
-        self.assertLess(long - short, ALLOWED_MIB)
+    def correlated(self, n_samples, axes):
+        config = self.ini(oracle.Setup(64, "all", precision="int8"))
+        return self.peak_mib("correlate", config,
+                             self.recording("in.h5", n_samples, axes), "-o",
+                             self.path("out.uvh5"))
 
-    def test_antennas_slowest(self):
-        self.compare(("antenna", "pol", "time"))
-
-    def test_time_slowest(self):
-        self.compare(("time", "antenna", "pol"))
-
-
-class Simulated(program.Case):
-    """Peak memory of simulations of a recording, with the truth as one dump.
-    Without noise, which is slow because it is drawn number by number."""
-
-    def peak_mib(self, n_samples, axes):
-        self.save("sky.csv",
-                  "ra_deg,dec_deg,I,tone_hz\n0,-30,400,150.1e6\n")
-        setup = oracle.Setup(64, "all", precision="int8")
-        keys = {"array.positions": "none", "array.antennas": N_INPUTS,
-                "array.polarizations": 1,
-                **program.SITE_KEYS,
-                "observation.start_time_utc": "2020-09-13T12:26:40",
-                "observation.dc_frequency_hz": 150e6,
-                "observation.sample_rate_hz": 1_000_000,
-                "simulate.sources": self.path("sky.csv"),
-                "simulate.noise_rms": 0,
-                "simulate.dropout_fraction": 0.01,
-                "simulate.duration_s": n_samples / 1e6,
-                "simulate.axis_order": ",".join(axes)}
-        config = self.ini(setup, keys)
+    def simulated(self, n_samples, axes):
+        """With the truth as one dump, and without noise, which is slow because
+        it is drawn number by number."""
+        sources = self.save("sky.csv", "ra_deg,dec_deg,I,tone_hz\n"
+                                       "0,-30,400,150.1e6\n")
+        config = self.ini(oracle.Setup(64, "all", precision="int8"), {
+            **program.PLACE, "array.antennas": N_INPUTS,
+            "array.polarizations": 1,
+            "observation.start_time_utc": "2020-09-13T12:26:40",
+            "observation.dc_frequency_hz": 150e6,
+            "observation.sample_rate_hz": 1_000_000,
+            "simulate.sources": sources, "simulate.noise_rms": 0,
+            "simulate.dropout_fraction": 0.01,
+            "simulate.duration_s": n_samples / 1e6,
+            "simulate.axis_order": ",".join(axes)})
         recording = self.path("sky.h5")
-        done = self.well("simulate", config, "-o", recording, "--force")
+        peak_mib = self.peak_mib("simulate", config, "-o", recording)
         with h5py.File(recording) as file:
             self.assertEqual(file["voltages"].shape[axes.index("time")],
                              n_samples)
-        return float(re.search(r"^memory +([0-9.]+) MiB", done.stdout,
-                               re.MULTILINE).group(1))
+        return peak_mib
 
-    def compare(self, axes):
-        """A long and a short simulation of the same kind."""
-        short, long = (self.peak_mib(n, axes) for n in (SHORT, LONG))
-        print(f"# {short} MiB and {long} MiB")
-        self.assertLess(long - short, ALLOWED_MIB)
+    def compare(self, peak_mib):
+        """A long and a short job of the same kind."""
+        for axes in ("antenna", "pol", "time"), ("time", "antenna", "pol"):
+            with self.subTest(axes=axes):
+                short, long = (peak_mib(n, axes) for n in (SHORT, LONG))
+                print(f"# {short} MiB and {long} MiB")
+                self.assertLess(long - short, ALLOWED_MIB)
 
-    def test_simulated_time_fastest(self):
-        self.compare(("antenna", "pol", "time"))
+    def test_correlate(self):
+        self.compare(self.correlated)
 
-    def test_simulated_time_slowest(self):
-        self.compare(("time", "antenna", "pol"))
+    def test_simulate(self):
+        self.compare(self.simulated)
 
 
 class Limit(program.Job):
     """correlator.memory_limit_mib too low: one line with its key, exit 2, and
     the lowest figure that suffices."""
 
-    TOLD = re.compile(r": expected at least (\d+) MiB: (\d+) for spectra, "
+    LEAST = re.compile(r": expected at least (\d+) MiB: (\d+) for spectra, "
                       r"levels and sums, (\d+) for samples, (\d+) for "
                       r"results$", re.MULTILINE)
 
@@ -137,7 +123,7 @@ class Limit(program.Job):
         self.assert_one_line(
             done, 2, "config.ini:",
             f": correlator.memory_limit_mib: {limit}: expected at least ")
-        least, *parts = map(int, self.TOLD.search(done.stderr).groups())
+        least, *parts = map(int, self.LEAST.search(done.stderr).groups())
         self.assertEqual(sum(parts), least)
         return least
 

@@ -22,8 +22,6 @@ import oracle
 import program
 
 SCALE = 16384.0
-TART = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart",
-                    "mg-tana-raw.hdf")
 STATES = {"none": 0, "interval": 1, "limit": 2, "auto": 3}
 
 
@@ -247,15 +245,15 @@ class Looking(program.Case):
                 self.assertEqual(sum(counts.values()) - look.rho.size
                                  - look.powers.size, 0)
 
-    @unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
-                         "recording: FX8_RECORDINGS is not set")
+    @unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
     def test_recording_of_tart(self):
         taps, length = 8, 2048
         weights = oracle.prototype(oracle.Setup(1024, 0.01, taps=taps),
                                    length)
         for math in ("ieee", "fast"):
             with self.subTest(math=math):
-                look = self.look_at("config/ready/tart.ini", TART, math, "int8")
+                look = self.look_at("config/ready/tart.ini", program.TART, math,
+                                    "int8")
                 self.check_dumps(look)
                 self.check_averages(look, weights, taps)
                 self.check_modes(look, math)

@@ -154,14 +154,18 @@ class SparedInputs(program.Job):
                 self.assert_one_line(done, 2, f"out.uvh5.part: {REFUSED}")
                 self.assertEqual(self.contents(self.path("fx8")), before)
 
-    def test_quicklook_and_both_precisions(self):
+    def test_quicklook_and_results_in_two_files(self):
         recording = self.recording()
         before = self.contents()
-        for name, link in (("out.int8.uvh5", os.link),
-                           ("out.fp32.uvh5", os.symlink),
-                           ("out.int8.uvh5.part", os.link)):
+        for name, link, precision in (
+                ("out.int8.uvh5", os.link, "both"),
+                ("out.fp32.uvh5", os.symlink, "both"),
+                ("out.int8.uvh5.part", os.link, "both"),
+                ("out.down.uvh5", os.link, "interval"),
+                ("out.up.uvh5", os.symlink, "interval")):
             link(recording, self.path(name))
-            done = self.correlate(recording, "--precision", "both", "--force")
+            done = self.correlate(recording, "--precision", precision,
+                                  "--force")
             self.assert_one_line(done, 2, f"{name}: {REFUSED}")
             os.remove(self.path(name))
         done = self.correlate(recording, "--force", "--set",
