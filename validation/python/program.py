@@ -171,51 +171,39 @@ def read(path):
             keywords=words, history=header["history"].decode())
 
 
+# The keys that are fields of an oracle.Setup.
+SETUP_KEYS = {
+    "channelizer": "method channels taps window flag_dc flag_edges",
+    "correlator": "precision integration_time_s",
+    "input": "start_s duration_s sideband conjugate polarization_order "
+             "missing_value missing_run",
+    "array": "antennas polarizations flag_antennas",
+    "quantizer": "target_rms level",
+    "postprocess": "quantization_bias",
+    "output": "channel_average"}
+
+
 def ini_of(setup, extra=None):
     """The INI text of an oracle.Setup; `extra` adds "section.key": value."""
-    keys = {
-        "channelizer.method": setup.method,
-        "channelizer.channels": setup.channels,
-        "correlator.precision": setup.precision,
-        "correlator.backend": "cpu",
-        "correlator.integration_time_s": (
-            setup.integration_time_s if setup.integration_time_s == "all"
-            else repr(float(setup.integration_time_s))),
-        "input.start_s": repr(float(setup.start_s)),
-        "input.conjugate": "yes" if setup.conjugate else "no",
-        "input.polarization_order": setup.polarization_order,
-        "channelizer.flag_dc": "yes" if setup.flag_dc else "no",
-        "output.channel_average": setup.channel_average,
-    }
-    if setup.method == "pfb":
-        keys["channelizer.taps"] = setup.taps
-    if setup.window != "auto":
-        keys["channelizer.window"] = setup.window
-    if setup.duration_s is not None:
-        keys["input.duration_s"] = repr(float(setup.duration_s))
-    if setup.antennas is not None:
-        keys["array.antennas"] = ",".join(
-            f"{n}-{n}" if len(setup.antennas) == 1 else str(n)
-            for n in setup.antennas)
-    if setup.polarizations is not None:
-        keys["array.polarizations"] = setup.polarizations
-    if setup.sideband is not None:
-        keys["input.sideband"] = setup.sideband
-    if setup.missing_value is not None:
-        keys["input.missing_value"] = ("zero" if setup.missing_value == 0
-                                       else setup.missing_value)
-        keys["input.missing_run"] = setup.missing_run
-    if setup.flag_edges is not None:
-        keys["channelizer.flag_edges"] = setup.flag_edges
-    if setup.flag_antennas:
-        keys["array.flag_antennas"] = ",".join(
-            f"{n}-{n}" if len(setup.flag_antennas) == 1 else str(n)
-            for n in setup.flag_antennas)
-    if setup.precision != "fp32":
-        keys["quantizer.target_rms"] = setup.target_rms
-        keys["quantizer.level"] = setup.level
-        keys["postprocess.quantization_bias"] = (
-            "yes" if setup.quantization_bias else "no")
+    left_out = set()
+    if setup.method != "pfb":
+        left_out.add("taps")
+    if setup.missing_value is None:
+        left_out.add("missing_run")
+    if setup.precision == "fp32":
+        left_out |= {"target_rms", "level", "quantization_bias"}
+    keys = {"correlator.backend": "cpu"}
+    for section, names in SETUP_KEYS.items():
+        for name in names.split():
+            value = getattr(setup, name)
+            if name in left_out or value in (None, (), "auto"):
+                continue
+            if isinstance(value, bool):
+                value = "yes" if value else "no"
+            elif isinstance(value, (list, tuple)):  # a number alone: a count
+                value = (f"{value[0]}-{value[0]}" if len(value) == 1
+                         else ",".join(map(str, value)))
+            keys[f"{section}.{name}"] = value
     return ini_text({**keys, **(extra or {})})
 
 

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Noise whose statistics follow from a formula: coherence and its spread, the
-radiometer's law, the loss of the quantiser, Parseval. Seeds are fixed; limits
+loss of the quantiser, Parseval. Seeds are fixed; limits
 are five standard deviations.
 
 Shows (signals, common noise): coherence and its spread are as predicted
 Within: 5 sigma; spread 5 %
 Because: 4,096 cells determine their spread to 1.1 %
 In: CommonNoise
-
-Shows (signals, radiometer): the slope is −½ over three decades
-Within: ±0.02
-Because: noise falls over three decades of M
-In: Radiometer
 
 Shows (signals, loss of the quantiser): the loss is √((εᵢ+εⱼ+εᵢεⱼ)/M); autos
     are larger by ε, unless that is subtracted
@@ -90,33 +85,6 @@ class CommonNoise(program.Case):
                     self.check(rho, precision)
 
 
-class Radiometer(program.Case):
-    """(d) independent noise falls as the square root of time."""
-
-    def test_slope_over_three_decades(self):
-        generator = np.random.default_rng(41)
-        channels, n_antennas, total = 64, 4, 16_384
-        samples = program.to_int8(
-            noise(generator, n_antennas, 1, channels * total))
-        path = self.write(program.Scene(samples))
-        cross = [1, 2, 3, 5, 6, 8]
-        for precision in ("fp32", "int8"):
-            times, spreads = [], []
-            for per_dump in (16, 64, 256, 1024, 4096, 16_384):
-                setup = oracle.Setup(channels, channels * per_dump / 1e6,
-                                     method="fft", precision=precision)
-                got = self.fx8(path, setup).visibilities[:, :, 2:-2, 0]
-                power = got[:, [0, 4, 7, 9]].real.mean()
-                spread = got[:, cross].real.std() / power
-                # rms of at least 360 values of each part
-                self.assertLess(abs(spread * np.sqrt(2 * per_dump) - 1),
-                                5 / np.sqrt(2 * got[:, cross].size))
-                times.append(per_dump)
-                spreads.append(spread)
-            slope = np.polyfit(np.log(times), np.log(spreads), 1)[0]
-            self.assertLess(abs(slope + 0.5), 0.02)
-
-
 class QuantiserLoss(program.Case):
     """(e) INT8 against FP32: sqrt((e_i + e_j + e_i e_j) / M), e = 1/12 s^2;
     autos are larger by e if the bias is not removed."""
@@ -159,7 +127,6 @@ class QuantiserLoss(program.Case):
         excess = ((rough - exact) / exact).mean()
         self.assertLess(abs(excess),
                         5 * np.sqrt(4 * epsilon / 2048 / exact.size))
-
 
     def test_bias_of_real_spectra(self):
         """Baseband zero of real samples has one component, and half the

@@ -38,16 +38,14 @@ class Simulate(program.Case):
         self.count += 1
         path = self.path(f"sky{self.count}.h5")
         self.well("simulate", "config/ready/demo.ini", "-o", path,
-                  *[word for setting in settings
-                    for word in ("--set", setting)])
+                  *(f"--set={setting}" for setting in settings))
         return path, self.path(f"sky{self.count}.true.uvh5")
 
     def correlate_demo(self, path, *settings):
         output = self.path("got.uvh5")
         self.well("correlate", "config/ready/demo.ini", path, "-o", output,
                   "--force", "--quiet",
-                  *[word for setting in settings
-                    for word in ("--set", setting)])
+                  *(f"--set={setting}" for setting in settings))
         return program.read(output)
 
     def test_scatter_about_the_truth(self):
@@ -175,17 +173,14 @@ class BasebandZero(program.Case):
             "correlator.integration_time_s": "all",
             "observation.dc_frequency_hz": repr(dc),
             "input.sideband": sideband, "channelizer.flag_edges": "0"}
-        sets = [word for key, value in keys.items()
-                for word in ("--set", f"{key}={value}")]
         self.well("simulate", "config/ready/demo.ini", "-o",
-                  self.path("sky.h5"), "--force", *sets)
+                  self.path("sky.h5"), "--force", keys=keys)
         results = {"truth": program.read(self.path("sky.true.uvh5"))}
         for precision in ("fp32", "int8"):
             output = self.path(f"{precision}.uvh5")
             self.well("correlate", "config/ready/demo.ini",
                       self.path("sky.h5"), "-o", output, "--force",
-                      "--quiet", *sets, "--set",
-                      f"correlator.precision={precision}")
+                      "--quiet", "--precision", precision, keys=keys)
             results[precision] = program.read(output)
         return results
 

@@ -15,7 +15,6 @@ Because: another processor sums in another order, and an INT8 sample near a tie
 import os
 import re
 import subprocess
-import tempfile
 import unittest
 
 import numpy as np
@@ -317,7 +316,7 @@ done
 """
 
 
-class Make(unittest.TestCase):
+class Make(program.Case):
     """CUDA=1 without a compiler and invalid values are errors; so are warnings
     of nvcc with STRICT=1."""
 
@@ -335,37 +334,36 @@ class Make(unittest.TestCase):
 
     def test_cuda_11(self):
         """No architecture is requested that the compiler does not list."""
-        with tempfile.TemporaryDirectory() as folder:
-            nvcc, log = (os.path.join(folder, name) for name in ("nvcc", "log"))
-            self.save(nvcc, NVCC_11)
-            os.chmod(nvcc, 0o755)
-            for sms, asked in ((None, CUDA_11_SMS), ("90", ["90"])):
-                with self.subTest(SMS=sms):
-                    done = subprocess.run(
-                        ["make", "CUDA=1", f"NVCC={nvcc}", f"BUILD={folder}",
-                         *([f"SMS={sms}"] if sms else []),
-                         f"{folder}/kernels/cuda/fir.cu.o",
-                         f"{folder}/kernels/cuda/correlate_wgmma.cu.o",
-                         f"{folder}/validation/gpu/ceilings_wgmma.cu.o"],
-                        capture_output=True, text=True,
-                        env=os.environ | {"LOG": log})
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    built = {}
-                    for line in program.text(log).splitlines():
-                        if " -c " in line and "/dev/null" not in line:
-                            source = re.search(r" -c (\S+)", line).group(1)
-                            built[source] = re.findall(r"code=(\w+)", line)
-                    self.assertEqual(
-                        built.pop("kernels/cuda/fir.cu"),
-                        [f"sm_{sm}" for sm in asked] + ["compute_80"])
-                    # no code that a card of sm_90 could run
-                    others = [sm for sm in asked if sm != "90"] or ["80"]
-                    self.assertEqual(
-                        built, dict.fromkeys(
-                            ("kernels/cuda/correlate_wgmma.cu",
-                             "validation/gpu/ceilings_wgmma.cu"),
-                            [f"sm_{sm}" for sm in others]))
-                    os.remove(log)
+        folder, log = self.folder, self.path("log")
+        nvcc = self.save("nvcc", NVCC_11)
+        os.chmod(nvcc, 0o755)
+        for sms, asked in ((None, CUDA_11_SMS), ("90", ["90"])):
+            with self.subTest(SMS=sms):
+                done = subprocess.run(
+                    ["make", "CUDA=1", f"NVCC={nvcc}", f"BUILD={folder}",
+                     *([f"SMS={sms}"] if sms else []),
+                     f"{folder}/kernels/cuda/fir.cu.o",
+                     f"{folder}/kernels/cuda/correlate_wgmma.cu.o",
+                     f"{folder}/validation/gpu/ceilings_wgmma.cu.o"],
+                    capture_output=True, text=True,
+                    env=os.environ | {"LOG": log})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                built = {}
+                for line in program.text(log).splitlines():
+                    if " -c " in line and "/dev/null" not in line:
+                        source = re.search(r" -c (\S+)", line).group(1)
+                        built[source] = re.findall(r"code=(\w+)", line)
+                self.assertEqual(
+                    built.pop("kernels/cuda/fir.cu"),
+                    [f"sm_{sm}" for sm in asked] + ["compute_80"])
+                # no code that a card of sm_90 could run
+                others = [sm for sm in asked if sm != "90"] or ["80"]
+                self.assertEqual(
+                    built, dict.fromkeys(
+                        ("kernels/cuda/correlate_wgmma.cu",
+                         "validation/gpu/ceilings_wgmma.cu"),
+                        [f"sm_{sm}" for sm in others]))
+                os.remove(log)
 
     def test_cuda(self):
         for choice, words in (
