@@ -149,8 +149,8 @@ class Matrix(program.Case):
                 got = self.fx8(path, setup)
                 self.compare(recording, setup, got)
                 paths.append(got.path)
-        # the verdict rests on a median over channels
-        if choice["channels"] > 1:
+        # with fewer, spectra are nearly whole numbers (fx8 compare --help)
+        if choice["channels"] >= 8:
             self.assertIn(self.verdict(*paths, code=(0, 3))["verdict"],
                           ("good", "none"))
 

