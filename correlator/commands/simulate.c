@@ -94,7 +94,6 @@ struct work {
     struct fx8_uvh5_header header;
     struct fx8_native_writer *recording;
     struct fx8_uvh5_writer *visibilities;
-    int8_t *samples;
     char *truth_path;
 };
 
@@ -279,15 +278,14 @@ static enum fx8_status write_recording(struct work *work,
     const int64_t n_samples = work->observation.n_samples;
     const int64_t at_once =
         sample_size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / sample_size) : 1;
-    const struct fx8_array samples = {
-        &work->samples, fx8_product((size_t)at_once, sample_size, 1, 1), 1};
-    FX8_TRY(fx8_allocate_arrays(&samples, 1, "samples", error));
+    FX8_AUTO_FREE int8_t *samples = NULL;
+    FX8_TRY(
+        fx8_allocate((size_t)at_once, sample_size, "samples", &samples, error));
     for (int64_t first = 0; first < n_samples; first += at_once) {
         const int64_t left = n_samples - first;
         const int64_t n = left < at_once ? left : at_once;
-        fx8_simulator_read(work->simulator, first, n, work->samples);
-        FX8_TRY(
-            fx8_native_write(work->recording, first, n, work->samples, error));
+        fx8_simulator_read(work->simulator, first, n, samples);
+        FX8_TRY(fx8_native_write(work->recording, first, n, samples, error));
     }
     return FX8_OK;
 }
@@ -381,7 +379,6 @@ static void clear(struct work *work)
     free(work->position_m);
     free(work->cable_delay_s);
     free(work->sources);
-    free(work->samples);
     free(work->truth_path);
 }
 

@@ -16,19 +16,13 @@ enum { SUBJECT, REFERENCE, N_SIDES };
 
 /* --- levels ------------------------------------------------------ */
 
-/* The levels of the quantiser, from the INT8 file. */
-struct levels {
-    double *gain, *clips, *spectra;
-    size_t n_plan_channels;
-};
-
 /* Check one dataset of /fx8 with levels, [n_inputs][plan channels], each 0 to
  * `most`. */
 static enum fx8_status check_levels(const struct fx8_compare_sides *sides,
                                     const char *name, double most,
                                     const double *values,
                                     const size_t extent[3],
-                                    struct levels *levels,
+                                    size_t *n_plan_channels,
                                     struct fx8_error *error)
 {
     const struct fx8_compare_shape *shape = &sides->shape;
@@ -41,13 +35,13 @@ static enum fx8_status check_levels(const struct fx8_compare_sides *sides,
                         path, name);
     if (extent[0] != n_inputs || extent[2] != 1 ||
         extent[1] % shape->n_channels != 0 || extent[1] == 0 ||
-        (levels->n_plan_channels != 0 && extent[1] != levels->n_plan_channels))
+        (*n_plan_channels != 0 && extent[1] != *n_plan_channels))
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: /fx8/%s: %zu x %zu: expected %zu inputs and a "
                         "multiple of %zu channels",
                         path, name, extent[0], extent[1], n_inputs,
                         shape->n_channels);
-    levels->n_plan_channels = extent[1];
+    *n_plan_channels = extent[1];
     for (size_t i = 0; i < extent[0] * extent[1]; i++)
         if (!(values[i] >= 0.0 && values[i] <= most))
             return fx8_fail(error, FX8_ERR_INPUT,
@@ -74,56 +68,40 @@ static bool has_bias(const struct fx8_uvh5_header *header)
 
 /* Open the comparison with the levels of the subject. */
 static enum fx8_status open_with_levels(const struct fx8_compare_sides *sides,
-                                        struct levels *levels,
                                         struct fx8_comparison *comparison,
                                         struct fx8_error *error)
 {
     const struct fx8_compare_side *side = &sides->side[SUBJECT];
-    size_t extent[3];
-    FX8_TRY(fx8_uvh5_get(side->file, "gain", extent, &levels->gain, error));
-    if (levels->gain == NULL || !has_autos(&side->header)) {
+    FX8_AUTO_FREE double *gain = NULL, *clips = NULL, *spectra = NULL;
+    size_t extent[3], n_plan_channels = 0;
+    FX8_TRY(fx8_uvh5_get(side->file, "gain", extent, &gain, error));
+    if (gain == NULL || !has_autos(&side->header)) {
         /* no quantiser (method none), or not from fx8: the verdict reports it
          */
         FX8_TRY(fx8_compare_open(&sides->shape, NULL, comparison, error));
         comparison->lacks_levels = true;
         return FX8_OK;
     }
-    FX8_TRY(check_levels(sides, "gain", (double)FLT_MAX, levels->gain, extent,
-                         levels, error));
-    FX8_TRY(fx8_uvh5_get(side->file, "clip_fraction", extent, &levels->clips,
-                         error));
-    FX8_TRY(check_levels(sides, "clip_fraction", 1.0, levels->clips, extent,
-                         levels, error));
-    FX8_TRY(fx8_uvh5_get(side->file, "spectra_per_dump", extent,
-                         &levels->spectra, error));
-    if (levels->spectra == NULL || !(levels->spectra[0] >= 1.0))
+    FX8_TRY(check_levels(sides, "gain", (double)FLT_MAX, gain, extent,
+                         &n_plan_channels, error));
+    FX8_TRY(fx8_uvh5_get(side->file, "clip_fraction", extent, &clips, error));
+    FX8_TRY(check_levels(sides, "clip_fraction", 1.0, clips, extent,
+                         &n_plan_channels, error));
+    FX8_TRY(
+        fx8_uvh5_get(side->file, "spectra_per_dump", extent, &spectra, error));
+    if (spectra == NULL || !(spectra[0] >= 1.0))
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: /fx8/spectra_per_dump: missing or below 1: "
                         "expected the number of spectra in a dump",
                         side->path);
     const struct fx8_compare_theory theory = {
-        .n_plan_channels = levels->n_plan_channels,
-        .gain = levels->gain,
-        .clip_fraction = levels->clips,
-        .spectra_per_dump = levels->spectra[0],
+        .n_plan_channels = n_plan_channels,
+        .gain = gain,
+        .clip_fraction = clips,
+        .spectra_per_dump = spectra[0],
         .has_bias = has_bias(&side->header),
     };
     return fx8_compare_open(&sides->shape, &theory, comparison, error);
-}
-
-static enum fx8_status open_comparison(const struct fx8_compare_sides *sides,
-                                       bool has_theory,
-                                       struct fx8_comparison *comparison,
-                                       struct fx8_error *error)
-{
-    struct levels levels = {0};
-    const enum fx8_status status =
-        has_theory ? open_with_levels(sides, &levels, comparison, error)
-                   : fx8_compare_open(&sides->shape, NULL, comparison, error);
-    free(levels.gain);
-    free(levels.clips);
-    free(levels.spectra);
-    return status;
 }
 
 /* --- the walk ---------------------------------------------------- */
@@ -134,6 +112,12 @@ struct walk {
     double *autos; /* [powers of reference, of subject, weights] */
     size_t n;      /* in each of the three */
 };
+
+static void close_walk(struct walk *walk)
+{
+    fx8_compare_sides_close(&walk->sides);
+    free(walk->autos);
+}
 
 /* Autos of a dump; 1 in files without autos. */
 static enum fx8_status begin_dump(void *context, size_t dump,
@@ -174,8 +158,6 @@ static void note_axes(const struct fx8_compare_sides *sides,
            header->n_antennas * sizeof *header->antenna_numbers);
     memcpy(comparison->frequencies_hz, header->frequencies_hz,
            header->n_channels * sizeof *header->frequencies_hz);
-    memcpy(comparison->baseline_antennas, sides->antennas,
-           header->n_baselines * sizeof *sides->antennas);
     snprintf(comparison->subject_name, sizeof comparison->subject_name, "%s",
              sides->side[SUBJECT].path);
     snprintf(comparison->reference_name, sizeof comparison->reference_name,
@@ -203,14 +185,15 @@ static enum fx8_status compare(const char *const *paths, struct walk *walk,
         side[0] = side[1];
         side[1] = first;
     }
-    FX8_TRY(open_comparison(&walk->sides, are_precisions(side, "INT8", "FP32"),
-                            comparison, error));
+    FX8_TRY(
+        are_precisions(side, "INT8", "FP32")
+            ? open_with_levels(&walk->sides, comparison, error)
+            : fx8_compare_open(&walk->sides.shape, NULL, comparison, error));
     note_axes(&walk->sides, comparison);
     const struct fx8_compare_shape *shape = &walk->sides.shape;
     walk->n = fx8_product(fx8_compare_inputs(shape), shape->n_channels, 1, 1);
-    const struct fx8_array autos = {&walk->autos, fx8_product(walk->n, 3, 1, 1),
-                                    sizeof(double)};
-    FX8_TRY(fx8_allocate_arrays(&autos, 1, "powers", error));
+    FX8_TRY(fx8_allocate(fx8_product(walk->n, 3, 1, 1), sizeof(double),
+                         "powers", &walk->autos, error));
     for (size_t at = 0; comparison->is_absolute && at < 3 * walk->n; at++)
         walk->autos[at] = 1.0;
     FX8_TRY(fx8_compare_sides_walk(
@@ -224,12 +207,10 @@ enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
                                   struct fx8_comparison *comparison,
                                   struct fx8_error *error)
 {
-    struct walk walk = {.comparison = comparison};
+    FX8_AUTO(close_walk) struct walk walk = {.comparison = comparison};
     *comparison = (struct fx8_comparison){0};
     const enum fx8_status status =
         compare((const char *const[]){path_a, path_b}, &walk, error);
-    fx8_compare_sides_close(&walk.sides);
-    free(walk.autos);
     if (status != FX8_OK)
         fx8_compare_clear(comparison);
     return status;

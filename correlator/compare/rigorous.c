@@ -22,6 +22,12 @@ struct walk {
     double *power; /* [n_inputs][n_channels] of X, of this dump */
 };
 
+static void close_walk(struct walk *walk)
+{
+    fx8_compare_sides_close(&walk->sides);
+    free(walk->power);
+}
+
 /* One number, and its files' values. */
 struct number {
     size_t dump, baseline, channel, product;
@@ -163,12 +169,9 @@ static enum fx8_status test(const char *const *paths, struct walk *walk,
     for (size_t side = 0; side < N_SIDES; side++)
         snprintf(enclosure->name[side], sizeof enclosure->name[side], "%s",
                  paths[side]);
-    const struct fx8_array power = {
-        &walk->power,
-        fx8_product(fx8_compare_inputs(&sides->shape), sides->shape.n_channels,
-                    1, 1),
-        sizeof *walk->power};
-    FX8_TRY(fx8_allocate_arrays(&power, 1, "powers", error));
+    FX8_TRY(fx8_allocate(fx8_product(fx8_compare_inputs(&sides->shape),
+                                     sides->shape.n_channels, 1, 1),
+                         sizeof *walk->power, "powers", &walk->power, error));
     FX8_TRY(fx8_compare_spread_open(&enclosure->absolute, "widths", error));
     FX8_TRY(fx8_compare_spread_open(&enclosure->relative, "widths", error));
     return fx8_compare_sides_walk(
@@ -179,11 +182,9 @@ enum fx8_status fx8_enclosure_test(const char *const paths[3],
                                    struct fx8_enclosure *enclosure,
                                    struct fx8_error *error)
 {
-    struct walk walk = {.enclosure = enclosure};
+    FX8_AUTO(close_walk) struct walk walk = {.enclosure = enclosure};
     *enclosure = (struct fx8_enclosure){.n_dumps = 0};
     const enum fx8_status status = test(paths, &walk, error);
-    fx8_compare_sides_close(&walk.sides);
-    free(walk.power);
     if (status != FX8_OK)
         fx8_enclosure_clear(enclosure);
     return status;

@@ -217,9 +217,8 @@ static enum fx8_status allocate(struct fx8_compare_sides *sides,
             {&side->nsamples, n_cells, sizeof(float)}};
         FX8_TRY(fx8_allocate_arrays(arrays, 3, "visibilities", error));
     }
-    const struct fx8_array antennas = {&sides->antennas, shape->n_baselines,
-                                       sizeof *sides->antennas};
-    return fx8_allocate_arrays(&antennas, 1, "baselines", error);
+    return fx8_allocate(shape->n_baselines, sizeof *sides->antennas,
+                        "baselines", &sides->antennas, error);
 }
 
 enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,

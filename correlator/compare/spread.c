@@ -19,11 +19,9 @@ enum fx8_status fx8_compare_spread_open(struct fx8_compare_spread *spread,
                                         const char *what,
                                         struct fx8_error *error)
 {
-    void *memory;
-    const enum fx8_status status =
-        fx8_allocate(N_BINS, sizeof *spread->bins, what, &memory, error);
-    *spread = (struct fx8_compare_spread){.bins = memory};
-    return status;
+    *spread = (struct fx8_compare_spread){.n = 0};
+    return fx8_allocate(N_BINS, sizeof *spread->bins, what, &spread->bins,
+                        error);
 }
 
 void fx8_compare_spread_clear(struct fx8_compare_spread *spread)

@@ -102,21 +102,17 @@ enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
                                struct fx8_error *error)
 {
     *setting = NULL;
-    struct fx8_gain_setting *g;
+    FX8_AUTO(fx8_gains_close) struct fx8_gain_setting *g = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *g, "gains", &g, error));
     struct fx8_array arrays[N_ARRAYS];
     g->shape = *shape;
     list_arrays(g, arrays);
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error);
-    if (status != FX8_OK) {
-        fx8_gains_close(&g);
-        return status;
-    }
+    FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error));
     for (size_t row = 0; row < g->n_rows; row++)
         for (size_t channel = 0; channel < g->n_channels; channel++)
             g->gain[first_cell(g, row) + channel] = input_gain(g, row);
     *setting = g;
+    g = NULL;
     return FX8_OK;
 }
 

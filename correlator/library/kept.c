@@ -24,12 +24,14 @@ static int64_t end_of(const struct fx8_kept_block *kept)
     return kept->block.first_sample + kept->block.n_samples;
 }
 
-static void close_block(struct fx8_kept_block *kept)
+static void close_block(struct fx8_kept_block **block)
 {
-    fx8_stream_close(&kept->stream);
-    free(kept->input_offset);
-    free(kept->missing);
-    free(kept);
+    if (*block == NULL)
+        return;
+    fx8_stream_close(&(*block)->stream);
+    free((*block)->input_offset);
+    free((*block)->missing);
+    free(*block);
 }
 
 static void drop_first(struct fx8_kept *kept)
@@ -39,7 +41,7 @@ static void drop_first(struct fx8_kept *kept)
     if (kept->first == NULL)
         kept->last = NULL;
     kept->cursor = kept->first;
-    close_block(first);
+    close_block(&first);
 }
 
 void fx8_kept_clear(struct fx8_kept *kept)
@@ -84,17 +86,11 @@ static enum fx8_status open_block(struct fx8_kept *kept,
                                   const struct fx8_stream_shape *shape,
                                   int64_t first, struct fx8_error *error)
 {
-    struct fx8_kept_block *added;
+    FX8_AUTO(close_block) struct fx8_kept_block *added = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *added, "samples", &added, error));
-    const struct fx8_array offsets = {&added->input_offset, shape->n_inputs,
-                                      sizeof *added->input_offset};
-    enum fx8_status status = fx8_allocate_arrays(&offsets, 1, "samples", error);
-    if (status == FX8_OK)
-        status = fx8_stream_open(shape, first, &added->stream, error);
-    if (status != FX8_OK) {
-        close_block(added);
-        return status;
-    }
+    FX8_TRY(fx8_allocate(shape->n_inputs, sizeof *added->input_offset,
+                         "samples", &added->input_offset, error));
+    FX8_TRY(fx8_stream_open(shape, first, &added->stream, error));
     for (size_t i = 0; i < shape->n_inputs; i++)
         added->input_offset[i] =
             (ptrdiff_t)(i * fx8_stream_row_stride(added->stream));
@@ -109,6 +105,7 @@ static enum fx8_status open_block(struct fx8_kept *kept,
     else
         kept->last->next = added;
     kept->last = added;
+    added = NULL;
     return FX8_OK;
 }
 

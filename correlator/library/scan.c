@@ -62,7 +62,7 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                                            : "handle");
     *scan = NULL;
     FX8_TRY(check(plan, error));
-    struct fx8_scan *s;
+    FX8_AUTO(fx8_scan_close) struct fx8_scan *s = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *s, "samples", &s, error));
     *s = (struct fx8_scan){
         .shape = {.n_inputs = plan->n_rows,
@@ -79,20 +79,14 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
         .at = plan->first_sample,
         .end = plan->first_sample + plan->n_samples,
     };
-    const struct fx8_array valid = {
-        &s->valid,
+    FX8_TRY(fx8_operations_select("auto", &s->shape.operations, error));
+    FX8_TRY(fx8_allocate(
         fx8_product(plan->n_rows, fx8_bit_words(plan->most_samples), 1, 1),
-        sizeof *s->valid};
-    enum fx8_status status =
-        fx8_operations_select("auto", &s->shape.operations, error);
-    if (status == FX8_OK)
-        status = fx8_allocate_arrays(&valid, 1, "samples", error);
-    if (status == FX8_OK)
-        status = fx8_stream_open(&s->shape, s->first, &s->stream, error);
-    if (status != FX8_OK)
-        fx8_scan_close(&s);
+        sizeof *s->valid, "samples", &s->valid, error));
+    FX8_TRY(fx8_stream_open(&s->shape, s->first, &s->stream, error));
     *scan = s;
-    return status;
+    s = NULL;
+    return FX8_OK;
 }
 
 struct hand_over_context {

@@ -300,7 +300,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     const struct fx8_filterbank bank = s->bank;
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
-    float *coefficients;
+    FX8_AUTO_FREE float *coefficients = NULL;
     FX8_TRY(
         fx8_engine_devices(plan->machine.device, devices, &n_devices, error));
     FX8_TRY(fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
@@ -329,13 +329,12 @@ static enum fx8_status plan_engines(struct fx8_session *s,
                                 ? 0
                                 : fx8_spot_inputs(&s->axes),
     };
-    enum fx8_status status = open_within_limit(s, &engine_plan, error);
-    if (status == FX8_OK && s->axes.has_quantiser)
-        status = fx8_power_open(&bank, coefficients,
+    FX8_TRY(open_within_limit(s, &engine_plan, error));
+    return s->axes.has_quantiser
+               ? fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
-                                plan->machine.threads.count, &s->power, error);
-    free(coefficients);
-    return status;
+                                plan->machine.threads.count, &s->power, error)
+               : FX8_OK;
 }
 
 static void set_up_results(struct fx8_session *s)

@@ -46,7 +46,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 struct fx8_error *error)
 {
     *stream = NULL;
-    struct fx8_stream *s;
+    FX8_AUTO(fx8_stream_close) struct fx8_stream *s = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *s, "stream", &s, error));
     s->shape = *shape;
     s->window_first = s->window_end = first_sample;
@@ -59,16 +59,13 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
         {&s->gaps, n + 1, sizeof *s->gaps},
         {&s->marker_start, n, sizeof *s->marker_start},
     };
-    const enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "samples", error);
-    if (status != FX8_OK) {
-        fx8_stream_close(&s);
-        return status;
-    }
+    FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                "samples", error));
     s->samples = s->memory;
     for (size_t input = 0; input < shape->n_inputs; input++)
         s->marker_start[input] = first_sample;
     *stream = s;
+    s = NULL;
     return FX8_OK;
 }
 
@@ -87,8 +84,9 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
 {
     struct fx8_stream_shape shape = other->shape;
     shape.has_two = false; /* nothing reads rows taken from a copy */
-    FX8_TRY(fx8_stream_open(&shape, other->window_first, stream, error));
-    struct fx8_stream *s = *stream;
+    FX8_AUTO(fx8_stream_close) struct fx8_stream *s = NULL;
+    *stream = NULL;
+    FX8_TRY(fx8_stream_open(&shape, other->window_first, &s, error));
     const size_t n_inputs = other->shape.n_inputs;
     s->window_end = other->window_end;
     s->has_ended = other->has_ended;
@@ -100,13 +98,11 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     for (size_t list = 0; list <= n_inputs; list++)
         for (size_t i = 0; i < other->gaps[list].n; i++) {
             const struct fx8_span *span = &other->gaps[list].items[i];
-            const enum fx8_status status =
-                fx8_spans_add(&s->gaps[list], span->first, span->end, error);
-            if (status != FX8_OK) {
-                fx8_stream_close(stream);
-                return status;
-            }
+            FX8_TRY(
+                fx8_spans_add(&s->gaps[list], span->first, span->end, error));
         }
+    *stream = s;
+    s = NULL;
     return FX8_OK;
 }
 

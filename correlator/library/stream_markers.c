@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stream_markers.c -- see stream_private.h: finds runs of markers, which are
  * missing samples. */
+#include "config/base/try.h"
 #include "correlator/library/stream_private.h"
 
 static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
@@ -48,14 +49,13 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
     struct fx8_stream *s = stream;
     const struct marker_row row = {s, fx8_stream_row(s, input)};
     const int64_t least = s->shape.marker.least_length;
-    enum fx8_status status = FX8_OK;
     int64_t start = s->marker_start[input];
     int64_t at = markers_end(&row, first, end); /* end of the open run */
     if (at - start >= least && at > first)
         /* a run that was long enough before is noted up to `first` */
-        status = fx8_spans_add(
-            &s->gaps[input], first - start < least ? start : first, at, error);
-    while (at < end && status == FX8_OK) {
+        FX8_TRY(fx8_spans_add(
+            &s->gaps[input], first - start < least ? start : first, at, error));
+    while (at < end) {
         /* sample `at` is not a marker */
         const int64_t probe = at + least < end ? at + least : end;
         if (probe < end && !is_marker_at(&row, probe)) {
@@ -65,10 +65,10 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
         start = markers_begin(&row, at + 1, probe);
         at = markers_end(&row, probe, end);
         if (at - start >= least)
-            status = fx8_spans_add(&s->gaps[input], start, at, error);
+            FX8_TRY(fx8_spans_add(&s->gaps[input], start, at, error));
     }
     s->marker_start[input] = start;
-    return status;
+    return FX8_OK;
 }
 
 void fx8_stream_find_before(struct fx8_stream *stream,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/gaps.h"
 
 /* First index after a gap. */
@@ -129,42 +131,43 @@ void fx8_gaps_clear(struct fx8_gaps *gaps)
 
 /* --- sums -------------------------------------------------------- */
 
-/* A walk over all gaps in time order. */
+/* The beginning or end of a gap. */
+struct event {
+    int64_t sample;
+    int64_t step; /* 1: beginning, -1: end */
+    const struct fx8_missing *gap;
+};
+
+/* A walk over all events in time order. */
 struct walk {
-    size_t n_inputs;
-    const struct fx8_missing **ends; /* [n_missing] ascending ends */
-    size_t *depth;                   /* [n_inputs] gaps that it is in */
-    size_t n_lacking;                /* inputs in at least one gap */
-    int64_t *missing;                /* [n_inputs] */
+    const struct event *at;
+    int64_t *depth;              /* [n_inputs] gaps that it is in */
+    int64_t n_inputs, n_lacking; /* lacking: in at least one gap */
+    int64_t *missing;            /* [n_inputs] */
     struct fx8_gap_count *count, *whole, *single; /* count: the open one */
     int64_t since;                                /* when count last changed */
 };
 
-static int ascending_ends(const void *a, const void *b)
+/* Ascending; beginnings first, so that no depth falls below 0. */
+static int compare_events(const void *a, const void *b)
 {
-    const int64_t x = end_of(*(const struct fx8_missing *const *)a);
-    const int64_t y = end_of(*(const struct fx8_missing *const *)b);
-    return (x > y) - (x < y);
+    const struct event *x = a, *y = b;
+    return x->sample == y->sample  ? (int)(y->step - x->step)
+           : x->sample < y->sample ? -1
+                                   : 1;
 }
 
-static bool begin_input(void *context, size_t input,
-                        const struct fx8_missing *gap)
+/* The event of the walk is one of this input. */
+static bool take_event(void *context, size_t input,
+                       const struct fx8_missing *gap)
 {
     struct walk *walk = context;
-    if (walk->depth[input]++ == 0) {
-        walk->n_lacking++;
-        walk->missing[input] -= gap->first_sample;
-    }
-    return true;
-}
-
-static bool end_input(void *context, size_t input,
-                      const struct fx8_missing *gap)
-{
-    struct walk *walk = context;
-    if (--walk->depth[input] == 0) {
-        walk->n_lacking--;
-        walk->missing[input] += end_of(gap);
+    const bool was_missing = walk->depth[input] > 0;
+    (void)gap;
+    walk->depth[input] += walk->at->step;
+    if ((walk->depth[input] > 0) != was_missing) {
+        walk->n_lacking += walk->at->step;
+        walk->missing[input] -= walk->at->step * walk->at->sample;
     }
     return true;
 }
@@ -191,48 +194,36 @@ static void step(struct walk *walk, int64_t at)
     walk->since = at;
 }
 
-static void go_along(struct walk *walk, const struct fx8_reader *reader)
-{
-    const size_t n = reader->n_missing;
-    size_t begun = 0, ended = 0;
-    while (ended < n) {
-        int64_t at = end_of(walk->ends[ended]);
-        if (begun < n && reader->missing[begun].first_sample < at)
-            at = reader->missing[begun].first_sample;
-        for (; begun < n && reader->missing[begun].first_sample == at; begun++)
-            for_inputs(reader, &reader->missing[begun], begin_input, walk);
-        for (; ended < n && end_of(walk->ends[ended]) == at; ended++)
-            for_inputs(reader, walk->ends[ended], end_input, walk);
-        step(walk, at);
-    }
-}
-
 enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
                                struct fx8_gap_count *whole,
                                struct fx8_gap_count *single, int64_t *missing,
                                struct fx8_error *error)
 {
     const size_t n_inputs = fx8_observation_inputs(&reader->observation);
-    struct walk walk = {.n_inputs = n_inputs,
+    const size_t n = fx8_product(reader->n_missing, 2, 1, 1);
+    FX8_AUTO_FREE struct event *events = NULL;
+    FX8_AUTO_FREE int64_t *depth = NULL;
+    const struct fx8_array arrays[] = {{&events, n, sizeof *events},
+                                       {&depth, n_inputs, sizeof *depth}};
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "missing stretches", error));
+    for (size_t i = 0; i < n; i++) {
+        const struct fx8_missing *gap = &reader->missing[i / 2];
+        events[i] = i % 2 == 0 ? (struct event){gap->first_sample, 1, gap}
+                               : (struct event){end_of(gap), -1, gap};
+    }
+    qsort(events, n, sizeof *events, compare_events);
+    memset(missing, 0, n_inputs * sizeof *missing);
+    *whole = *single = (struct fx8_gap_count){0};
+    struct walk walk = {.at = events,
+                        .depth = depth,
+                        .n_inputs = (int64_t)n_inputs,
                         .missing = missing,
                         .whole = whole,
                         .single = single};
-    const struct fx8_array arrays[] = {
-        {&walk.ends, reader->n_missing, sizeof *walk.ends},
-        {&walk.depth, n_inputs, sizeof *walk.depth},
-    };
-    const enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "missing stretches", error);
-    if (status == FX8_OK) {
-        for (size_t i = 0; i < reader->n_missing; i++)
-            walk.ends[i] = &reader->missing[i];
-        qsort(walk.ends, reader->n_missing, sizeof *walk.ends, ascending_ends);
-        for (size_t i = 0; i < n_inputs; i++)
-            missing[i] = 0;
-        *whole = *single = (struct fx8_gap_count){0};
-        go_along(&walk, reader);
+    for (size_t i = 0; i < n; i++, walk.at++) {
+        for_inputs(reader, walk.at->gap, take_event, &walk);
+        if (i + 1 == n || walk.at[1].sample != walk.at->sample)
+            step(&walk, walk.at->sample);
     }
-    free(walk.ends);
-    free(walk.depth);
-    return status;
+    return FX8_OK;
 }

@@ -163,13 +163,12 @@ enum fx8_status fx8_sample_sums_judge(const struct fx8_sample_sums *sums,
                                       struct fx8_error *error)
 {
     const size_t n = n_inputs / n_bands;
-    void *levels;
+    FX8_AUTO_FREE double *levels = NULL;
     FX8_TRY(fx8_allocate(n, sizeof(double), "levels", &levels, error));
     for (size_t i = 0; i < n_inputs; i++)
         remarks[i] = judge_alone(&sums[i], components);
     for (size_t first = 0; first < n_inputs; first += n)
         compare_levels(sums + first, gain == NULL ? NULL : gain + first, n,
                        components, levels, remarks + first);
-    free(levels);
     return FX8_OK;
 }

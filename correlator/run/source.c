@@ -257,23 +257,6 @@ static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* Set up rows and blocks, and start the thread. */
-static enum fx8_status start(struct fx8_source *s, int64_t block_samples,
-                             struct fx8_error *error)
-{
-    FX8_TRY(set_rows(s, error));
-    set_sizes(s, block_samples);
-    for (size_t i = 0; i < N_BLOCKS; i++) {
-        FX8_TRY(allocate_block(s, &s->blocks[i], error));
-        fx8_queue_put(&s->empty, &s->blocks[i]);
-    }
-    if (pthread_create(&s->thread, NULL, read_all, s) != 0)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "cannot start the reader thread");
-    s->has_thread = true;
-    return FX8_OK;
-}
-
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 const struct fx8_job *job,
                                 int64_t block_samples,
@@ -282,7 +265,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 struct fx8_error *error)
 {
     *source = NULL;
-    struct fx8_source *s;
+    FX8_AUTO(fx8_source_close) struct fx8_source *s = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *s, "reader", &s, error));
     s->reader = reader;
     s->job = job;
@@ -295,11 +278,19 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     pthread_mutex_init(&s->mutex, NULL);
-    const enum fx8_status status = start(s, block_samples, error);
-    if (status != FX8_OK)
-        fx8_source_close(&s);
+    FX8_TRY(set_rows(s, error));
+    set_sizes(s, block_samples);
+    for (size_t i = 0; i < N_BLOCKS; i++) {
+        FX8_TRY(allocate_block(s, &s->blocks[i], error));
+        fx8_queue_put(&s->empty, &s->blocks[i]);
+    }
+    if (pthread_create(&s->thread, NULL, read_all, s) != 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "cannot start the reader thread");
+    s->has_thread = true;
     *source = s;
-    return status;
+    s = NULL;
+    return FX8_OK;
 }
 
 struct fx8_source_block *fx8_source_take(struct fx8_source *source)

@@ -82,27 +82,23 @@ static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
     const int64_t end = length - stop < more ? length : stop + more;
     int64_t next = first < more ? 0 : first - more, n_scanned = 0;
     struct fx8_scan_plan plan = work->plan;
-    struct fx8_scan *scan;
+    FX8_AUTO(fx8_scan_close) struct fx8_scan *scan = NULL;
     plan.first_sample = first;
     plan.n_samples = n;
-    enum fx8_status status =
-        fx8_scan_open(&plan, add_samples, work, &scan, error);
-    while (status == FX8_OK && next < end && n_scanned < n) {
+    FX8_TRY(fx8_scan_open(&plan, add_samples, work, &scan, error));
+    while (next < end && n_scanned < n) {
         const int64_t taken =
             end - next < work->read_samples ? end - next : work->read_samples;
         struct fx8_block block;
-        status = read_block(work, next, taken, &block, error);
+        FX8_TRY(read_block(work, next, taken, &block, error));
         next += taken;
-        if (status == FX8_OK)
-            status = fx8_scan_push(scan, &block, &n_scanned, error);
+        FX8_TRY(fx8_scan_push(scan, &block, &n_scanned, error));
         show_progress(work, first + n_scanned);
     }
-    if (status == FX8_OK)
-        status = fx8_scan_push(scan, NULL, &n_scanned, error);
-    fx8_scan_close(&scan);
+    FX8_TRY(fx8_scan_push(scan, NULL, &n_scanned, error));
     work->survey->n_blocks++;
     work->survey->n_samples += n;
-    return status;
+    return FX8_OK;
 }
 
 /* --- which stretches --------------------------------------------- */
@@ -139,17 +135,14 @@ static enum fx8_status select_all(struct fx8_reader *reader, size_t n_inputs,
                                   struct fx8_error *error)
 {
     const struct fx8_observation *o = &reader->observation;
-    struct fx8_input_position *inputs;
+    FX8_AUTO_FREE struct fx8_input_position *inputs = NULL;
     FX8_TRY(fx8_allocate(n_inputs, sizeof *inputs, "inputs", &inputs, error));
     for (size_t i = 0; i < n_inputs; i++)
         inputs[i] = (struct fx8_input_position){
             .antenna = i / o->n_polarizations % o->n_antennas,
             .polarization = i % o->n_polarizations,
             .band = i / o->n_polarizations / o->n_antennas};
-    const enum fx8_status status =
-        reader->select(reader, inputs, n_inputs, error);
-    free(inputs);
-    return status;
+    return reader->select(reader, inputs, n_inputs, error);
 }
 
 static enum fx8_status prepare(struct work *work,
@@ -187,6 +180,13 @@ static enum fx8_status prepare(struct work *work,
                                "levels", error);
 }
 
+static void clear(struct work *work)
+{
+    free(work->buffer);
+    free(work->input_offset);
+    fx8_gaps_clear(&work->gaps);
+}
+
 enum fx8_status fx8_survey_run(struct fx8_reader *reader,
                                const struct fx8_settings *settings,
                                const struct fx8_survey_range *range,
@@ -195,21 +195,14 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
 {
     *survey = (struct fx8_survey){
         .n_inputs = fx8_observation_inputs(&reader->observation)};
+    FX8_AUTO(clear)
     struct work work = {.reader = reader, .survey = survey, .range = range};
-    enum fx8_status status = prepare(&work, settings, range, error);
-    if (status == FX8_OK)
-        status = add_range(&work, range, error);
-    if (status == FX8_OK)
-        status = fx8_sample_sums_judge(
-            survey->sums, reader->input_gain, survey->n_inputs,
-            reader->observation.n_bands, work.plan.is_complex ? 2 : 1,
-            survey->remarks, error);
-    free(work.buffer);
-    free(work.input_offset);
-    fx8_gaps_clear(&work.gaps);
-    if (status != FX8_OK)
-        fx8_survey_clear(survey);
-    return status;
+    FX8_TRY(prepare(&work, settings, range, error));
+    FX8_TRY(add_range(&work, range, error));
+    return fx8_sample_sums_judge(survey->sums, reader->input_gain,
+                                 survey->n_inputs, reader->observation.n_bands,
+                                 work.plan.is_complex ? 2 : 1, survey->remarks,
+                                 error);
 }
 
 void fx8_survey_clear(struct fx8_survey *survey)

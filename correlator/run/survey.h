@@ -33,7 +33,8 @@ struct fx8_survey_range {
 /**
  * The result of a survey.
  *
- * Ownership: filled by fx8_survey_run(), released by fx8_survey_clear()
+ * Ownership: filled by fx8_survey_run(), released by fx8_survey_clear(), also
+ *            after a failure
  * Notes:     inputs are all inputs of the recording,
  * [band][antenna][polarisation]
  */

@@ -36,27 +36,22 @@ static enum fx8_status load_antennas(const struct fx8_settings *settings,
                                  "expected a table of antennas, or none");
     if (strcmp(path, "none") == 0)
         return count_antennas(settings, observation, error);
-    struct fx8_antenna *rows;
+    FX8_AUTO_FREE struct fx8_antenna *rows = NULL;
     size_t n;
     FX8_TRY(fx8_antennas_load(path, &rows, &n, error));
-    struct fx8_antenna *sorted;
-    const struct fx8_array antennas = {&sorted, n, sizeof *sorted};
-    enum fx8_status status =
-        fx8_allocate_arrays(&antennas, 1, "antennas", error);
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+    FX8_TRY(fx8_allocate(n, sizeof *rows, "antennas", &observation->antennas,
+                         error));
+    observation->n_antennas = observation->n_table = n;
+    for (size_t i = 0; i < n; i++) {
         /* positions are distinct, so below n they are complete */
         if (rows[i].position >= n)
-            status = fx8_fail(error, FX8_ERR_USAGE,
-                              "%s: input: %zu: expected 0 to %zu, each once: "
-                              "a simulated recording has no gaps",
-                              path, rows[i].position, n - 1);
-        else
-            sorted[rows[i].position] = rows[i];
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: input: %zu: expected 0 to %zu, each once: "
+                            "a simulated recording has no gaps",
+                            path, rows[i].position, n - 1);
+        observation->antennas[rows[i].position] = rows[i];
     }
-    free(rows);
-    observation->antennas = sorted;
-    observation->n_antennas = observation->n_table = n;
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,

@@ -355,19 +355,6 @@ static void draw_dropouts(struct fx8_simulator *simulator)
           fx8_missing_order);
 }
 
-static enum fx8_status set_up(struct fx8_simulator *simulator,
-                              struct fx8_error *error)
-{
-    FX8_TRY(copy_plan(simulator, error));
-    FX8_TRY(list_tones(simulator, error));
-    FX8_TRY(fx8_simulator_plan_motion(simulator, error));
-    FX8_TRY(choose_length(simulator, error));
-    FX8_TRY(allocate_blocks(simulator, error));
-    draw_gains(simulator);
-    draw_dropouts(simulator);
-    return FX8_OK;
-}
-
 enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
                                    struct fx8_simulator **simulator,
                                    struct fx8_error *error)
@@ -377,7 +364,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         return fx8_fail(
             error, FX8_ERR_USAGE,
             "simulate.duration_s: no sample: expected at least one");
-    struct fx8_simulator *made;
+    FX8_AUTO(fx8_simulator_close) struct fx8_simulator *made = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *made, "simulator", &made, error));
     *made = (struct fx8_simulator){
         .plan = *simulation,
@@ -386,11 +373,16 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         .tail_block = -1,
         .samples_half = -1,
     };
-    const enum fx8_status status = set_up(made, error);
-    if (status != FX8_OK)
-        fx8_simulator_close(&made);
+    FX8_TRY(copy_plan(made, error));
+    FX8_TRY(list_tones(made, error));
+    FX8_TRY(fx8_simulator_plan_motion(made, error));
+    FX8_TRY(choose_length(made, error));
+    FX8_TRY(allocate_blocks(made, error));
+    draw_gains(made);
+    draw_dropouts(made);
     *simulator = made;
-    return status;
+    made = NULL;
+    return FX8_OK;
 }
 
 /* --- reading ----------------------------------------------------- */

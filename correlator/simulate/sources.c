@@ -182,16 +182,13 @@ enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
 {
     *sources = NULL;
     *n_sources = 0;
-    struct fx8_csv csv;
+    FX8_AUTO(fx8_csv_clear) struct fx8_csv csv = {0};
+    FX8_AUTO_FREE struct fx8_source *read = NULL;
     FX8_TRY(fx8_csv_load(path, &csv, error));
-    const struct fx8_array array = {sources, csv.n_rows, sizeof **sources};
-    enum fx8_status status = fx8_allocate_arrays(&array, 1, "sources", error);
-    if (status == FX8_OK)
-        status = read_table(&csv, path, *sources, error);
-    if (status != FX8_OK)
-        fx8_free_arrays(&array, 1);
-    else
-        *n_sources = csv.n_rows;
-    fx8_csv_clear(&csv);
-    return status;
+    FX8_TRY(fx8_allocate(csv.n_rows, sizeof *read, "sources", &read, error));
+    FX8_TRY(read_table(&csv, path, read, error));
+    *sources = read;
+    *n_sources = csv.n_rows;
+    read = NULL;
+    return FX8_OK;
 }

@@ -527,10 +527,8 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                struct fx8_error *error)
 {
     *truth = NULL;
-    void *memory;
-    FX8_TRY(
-        fx8_allocate(1, sizeof **truth, "true visibilities", &memory, error));
-    struct fx8_truth *made = memory;
+    FX8_AUTO(fx8_truth_close) struct fx8_truth *made = NULL;
+    FX8_TRY(fx8_allocate(1, sizeof *made, "true visibilities", &made, error));
     *made = (struct fx8_truth){
         .simulator = simulator,
         .job = job,
@@ -543,11 +541,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                  .n_channels = job->axes.n_kept},
     };
     choose_sizes(made);
-    const enum fx8_status status = allocate_all(made, error);
-    if (status != FX8_OK) {
-        fx8_truth_close(&made);
-        return status;
-    }
+    FX8_TRY(allocate_all(made, error));
     map_inputs(made);
     struct fx8_plan unaveraged = job->plan;
     unaveraged.channel_average = 1;
@@ -560,6 +554,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     fx8_simulator_directions(simulator, 0.0, made->directions);
     fx8_parallel_for(made->n_channels, n_threads, false, form_means, made);
     *truth = made;
+    made = NULL;
     return FX8_OK;
 }
 
