@@ -85,7 +85,8 @@ struct fx8_observation fx8_bench_observation(size_t n_inputs, int64_t n_samples)
 }
 
 /* Random samples, pushed repeatedly under new indices: about 32 MiB, larger
- * than the caches, like a recording.  The caller frees samples and offsets. */
+ * than the caches, like a recording.  The caller frees samples and offsets,
+ * also after a failure. */
 static enum fx8_status make_block(const struct fx8_bench_array *array,
                                   int8_t **samples, ptrdiff_t **offset,
                                   struct fx8_block *block,
@@ -292,35 +293,25 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         .n_taps = plan.channelizer.n_taps,
     };
     int64_t n_dumps = 0;
-    struct fx8_session *session = NULL;
-    int8_t *samples = NULL;
-    ptrdiff_t *offset = NULL;
+    FX8_AUTO_FREE int8_t *samples = NULL;
+    FX8_AUTO_FREE ptrdiff_t *offset = NULL;
+    FX8_AUTO(fx8_bench_fft_close) struct fx8_bench_fft *fft = NULL;
+    FX8_AUTO(fx8_close) struct fx8_session *session = NULL;
     struct fx8_block block;
     struct rounds rounds;
-    enum fx8_status status =
-        make_block(array, &samples, &offset, &block, error);
-    if (status == FX8_OK)
-        status = fx8_bench_fft_open(array->n_channels, &rulers.fft, error);
-    if (status == FX8_OK)
-        status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
+    FX8_TRY(make_block(array, &samples, &offset, &block, error));
+    FX8_TRY(fx8_bench_fft_open(array->n_channels, &fft, error));
+    FX8_TRY(fx8_open(&plan, drop_dump, &n_dumps, &session, error));
+    rulers.fft = fft;
     /* warm-up: the first round touches the memory and sets the gains */
-    if (status == FX8_OK)
-        status =
-            measure_round(session, array, &block, &n_dumps, &rounds, 0, error);
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+    FX8_TRY(measure_round(session, array, &block, &n_dumps, &rounds, 0, error));
+    for (size_t r = 0; r < run->n_rounds; r++) {
         measure_ceilings(&rulers, &rounds, r);
-        status =
-            measure_round(session, array, &block, &n_dumps, &rounds, r, error);
+        FX8_TRY(
+            measure_round(session, array, &block, &n_dumps, &rounds, r, error));
     }
-    if (status == FX8_OK)
-        status = put_stages(run, &rulers, &rounds, error);
-    if (status == FX8_OK)
-        status = put_wholes(run, &rounds, error);
-    fx8_close(&session);
-    fx8_bench_fft_close(&rulers.fft);
-    free(samples);
-    free(offset);
-    return status;
+    FX8_TRY(put_stages(run, &rulers, &rounds, error));
+    return put_wholes(run, &rounds, error);
 }
 
 const struct fx8_bench_section fx8_bench_arrays = {

@@ -169,20 +169,19 @@ static enum fx8_status measure_halves(const struct fx8_bench_run *run,
                                             .variant = run->operations->name,
                                             .unit = "byte/s",
                                             .ruler = "memcpy"};
-    struct conversion c = {&run->operations->half, is_to_half, NULL, NULL};
+    FX8_AUTO_FREE float *values = NULL;
+    FX8_AUTO_FREE uint16_t *halves = NULL;
+    const struct fx8_array arrays[] = {{&values, N_HALVES, sizeof *values},
+                                       {&halves, N_HALVES, sizeof *halves}};
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "halves", error));
+    struct conversion c = {&run->operations->half, is_to_half, values, halves};
     double rates[FX8_BENCH_ROUNDS], copies[FX8_BENCH_ROUNDS];
-    const struct fx8_array arrays[] = {{&c.values, N_HALVES, sizeof *c.values},
-                                       {&c.halves, N_HALVES, sizeof *c.halves}};
-    enum fx8_status status = fx8_allocate_arrays(arrays, 2, "halves", error);
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+    for (size_t r = 0; r < run->n_rounds; r++) {
         copies[r] = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
-        rates[r] = (double)N_HALVES * (sizeof *c.values + sizeof *c.halves) /
+        rates[r] = (double)N_HALVES * (sizeof *values + sizeof *halves) /
                    fx8_bench_time(convert, &c, 0.0, N_PARTS);
     }
-    if (status == FX8_OK)
-        status = fx8_bench_put(run, figure, rates, copies, error);
-    fx8_free_arrays(arrays, 2);
-    return status;
+    return fx8_bench_put(run, figure, rates, copies, error);
 }
 
 /* --- the section ------------------------------------------------- */
@@ -213,18 +212,14 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     const size_t index = run->which->index;
     if (index >= N_RANGES)
         return measure_halves(run, index - N_RANGES == 1, error);
-    float *a, *b, *y;
+    FX8_AUTO_FREE float *a = NULL, *b = NULL, *y = NULL;
     const struct fx8_array arrays[] = {{&a, N_ELEMENTS, sizeof(float)},
                                        {&b, N_ELEMENTS, sizeof(float)},
                                        {&y, N_ELEMENTS, sizeof(float)}};
-    enum fx8_status status = fx8_allocate_arrays(arrays, 3, "functions", error);
-    if (status == FX8_OK) {
-        fill(a, ranges[index].from, ranges[index].to, 1);
-        fill(b, ranges[index].from, ranges[index].to, 2);
-        status = measure_function(run, ranges[index].function, a, b, y, error);
-    }
-    fx8_free_arrays(arrays, 3);
-    return status;
+    FX8_TRY(fx8_allocate_arrays(arrays, 3, "functions", error));
+    fill(a, ranges[index].from, ranges[index].to, 1);
+    fill(b, ranges[index].from, ranges[index].to, 2);
+    return measure_function(run, ranges[index].function, a, b, y, error);
 }
 
 const struct fx8_bench_section fx8_bench_functions = {

@@ -356,27 +356,21 @@ enum fx8_status fx8_bench_gate_write(const char *path,
                                      size_t n, const char *machine, bool force,
                                      struct fx8_error *error)
 {
-    char *text = NULL;
-    size_t size = 0, n_lines = 0;
-    struct fx8_output *output = NULL;
+    FX8_AUTO_FREE char *text = NULL;
+    size_t size = 0;
+    FX8_AUTO(fx8_output_abandon) struct fx8_output *output = NULL;
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return fx8_no_memory(path, error);
     fprintf(stream, "; Least shares, from %s\n", machine);
-    n_lines = write_lines(stream, records, n);
-    enum fx8_status status = FX8_OK;
+    const size_t n_lines = write_lines(stream, records, n);
     if (fclose(stream) != 0)
-        status = fx8_no_memory(path, error);
-    else if (n_lines == 0)
-        status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: nothing measured has a share; fx8 bench "
-                          "--list names the cases that do",
-                          path);
-    if (status == FX8_OK)
-        status = fx8_output_open(path, force, 0, NULL, &output, error);
-    if (status == FX8_OK)
-        status = fx8_output_finish(&output, text, size, error);
-    fx8_output_abandon(&output);
-    free(text);
-    return status;
+        return fx8_no_memory(path, error);
+    if (n_lines == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: nothing measured has a share; fx8 bench "
+                        "--list names the cases that do",
+                        path);
+    FX8_TRY(fx8_output_open(path, force, 0, NULL, &output, error));
+    return fx8_output_finish(&output, text, size, error);
 }

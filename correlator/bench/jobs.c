@@ -99,9 +99,7 @@ static enum fx8_status open_memory(const struct fx8_bench_array *array,
         .is_time_major = array->is_time_major,
     };
     reader->base.observation.site = (struct fx8_site){0, 0, 0};
-    void *memory;
-    FX8_TRY(fx8_allocate(RECORDED, 1, "samples", &memory, error));
-    reader->samples = memory;
+    FX8_TRY(fx8_allocate(RECORDED, 1, "samples", &reader->samples, error));
     fx8_bench_fill(reader->samples, RECORDED);
     return FX8_OK;
 }
@@ -170,6 +168,12 @@ static int is_stopped(void)
     return fx8_command_interrupted() > 0 ? 2 : 0;
 }
 
+static void close_memory(struct memory_reader *reader)
+{
+    fx8_observation_clear(&reader->base.observation);
+    free(reader->samples);
+}
+
 static enum fx8_status run_job(const struct fx8_bench_run *run,
                                const struct fx8_bench_array *array,
                                const struct variety *variety,
@@ -177,36 +181,27 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
                                struct fx8_run_report *report,
                                struct fx8_error *error)
 {
-    struct memory_reader reader;
-    struct fx8_settings settings = {0};
-    struct fx8_job job = {0};
-    enum fx8_status status = open_memory(array, &reader, error);
-    if (status == FX8_OK)
-        status = load(run, array, variety, names, &settings, error);
-    if (status == FX8_OK)
-        status = fx8_job_resolve(&settings, &reader.base.observation,
-                                 reader.base.path, &job, error);
-    if (status == FX8_OK) {
-        struct fx8_run_request request = {
-            .job = &job,
-            .reader = &reader.base,
-            .force = true, /* the names are private to this process */
-            .command = "fx8 bench",
-            .input = reader.base.path,
-            .interrupted = is_stopped,
-        };
-        request.paths[variety->result] = names->result;
-        if (variety->quicklook != NULL)
-            request.path_quicklook = names->quicklook;
-        status = fx8_pipeline_run(&request, report, error);
-        free(report->dead);
-        unlink(names->result);
-        unlink(names->quicklook);
-    }
-    fx8_job_clear(&job);
-    fx8_settings_clear(&settings);
-    fx8_observation_clear(&reader.base.observation);
-    free(reader.samples);
+    FX8_AUTO(close_memory) struct memory_reader reader = {0};
+    FX8_AUTO(fx8_settings_clear) struct fx8_settings settings = {0};
+    FX8_AUTO(fx8_job_clear) struct fx8_job job = {0};
+    FX8_TRY(open_memory(array, &reader, error));
+    FX8_TRY(load(run, array, variety, names, &settings, error));
+    FX8_TRY(fx8_job_resolve(&settings, &reader.base.observation,
+                            reader.base.path, &job, error));
+    struct fx8_run_request request = {
+        .job = &job,
+        .reader = &reader.base,
+        .path_quicklook = variety->quicklook != NULL ? names->quicklook : NULL,
+        .force = true, /* the names are private to this process */
+        .command = "fx8 bench",
+        .input = reader.base.path,
+        .interrupted = is_stopped,
+    };
+    request.paths[variety->result] = names->result;
+    const enum fx8_status status = fx8_pipeline_run(&request, report, error);
+    free(report->dead);
+    unlink(names->result);
+    unlink(names->quicklook);
     return status;
 }
 

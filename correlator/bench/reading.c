@@ -76,26 +76,22 @@ static enum fx8_status write_recording(const struct storage *storage,
                                        struct fx8_error *error)
 {
     const size_t sample = 4 * storage->n_antennas;
+    FX8_AUTO(fx8_observation_clear)
     struct fx8_observation o = fx8_bench_observation(
         2 * storage->n_antennas,
         (int64_t)((is_packed(storage) ? PACKED_BYTES : PLAIN_BYTES) / sample));
     const int64_t block = (int64_t)(32 * MIB / sample);
-    void *samples = NULL;
+    FX8_AUTO_FREE int8_t *samples = NULL;
     struct fx8_native_writer *writer = NULL;
+    FX8_TRY(fx8_allocate(32 * MIB, 1, "samples", &samples, error));
+    fx8_bench_fill(samples, 32 * MIB);
     enum fx8_status status =
-        fx8_allocate(32 * MIB, 1, "samples", &samples, error);
-    if (status == FX8_OK) {
-        fx8_bench_fill(samples, 32 * MIB);
-        status =
-            fx8_native_create_stored(path, true, &o, storage->axis_order, NULL,
-                                     0, &storage->storage, &writer, error);
-    }
+        fx8_native_create_stored(path, true, &o, storage->axis_order, NULL, 0,
+                                 &storage->storage, &writer, error);
     for (int64_t at = 0; status == FX8_OK && at < o.n_samples; at += block)
         status = fx8_native_write(writer, at, block, samples, error);
     const enum fx8_status closed = fx8_native_close(
         &writer, status == FX8_OK, status == FX8_OK ? error : NULL);
-    free(samples);
-    fx8_observation_clear(&o);
     return status != FX8_OK ? status : closed;
 }
 
@@ -113,12 +109,9 @@ struct pass {
 
 static enum fx8_status open_pass(struct pass *pass, struct fx8_error *error)
 {
-    struct fx8_settings settings;
+    FX8_AUTO(fx8_settings_clear) struct fx8_settings settings = {0};
     FX8_TRY(fx8_settings_load(NULL, NULL, 0, false, &settings, error));
-    const enum fx8_status status =
-        fx8_reader_open(&pass->path, 1, &settings, &pass->reader, error);
-    fx8_settings_clear(&settings);
-    FX8_TRY(status);
+    FX8_TRY(fx8_reader_open(&pass->path, 1, &settings, &pass->reader, error));
     const struct fx8_observation *o = &pass->reader->observation;
     pass->block_samples = pass->reader->read_samples(pass->reader);
     if (pass->block_samples > o->n_samples)

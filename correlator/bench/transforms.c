@@ -34,19 +34,19 @@ struct fx8_bench_fft {
 enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
                                    struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    FX8_TRY(fx8_allocate(1, sizeof **fft, "FFT", fft, error));
-    (*fft)->length = length;
-    (*fft)->batch = fx8_fft_batch(length);
-    for (int plan = 0; plan < N_PLANS && status == FX8_OK; plan++)
-        status = fx8_fft_open(FX8_FFT_COMPLEX, length, (*fft)->batch,
-                              plan == TRIED, &(*fft)->plans[plan], error);
-    if (status == FX8_OK) /* zeros stay zeros in every transform */
-        status = fx8_allocate(fx8_fft_size((*fft)->plans[0]), sizeof(float),
-                              "FFT", &(*fft)->data, error);
-    if (status != FX8_OK)
-        fx8_bench_fft_close(fft);
-    return status;
+    FX8_AUTO(fx8_bench_fft_close) struct fx8_bench_fft *f = NULL;
+    FX8_TRY(fx8_allocate(1, sizeof *f, "FFT", &f, error));
+    f->length = length;
+    f->batch = fx8_fft_batch(length);
+    for (int plan = 0; plan < N_PLANS; plan++)
+        FX8_TRY(fx8_fft_open(FX8_FFT_COMPLEX, length, f->batch, plan == TRIED,
+                             &f->plans[plan], error));
+    /* zeros stay zeros in every transform */
+    FX8_TRY(fx8_allocate(fx8_fft_size(f->plans[0]), sizeof(float), "FFT",
+                         &f->data, error));
+    *fft = f;
+    f = NULL;
+    return FX8_OK;
 }
 
 void fx8_bench_fft_close(struct fx8_bench_fft **fft)
@@ -103,15 +103,12 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         .unit = "sample/s",
         .ruler = "best plan of FFTW",
     };
-    struct fx8_bench_fft *fft;
+    FX8_AUTO(fx8_bench_fft_close) struct fx8_bench_fft *fft = NULL;
     double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
     FX8_TRY(fx8_bench_fft_open(lengths[run->which->index], &fft, error));
     for (size_t r = 0; r < run->n_rounds; r++)
         fx8_bench_fft_measure(fft, &values[r], &ceilings[r]);
-    const enum fx8_status status =
-        fx8_bench_put(run, figure, values, ceilings, error);
-    fx8_bench_fft_close(&fft);
-    return status;
+    return fx8_bench_put(run, figure, values, ceilings, error);
 }
 
 const struct fx8_bench_section fx8_bench_transforms = {

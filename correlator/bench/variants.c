@@ -43,7 +43,7 @@ struct trial {
     size_t n_copies;           /* copies that equal a step; 0: one */
     void *from, *to, *extra;   /* memory of the trial, or NULL */
     size_t from_size, to_size; /* bytes */
-    void *state;               /* private to the kind */
+    struct quicklook *state;   /* of a quick-look, or NULL */
 };
 
 /* A kind of trial. */
@@ -54,7 +54,6 @@ struct kind {
     enum fx8_status (*open)(struct trial *trial, struct fx8_error *error);
     /* Run step k. */
     void (*step)(struct trial *trial, size_t k);
-    void (*close)(struct trial *trial); /* `state`; may be NULL */
 };
 
 /* --- memory ------------------------------------------------------ */
@@ -368,8 +367,8 @@ static enum fx8_status open_look(struct trial *trial, struct fx8_error *error)
         n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float),
         plan.n_baselines * plan.n_products * sizeof(struct fx8_product),
         error));
-    FX8_TRY(fx8_allocate(1, sizeof(struct quicklook), "a trial", &trial->state,
-                         error));
+    FX8_TRY(
+        fx8_allocate(1, sizeof *trial->state, "a trial", &trial->state, error));
     trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
     trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
     trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
@@ -389,14 +388,6 @@ static void step_look(struct trial *trial, size_t k)
     for (int dump = 0; dump < FX8_QUICKLOOK_CHECK_DUMPS; dump++)
         fx8_quicklook_process(quicklook->quicklook, &quicklook->in, NULL,
                               &quicklook->out);
-}
-
-static void close_quicklook(struct trial *trial)
-{
-    struct quicklook *quicklook = trial->state;
-    if (quicklook != NULL)
-        fx8_quicklook_close(&quicklook->quicklook);
-    free(quicklook);
 }
 
 /* --- the trials --------------------------------------------------- */
@@ -450,8 +441,7 @@ static const struct kind kind_interval = {.unit = "CMAC/s",
 static const struct kind kind_look = {.unit = "cell/s",
                                       .ruler = RULER_COPY,
                                       .open = open_look,
-                                      .step = step_look,
-                                      .close = close_quicklook};
+                                      .step = step_look};
 
 static const struct {
     const char *name;
@@ -537,11 +527,22 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     snprintf(name, FX8_BENCH_NAME_SIZE, "%s", trials[index].name);
 }
 
+static void close_trial(struct trial *trial)
+{
+    if (trial->state != NULL)
+        fx8_quicklook_close(&trial->state->quicklook);
+    free(trial->state);
+    free(trial->from);
+    free(trial->to);
+    free(trial->extra);
+}
+
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const size_t index = run->which->index;
     const struct kind *kind = trials[index].kind;
+    FX8_AUTO(close_trial)
     struct trial trial = {.kind = kind,
                           .operations = run->operations,
                           .size = trials[index].size,
@@ -550,23 +551,15 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                       .variant = run->operations->name,
                                       .unit = kind->unit};
     double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
-    enum fx8_status status = kind->open(&trial, error);
-    if (status == FX8_OK)
-        kind->step(&trial, 0); /* touches the memory */
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+    FX8_TRY(kind->open(&trial, error));
+    kind->step(&trial, 0); /* touches the memory */
+    for (size_t r = 0; r < run->n_rounds; r++) {
         ceilings[r] = measure_ruler(kind, &trial, &figure.ruler);
         values[r] = trial.work * time_steps(&trial, kind->step);
     }
-    if (status == FX8_OK && ceilings[0] <= 0.0)
+    if (ceilings[0] <= 0.0)
         figure.ruler = NULL; /* the ruler is for another CPU */
-    if (status == FX8_OK)
-        status = fx8_bench_put(run, figure, values, ceilings, error);
-    if (kind->close != NULL)
-        kind->close(&trial);
-    free(trial.from);
-    free(trial.to);
-    free(trial.extra);
-    return status;
+    return fx8_bench_put(run, figure, values, ceilings, error);
 }
 
 const struct fx8_bench_section fx8_bench_variants = {

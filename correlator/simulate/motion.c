@@ -35,7 +35,7 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
 {
     const struct fx8_simulation *plan = &simulator->plan;
     for (size_t s = 0; s < plan->n_sources; s++)
-        simulator->n_celestial += simulator->sources[s].is_celestial;
+        simulator->n_celestial += simulator->plan.sources[s].is_celestial;
     const struct fx8_array arrays[] = {
         {&simulator->icrs_deg, simulator->n_celestial,
          sizeof *simulator->icrs_deg},
@@ -52,8 +52,9 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
         return FX8_OK;
     size_t n = 0;
     for (size_t s = 0; s < plan->n_sources; s++)
-        if (simulator->sources[s].is_celestial)
-            memcpy(simulator->icrs_deg[n++], simulator->sources[s].icrs_deg,
+        if (simulator->plan.sources[s].is_celestial)
+            memcpy(simulator->icrs_deg[n++],
+                   simulator->plan.sources[s].icrs_deg,
                    sizeof *simulator->icrs_deg);
     /* if the first and the last have a UTC, so do all between */
     const int64_t last = (int64_t)ceil((double)plan->n_samples /
@@ -87,7 +88,7 @@ void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,
         find_nodes(simulator, (int64_t)floor(seconds));
     size_t n = 0;
     for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct fx8_source *source = &simulator->sources[s];
+        const struct fx8_source *source = &simulator->plan.sources[s];
         if (!source->is_celestial) {
             memcpy(directions[s], source->direction_enu, sizeof *directions);
             continue;
@@ -106,8 +107,8 @@ double fx8_simulator_baseline(const struct fx8_simulator *simulator)
         for (size_t b = 0; b < a; b++) {
             double sum = 0.0;
             for (size_t axis = 0; axis < 3; axis++) {
-                const double part = simulator->position_m[a][axis] -
-                                    simulator->position_m[b][axis];
+                const double part = simulator->plan.position_m[a][axis] -
+                                    simulator->plan.position_m[b][axis];
                 sum += part * part;
             }
             longest_m2 = fmax(longest_m2, sum);

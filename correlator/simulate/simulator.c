@@ -74,7 +74,7 @@ double fx8_simulator_path(const struct fx8_simulator *simulator,
                           const double direction[3], size_t input)
 {
     const double *position =
-        simulator->position_m[input / simulator->plan.n_polarizations];
+        simulator->plan.position_m[input / simulator->plan.n_polarizations];
     double path_m = 0.0;
     for (size_t axis = 0; axis < 3; axis++)
         path_m += position[axis] * direction[axis];
@@ -85,14 +85,14 @@ double fx8_simulator_advance(const struct fx8_simulator *simulator,
                              const double direction[3], size_t input)
 {
     return fx8_simulator_path(simulator, direction, input) -
-           simulator->cable_delay_s[input];
+           simulator->plan.cable_delay_s[input];
 }
 
 void fx8_simulator_voltage(const struct fx8_simulator *simulator, size_t source,
                            const double direction[3], size_t input,
                            double frequency_hz, double voltage[2][2])
 {
-    const struct fx8_source *of = &simulator->sources[source];
+    const struct fx8_source *of = &simulator->plan.sources[source];
     const double cycles =
         frequency_hz * fx8_simulator_advance(simulator, direction, input) +
         simulator->gain_turns[input];
@@ -135,7 +135,7 @@ double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input)
             share +=
                 voltage[k][0] * voltage[k][0] + voltage[k][1] * voltage[k][1];
         /* of a real sinusoid, both halves */
-        if (simulator->sources[s].is_tone && !simulator->plan.is_complex)
+        if (simulator->plan.sources[s].is_tone && !simulator->plan.is_complex)
             share *= 2.0;
         power += share * fx8_simulator_unit(simulator);
     }
@@ -153,7 +153,7 @@ static double spread_of_delays(const struct fx8_simulator *simulator,
     for (size_t input = 0; input < simulator->n_inputs; input++) {
         const double advance =
             direction == NULL
-                ? -simulator->cable_delay_s[input]
+                ? -simulator->plan.cable_delay_s[input]
                 : fx8_simulator_advance(simulator, direction, input);
         least = fmin(least, advance);
         most = fmax(most, advance);
@@ -170,10 +170,11 @@ static double longest_delay(const struct fx8_simulator *simulator)
         longest_s = fx8_simulator_baseline(simulator) +
                     spread_of_delays(simulator, NULL);
     for (size_t s = 0; s < simulator->plan.n_sources; s++)
-        if (!simulator->sources[s].is_celestial)
-            longest_s = fmax(
-                longest_s, spread_of_delays(
-                               simulator, simulator->sources[s].direction_enu));
+        if (!simulator->plan.sources[s].is_celestial)
+            longest_s =
+                fmax(longest_s,
+                     spread_of_delays(
+                         simulator, simulator->plan.sources[s].direction_enu));
     return longest_s * fx8_rate_hz(simulator->plan.sample_rate);
 }
 
@@ -214,17 +215,13 @@ enum fx8_status fx8_simulator_allocate(struct fx8_simulator *simulator,
     return fx8_allocate_arrays(arrays, n, "simulator", error);
 }
 
-static enum fx8_status copy_plan(struct fx8_simulator *simulator,
-                                 struct fx8_error *error)
+static enum fx8_status allocate_inputs(struct fx8_simulator *simulator,
+                                       struct fx8_error *error)
 {
     const struct fx8_simulation *plan = &simulator->plan;
     const size_t n_inputs = simulator->n_inputs;
     const size_t n_dropouts = fx8_product(n_inputs, DROPOUT_PARTS, 1, 1);
     const struct fx8_array arrays[] = {
-        {&simulator->position_m, plan->n_antennas,
-         sizeof *simulator->position_m},
-        {&simulator->cable_delay_s, n_inputs, sizeof(double)},
-        {&simulator->sources, plan->n_sources, sizeof *simulator->sources},
         {&simulator->gain, n_inputs, sizeof(double)},
         {&simulator->gain_turns, n_inputs, sizeof(double)},
         {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
@@ -232,19 +229,8 @@ static enum fx8_status copy_plan(struct fx8_simulator *simulator,
         {&simulator->dropout, n_dropouts, sizeof *simulator->dropout},
         {&simulator->missing, n_dropouts, sizeof *simulator->missing},
     };
-    FX8_TRY(fx8_simulator_allocate(simulator, arrays,
-                                   sizeof arrays / sizeof *arrays, error));
-    memcpy(simulator->position_m, plan->position_m,
-           plan->n_antennas * sizeof *simulator->position_m);
-    memcpy(simulator->cable_delay_s, plan->cable_delay_s,
-           n_inputs * sizeof *simulator->cable_delay_s);
-    if (plan->n_sources > 0)
-        memcpy(simulator->sources, plan->sources,
-               plan->n_sources * sizeof *simulator->sources);
-    simulator->plan.position_m = (const double(*)[3])simulator->position_m;
-    simulator->plan.cable_delay_s = simulator->cable_delay_s;
-    simulator->plan.sources = simulator->sources;
-    return FX8_OK;
+    return fx8_simulator_allocate(simulator, arrays,
+                                  sizeof arrays / sizeof *arrays, error);
 }
 
 static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
@@ -291,7 +277,7 @@ static enum fx8_status list_tones(struct fx8_simulator *simulator,
     const double low = plan->is_complex || is_lower ? dc - half : dc;
     const double high = plan->is_complex || !is_lower ? dc + half : dc;
     for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct fx8_source *source = &simulator->sources[s];
+        const struct fx8_source *source = &simulator->plan.sources[s];
         if (!source->is_tone)
             continue;
         if (!(source->tone_hz >= low && source->tone_hz <= high))
@@ -373,7 +359,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         .tail_block = -1,
         .samples_half = -1,
     };
-    FX8_TRY(copy_plan(made, error));
+    FX8_TRY(allocate_inputs(made, error));
     FX8_TRY(list_tones(made, error));
     FX8_TRY(fx8_simulator_plan_motion(made, error));
     FX8_TRY(choose_length(made, error));

@@ -97,7 +97,7 @@ struct fx8_simulator;
 /**
  * fx8_simulator_open -- plan, draw gains and dropouts.
  *
- * Given:  simulation  copied, arrays included
+ * Given:  simulation  copied; its arrays outlive the simulator
  * Status: FX8_ERR_USAGE: a tone outside the band, no samples, delays or
  *         motion that no block can follow, a date without a UTC;
  *         FX8_ERR_SYSTEM: memory

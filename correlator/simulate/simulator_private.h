@@ -18,7 +18,7 @@ enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
 #define DROPOUT_PARTS 32
 
 /* Most arrays of a simulator. */
-#define N_ARRAYS 24
+#define N_ARRAYS 21
 
 /* A stretch of samples. */
 struct stretch {
@@ -40,13 +40,10 @@ struct node {
 };
 
 struct fx8_simulator {
-    struct fx8_simulation plan;
-    double (*position_m)[3];
-    double *cable_delay_s;
-    struct fx8_source *sources;
-    double *gain;            /* [n_inputs] */
-    double *gain_turns;      /* [n_inputs] */
-    struct stretch *dropout; /* [n_inputs][DROPOUT_PARTS], n may be 0 */
+    struct fx8_simulation plan; /* its arrays are borrowed */
+    double *gain;               /* [n_inputs] */
+    double *gain_turns;         /* [n_inputs] */
+    struct stretch *dropout;    /* [n_inputs][DROPOUT_PARTS], n may be 0 */
     struct fx8_missing *missing;
     size_t n_missing;
     size_t n_inputs;
@@ -101,7 +98,7 @@ bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input);
 void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block);
 
 /* motion.c: prepare for celestial sources, and check that there is a UTC; after
- * fx8_simulator.sources. */
+ * fx8_simulator.plan. */
 enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
                                           struct fx8_error *error);
 

@@ -30,7 +30,7 @@ static void draw_source(void *context, size_t source, size_t thread)
     const struct making *making = context;
     const struct fx8_simulator *simulator = making->simulator;
     (void)thread;
-    if (simulator->sources[source].is_tone)
+    if (simulator->plan.sources[source].is_tone)
         return;
     const size_t length = simulator->length;
     struct fx8_cf32 *first = simulator->spectra + 2 * source * length;
@@ -102,7 +102,7 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
     struct rotor rotor = start_rotor(base, step);
     const double *now = rotor.now;
     double mix[2][2];
-    fx8_simulator_mix(&simulator->sources[source],
+    fx8_simulator_mix(&simulator->plan.sources[source],
                       fx8_simulator_is_y(simulator, input), mix);
     const int64_t first = plan->is_complex ? -length / 2 : 0;
     const int64_t end = plan->is_complex ? length / 2 : length / 2 + 1;
@@ -137,7 +137,7 @@ static void synthesise(const struct fx8_simulator *simulator, size_t input,
     memset(data, 0, fx8_fft_stride(simulator->fft) * sizeof *data);
     bool is_silent = true;
     for (size_t source = 0; source < simulator->plan.n_sources; source++)
-        if (!simulator->sources[source].is_tone) {
+        if (!simulator->plan.sources[source].is_tone) {
             add_source(simulator, source, input, data);
             is_silent = false;
         }
@@ -200,7 +200,8 @@ static void add_tones(const struct fx8_simulator *simulator, size_t input,
         fx8_simulator_unit(simulator) * (simulator->n_parts == 1 ? 2.0 : 1.0);
     for (size_t k = 0; k < simulator->n_tones; k++) {
         const struct tone *tone = &simulator->tones[k];
-        const struct fx8_source *source = &simulator->sources[tone->source];
+        const struct fx8_source *source =
+            &simulator->plan.sources[tone->source];
         const double from = fx8_simulator_advance(
             simulator, simulator->earlier[tone->source], input);
         const double to = fx8_simulator_advance(
