@@ -237,15 +237,18 @@ static enum fx8_status is_same_name(const char *a, const char *suffix_a,
     return FX8_OK;
 }
 
-/* Refuse results that would overwrite each other; NULL: none.  Files are
- * compared by folder and name, since they need not exist, or by device and
- * inode if they do.  A result PATH also occupies PATH.part. */
-static enum fx8_status check_differ(const char *const *outputs,
-                                    size_t n_outputs, struct fx8_error *error)
+/* Refuse results that would overwrite each other.  Files are compared by folder
+ * and name, since they need not exist, or by device and inode if they do.  A
+ * result PATH also occupies PATH.part. */
+static enum fx8_status check_outputs(const struct work *work,
+                                     struct fx8_error *error)
 {
+    const char *outputs[FX8_N_RESULTS + 1]; /* NULL: not written */
+    memcpy(outputs, work->paths, sizeof work->paths);
+    outputs[FX8_N_RESULTS] = quicklook_path(work);
     static const char *const suffixes[][2] = {
         {"", ""}, {"", ".part"}, {".part", ""}};
-    for (size_t i = 0; i < n_outputs; i++)
+    for (size_t i = 0; i <= FX8_N_RESULTS; i++)
         for (size_t k = 0; k < 3 * i; k++) {
             const char *a = outputs[i], *b = outputs[k / 3];
             bool is_same = false;
@@ -260,16 +263,6 @@ static enum fx8_status check_differ(const char *const *outputs,
                                 a, b);
         }
     return FX8_OK;
-}
-
-static enum fx8_status check_outputs(const struct work *work,
-                                     struct fx8_error *error)
-{
-    const char *outputs[FX8_N_RESULTS + 1];
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        outputs[kind] = work->paths[kind];
-    outputs[FX8_N_RESULTS] = quicklook_path(work);
-    return check_differ(outputs, FX8_N_RESULTS + 1, error);
 }
 
 static enum fx8_status prepare(const struct fx8_command_line *line,
@@ -339,8 +332,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
         fx8_command_warning("%s", work.job.warnings[i]);
     warn_of_names(&work);
     request.reader = work.reader;
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        request.paths[kind] = work.paths[kind];
+    memcpy(request.paths, work.paths, sizeof work.paths);
     request.path_quicklook = quicklook_path(&work);
     request.input = work.input;
     request.input_brief = work.input_brief;

@@ -8,7 +8,7 @@
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/library/gains.h"
+#include "correlator/library/session_private.h"
 
 /* Largest number of powers kept in a round, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)
@@ -25,8 +25,8 @@
 #define CHANNEL_TILE ((size_t)16)
 
 struct fx8_gain_setting {
-    struct fx8_gains_shape shape;
-    size_t n_rows, n_channels; /* of the shape; rows of all bands */
+    const struct fx8_session *s;
+    size_t n_rows, n_channels; /* of all bands; of one */
     uint8_t *is_set;           /* [n_rows] */
     float *gain;               /* [n_inputs][n_bands][n_channels] */
     uint8_t *zero;             /* [n_inputs][n_bands][n_channels] */
@@ -45,26 +45,27 @@ struct fx8_gain_setting {
 /* Index of a row's first gain: the bands of an input are side by side. */
 static size_t first_cell(const struct fx8_gain_setting *g, size_t row)
 {
-    const size_t input = row % g->shape.n_inputs;
-    const size_t band = row / g->shape.n_inputs;
-    return (input * g->shape.n_bands + band) * g->n_channels;
+    const size_t input = row % g->s->axes.n_inputs;
+    const size_t band = row / g->s->axes.n_inputs;
+    return (input * g->s->plan.n_bands + band) * g->n_channels;
 }
 
 /* Factor in the samples of a row. */
 static float input_gain(const struct fx8_gain_setting *g, size_t row)
 {
-    return g->shape.input_gain == NULL ? 1.0f : (float)g->shape.input_gain[row];
+    return g->s->plan.input_gain == NULL ? 1.0f
+                                         : (float)g->s->plan.input_gain[row];
 }
 
 #define N_ARRAYS 9
 
-/* Derive sizes from the shape, and list the arrays. */
+/* Derive sizes from the session's, and list the arrays. */
 static void list_arrays(struct fx8_gain_setting *g,
                         struct fx8_array arrays[N_ARRAYS])
 {
-    const size_t per_row = FX8_GAIN_SPECTRA * g->shape.n_channels;
-    g->n_channels = g->shape.n_channels;
-    g->n_rows = fx8_product(g->shape.n_bands, g->shape.n_inputs, 1, 1);
+    const size_t per_row = FX8_GAIN_SPECTRA * g->s->axes.n_kept;
+    g->n_channels = g->s->axes.n_kept;
+    g->n_rows = g->s->axes.n_rows;
     g->round_capacity = ROUND_FLOATS / per_row;
     if (g->round_capacity < 1)
         g->round_capacity = 1;
@@ -89,15 +90,15 @@ static void list_arrays(struct fx8_gain_setting *g,
     memcpy(arrays, list, sizeof list);
 }
 
-size_t fx8_gains_size(const struct fx8_gains_shape *shape)
+size_t fx8_gains_size(const struct fx8_session *session)
 {
-    struct fx8_gain_setting unused = {.shape = *shape};
+    struct fx8_gain_setting unused = {.s = session};
     struct fx8_array arrays[N_ARRAYS];
     list_arrays(&unused, arrays);
     return fx8_arrays_size(arrays, N_ARRAYS);
 }
 
-enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
+enum fx8_status fx8_gains_open(const struct fx8_session *session,
                                struct fx8_gain_setting **setting,
                                struct fx8_error *error)
 {
@@ -105,7 +106,7 @@ enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
     FX8_AUTO(fx8_gains_close) struct fx8_gain_setting *g = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *g, "gains", &g, error));
     struct fx8_array arrays[N_ARRAYS];
-    g->shape = *shape;
+    g->s = session;
     list_arrays(g, arrays);
     FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "gains", error));
     for (size_t row = 0; row < g->n_rows; row++)
@@ -172,7 +173,7 @@ static double level_of(const struct fx8_gain_setting *g, size_t channel,
      * of 2 sigma^2.  For real noise it is the square of a normal variable: half
      * of its values are within 0.6745 sigma */
     const double quartile = 0.67448975019608174;
-    const bool is_real = fx8_filterbank_is_real(&g->shape.bank, channel);
+    const bool is_real = fx8_filterbank_is_real(&g->s->bank, channel);
     return sqrt(median / (is_real ? quartile * quartile : 2.0 * M_LN2));
 }
 
@@ -183,7 +184,8 @@ static void set_gain(struct fx8_gain_setting *g, size_t row, size_t channel,
     g->zero[at] = sigma == 0.0;
     /* exact: input_gain is a power of two, divided out again for the engine */
     g->gain[at] =
-        (g->zero[at] ? 1.0f : (float)(g->shape.quantizer.target_rms / sigma)) *
+        (g->zero[at] ? 1.0f
+                     : (float)(g->s->plan.quantizer.target_rms / sigma)) *
         input_gain(g, row);
 }
 
@@ -207,7 +209,7 @@ static void set_row(struct fx8_gain_setting *g, size_t row, float *power,
                     double whole, size_t n_spectra)
 {
     const size_t n = g->n_channels;
-    const size_t first = n > 1 && fx8_filterbank_is_real(&g->shape.bank, 0);
+    const size_t first = n > 1 && fx8_filterbank_is_real(&g->s->bank, 0);
     const size_t n_used = n - first;
     for (size_t s = 0; s < n_spectra && first > 0; s++)
         memmove(power + s * n_used, power + s * n + first,
@@ -227,7 +229,7 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     float *power = g->power + item * FX8_GAIN_SPECTRA * g->n_channels;
     const double whole =
         fx8_median_float(g->whole + item * FX8_GAIN_SPECTRA, n_spectra);
-    if (g->shape.quantizer.gain_per == FX8_GAIN_PER_INPUT) {
+    if (g->s->plan.quantizer.gain_per == FX8_GAIN_PER_INPUT) {
         set_row(g, row, power, whole, n_spectra);
         return;
     }
@@ -239,28 +241,25 @@ static void set_gains_item(void *context, size_t item, size_t thread)
 }
 
 /* Give an engine the gains of a row. */
-static enum fx8_status hand_to_engine(
-    struct fx8_gain_setting *g, size_t row,
-    const struct fx8_engine_operations *operations,
-    struct fx8_engine *const *engines, struct fx8_error *error)
+static enum fx8_status hand_to_engine(struct fx8_gain_setting *g, size_t row,
+                                      struct fx8_error *error)
 {
-    const size_t n_inputs = g->shape.n_inputs;
+    const size_t n_inputs = g->s->axes.n_inputs;
     const float *gain = g->gain + first_cell(g, row);
     for (size_t channel = 0; channel < g->n_channels; channel++)
         g->row_gain[channel] = gain[channel] / input_gain(g, row);
     g->is_set[row] = 1;
-    return operations->set_gain(engines[row / n_inputs], row % n_inputs,
-                                g->row_gain, error);
+    return g->s->operations->set_gain(g->s->engines[row / n_inputs],
+                                      row % n_inputs, g->row_gain, error);
 }
 
-static enum fx8_status finish_round(
-    struct fx8_gain_setting *g, const struct fx8_engine_operations *operations,
-    struct fx8_engine *const *engines, struct fx8_error *error)
+static enum fx8_status finish_round(struct fx8_gain_setting *g,
+                                    struct fx8_error *error)
 {
-    fx8_parallel_for(g->n_round, g->shape.threads.count, g->shape.threads.pin,
-                     set_gains_item, g);
+    fx8_parallel_for(g->n_round, g->s->plan.machine.threads.count,
+                     g->s->plan.machine.threads.pin, set_gains_item, g);
     for (size_t k = 0; k < g->n_round; k++)
-        FX8_TRY(hand_to_engine(g, g->round_row[k], operations, engines, error));
+        FX8_TRY(hand_to_engine(g, g->round_row[k], error));
     fx8_stream_close(&g->stream);
     return FX8_OK;
 }
@@ -276,7 +275,7 @@ static void measure_item(void *context, size_t k, size_t thread)
     const struct measure_context *job = context;
     struct fx8_gain_setting *g = job->setting;
     const size_t row = g->round_row[k], n = job->n_spectra;
-    const size_t step = fx8_filterbank_row(&g->shape.bank);
+    const size_t step = fx8_filterbank_row(&g->s->bank);
     const uint64_t *valid = g->valid + row * fx8_bit_words(n);
     const int8_t *samples = fx8_stream_row(g->stream, row);
     size_t *seen = &g->round_spectra[k];
@@ -285,7 +284,7 @@ static void measure_item(void *context, size_t k, size_t thread)
         if (s >= n)
             break;
         const size_t at = k * FX8_GAIN_SPECTRA + *seen;
-        g->whole[at] = fx8_power_measure(g->shape.power, samples + s * step,
+        g->whole[at] = fx8_power_measure(g->s->power, samples + s * step,
                                          thread, g->power + at * g->n_channels);
         (*seen)++;
     }
@@ -300,8 +299,9 @@ static void measure(struct fx8_gain_setting *g, bool *done)
             ready = LOOK_AHEAD_SPECTRA;
         fx8_stream_validity(g->stream, ready, g->valid);
         struct measure_context context = {g, ready};
-        fx8_parallel_for(g->n_round, g->shape.threads.count,
-                         g->shape.threads.pin, measure_item, &context);
+        fx8_parallel_for(g->n_round, g->s->plan.machine.threads.count,
+                         g->s->plan.machine.threads.pin, measure_item,
+                         &context);
         *done = true;
         for (size_t k = 0; k < g->n_round; k++)
             *done = *done && g->round_spectra[k] == FX8_GAIN_SPECTRA;
@@ -312,8 +312,6 @@ static void measure(struct fx8_gain_setting *g, bool *done)
 }
 
 enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
-                               const struct fx8_engine_operations *operations,
-                               struct fx8_engine *const *engines,
                                const struct fx8_block *block, bool *done,
                                struct fx8_error *error)
 {
@@ -323,7 +321,7 @@ enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
     /* appends nothing if the stream is full already */
     FX8_TRY(fx8_stream_append(g->stream, block, error));
     measure(g, done);
-    return *done ? finish_round(g, operations, engines, error) : FX8_OK;
+    return *done ? finish_round(g, error) : FX8_OK;
 }
 
 int64_t fx8_gains_next_sample(const struct fx8_gain_setting *setting)
@@ -332,14 +330,12 @@ int64_t fx8_gains_next_sample(const struct fx8_gain_setting *setting)
 }
 
 enum fx8_status fx8_gains_end(struct fx8_gain_setting *setting,
-                              const struct fx8_engine_operations *operations,
-                              struct fx8_engine *const *engines,
                               struct fx8_error *error)
 {
     bool done = false;
     fx8_stream_end(setting->stream);
     measure(setting, &done);
-    return finish_round(setting, operations, engines, error);
+    return finish_round(setting, error);
 }
 
 /* FX8_ERR_USAGE naming the first gain of a row that is not positive. */
@@ -354,16 +350,15 @@ static enum fx8_status check_row(const struct fx8_gain_setting *g, size_t row,
             return fx8_fail(error, FX8_ERR_USAGE,
                             "gains: input %zu, band %zu, channel %zu: %g: "
                             "expected a positive number",
-                            row % g->shape.n_inputs, row / g->shape.n_inputs,
-                            channel, (double)gains->gain[cell]);
+                            row % g->s->axes.n_inputs,
+                            row / g->s->axes.n_inputs, channel,
+                            (double)gains->gain[cell]);
     }
     return FX8_OK;
 }
 
 enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
                               const struct fx8_input_gains *gains,
-                              const struct fx8_engine_operations *operations,
-                              struct fx8_engine *const *engines,
                               struct fx8_error *error)
 {
     struct fx8_gain_setting *g = setting;
@@ -378,7 +373,7 @@ enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
                g->n_channels * sizeof *g->gain);
         for (size_t c = cell; c < cell + g->n_channels; c++)
             g->zero[c] = gains->is_zero[c] != 0;
-        FX8_TRY(hand_to_engine(g, row, operations, engines, error));
+        FX8_TRY(hand_to_engine(g, row, error));
     }
     return FX8_OK;
 }

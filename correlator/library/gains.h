@@ -17,29 +17,15 @@
 
 #include "correlator/fx8.h"
 #include "correlator/library/stream.h"
-#include "kernels/cpu/power.h"
-#include "kernels/engine.h"
 
 struct fx8_gain_setting;
 
-/** The parts of a plan that matter to the quantiser. */
-struct fx8_gains_shape {
-    size_t n_bands, n_inputs;
-    size_t n_channels;              /**< of one band */
-    const double *input_gain;       /**< [n_bands][n_inputs] factors in the
-                                         samples, owned by the caller; NULL: 1 */
-    struct fx8_quantizer quantizer; /**< real spectra have one component */
-    struct fx8_threads threads;
-    struct fx8_filterbank bank;
-    const struct fx8_power *power; /**< of the bank, for threads */
-};
-
 /** Bytes that fx8_gains_open() allocates, SIZE_MAX on overflow.  A round also
  *  copies the stream. */
-size_t fx8_gains_size(const struct fx8_gains_shape *shape);
+size_t fx8_gains_size(const struct fx8_session *session);
 
-/** Open with no gains set. */
-enum fx8_status fx8_gains_open(const struct fx8_gains_shape *shape,
+/** Open with no gains set, once the session has engines and power. */
+enum fx8_status fx8_gains_open(const struct fx8_session *session,
                                struct fx8_gain_setting **setting,
                                struct fx8_error *error);
 
@@ -65,13 +51,10 @@ bool fx8_gains_active(const struct fx8_gain_setting *setting);
  * fx8_gains_push -- measure a block for the round, as far as there is room:
  * up to fx8_gains_next_sample().
  *
- * Given:    engines  [n_bands]
  * Returned: done  every row of the round has its spectra; the engines have the
  *                 gains and the round is over
  */
 enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
-                               const struct fx8_engine_operations *operations,
-                               struct fx8_engine *const *engines,
                                const struct fx8_block *block, bool *done,
                                struct fx8_error *error);
 
@@ -80,8 +63,6 @@ int64_t fx8_gains_next_sample(const struct fx8_gain_setting *setting);
 
 /** No more samples: set the gains of the round from the spectra so far. */
 enum fx8_status fx8_gains_end(struct fx8_gain_setting *setting,
-                              const struct fx8_engine_operations *operations,
-                              struct fx8_engine *const *engines,
                               struct fx8_error *error);
 
 /** The gains so far: engine gains times input_gain.  Owns the arrays. */
@@ -91,8 +72,6 @@ struct fx8_input_gains fx8_gains_get(const struct fx8_gain_setting *setting);
  *  FX8_ERR_USAGE, and nothing set, if a gain is not positive. */
 enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
                               const struct fx8_input_gains *gains,
-                              const struct fx8_engine_operations *operations,
-                              struct fx8_engine *const *engines,
                               struct fx8_error *error);
 
 #endif

@@ -271,8 +271,8 @@ static enum fx8_status look_ahead(struct fx8_session *s,
         struct fx8_block read = *block;
         read.in_place = NULL;
         const double start = fx8_clock_seconds();
-        const enum fx8_status status = fx8_gains_push(
-            s->gains, s->operations, s->engines, &read, &is_done, error);
+        const enum fx8_status status =
+            fx8_gains_push(s->gains, &read, &is_done, error);
         s->statistics.gains_s += fx8_clock_seconds() - start;
         FX8_TRY(status);
     }
@@ -347,7 +347,7 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
         }
         if (!is_setting_gains(s))
             return FX8_OK;
-        FX8_TRY(fx8_gains_end(s->gains, s->operations, s->engines, error));
+        FX8_TRY(fx8_gains_end(s->gains, error));
         FX8_TRY(end_round(s, error));
     }
 }
@@ -444,8 +444,7 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                         s->gains == NULL
                             ? "gains: expected a plan with a quantiser"
                             : "gains: cannot be set after the first block");
-    const enum fx8_status status =
-        fx8_gains_set(s->gains, gains, s->operations, s->engines, error);
+    const enum fx8_status status = fx8_gains_set(s->gains, gains, error);
     return status == FX8_ERR_USAGE ? status : leave(s, status);
 }
 

@@ -14,7 +14,6 @@
 #include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"
 #include "kernels/baseline.h"
-#include "kernels/cpu/power.h"
 #include "kernels/engine_find.h"
 
 /* A stream for engine blocks of block_spectra.  Engines that pin memory may
@@ -34,21 +33,6 @@ static struct fx8_stream_shape stream_shape(
         .has_two = operations->pin != NULL,
         .marker = plan->marker,
         .threads = plan->machine.threads,
-    };
-}
-
-static struct fx8_gains_shape gains_shape(const struct fx8_session *s)
-{
-    const struct fx8_plan *plan = &s->plan;
-    return (struct fx8_gains_shape){
-        .n_bands = plan->n_bands,
-        .n_inputs = s->axes.n_inputs,
-        .n_channels = s->axes.n_kept,
-        .input_gain = plan->input_gain,
-        .quantizer = plan->quantizer,
-        .threads = plan->machine.threads,
-        .bank = s->bank,
-        .power = s->power,
     };
 }
 
@@ -142,12 +126,10 @@ static struct need find_need(struct fx8_session *s,
                              const struct fx8_engine_operations *operations,
                              size_t engines, size_t block_spectra)
 {
-    const struct fx8_plan *plan = &s->plan;
     const struct fx8_stream_shape stream =
         stream_shape(s, operations, block_spectra);
     struct fx8_stream_shape ahead = stream;
     ahead.has_two = false;
-    const struct fx8_gains_shape gains = gains_shape(s);
     const bool has_levels = s->axes.has_quantiser;
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
@@ -160,8 +142,8 @@ static struct need find_need(struct fx8_session *s,
     };
     if (has_levels)
         need.spectra =
-            plus(plus(engines, fx8_gains_size(&gains)),
-                 fx8_power_size(&gains.bank, plan->machine.threads.count));
+            plus(plus(engines, fx8_gains_size(s)),
+                 fx8_power_size(&s->bank, s->plan.machine.threads.count));
     return need;
 }
 
@@ -458,10 +440,8 @@ static enum fx8_status open_parts(struct fx8_session *s,
     pin_memory(s);
     set_up_results(s);
     set_up_spot(s);
-    if (s->axes.has_quantiser) {
-        const struct fx8_gains_shape shape = gains_shape(s);
-        FX8_TRY(fx8_gains_open(&shape, &s->gains, error));
-    }
+    if (s->axes.has_quantiser)
+        FX8_TRY(fx8_gains_open(s, &s->gains, error));
     return fx8_session_quicklook_open(s, error);
 }
 

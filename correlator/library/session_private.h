@@ -17,6 +17,7 @@
 #include "correlator/library/gains.h"
 #include "correlator/library/spot.h"
 #include "correlator/library/stream.h"
+#include "kernels/cpu/power.h"
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
 
