@@ -392,84 +392,65 @@ static void step_look(struct trial *trial, size_t k)
 
 /* --- the trials --------------------------------------------------- */
 
-static const struct kind kind_align = {.unit = "byte/s",
-                                       .ruler = RULER_COPY,
-                                       .open = open_align,
-                                       .step = step_align};
+enum {
+    ALIGN,
+    FILTER,
+    FILTER_INT16,
+    QUANTISE,
+    TURN,
+    CORRELATE_INT8,
+    CORRELATE_FP32,
+    CORRELATE_INTERVAL,
+    QUICKLOOK
+};
 
-/* The filter of 8 taps in floats, and in 16-bit integers. */
-static const struct kind kind_filter = {.unit = "CMAC/s",
-                                        .ruler = RULER_FLOAT,
-                                        .item_size = sizeof(float),
-                                        .open = open_filter,
-                                        .step = step_filter};
-static const struct kind kind_filter_int16 = {.unit = "CMAC/s",
-                                              .ruler = RULER_INT16,
-                                              .item_size = sizeof(int16_t),
-                                              .open = open_filter,
-                                              .step = step_filter};
-
-/* The corner turn, with and without the quantiser. */
-static const struct kind kind_quantise = {.unit = "byte/s",
-                                          .ruler = RULER_COPY,
-                                          .item_size = sizeof(struct fx8_ci8),
-                                          .open = open_turn,
-                                          .step = step_quantise};
-static const struct kind kind_turn = {.unit = "byte/s",
-                                      .ruler = RULER_COPY,
-                                      .item_size = sizeof(struct fx8_cf32),
-                                      .open = open_turn,
-                                      .step = step_turn};
-
-/* The correlators. */
-static const struct kind kind_int8 = {.unit = "CMAC/s",
-                                      .ruler = RULER_INT8,
-                                      .item_size = sizeof(struct fx8_ci8),
-                                      .open = open_products,
-                                      .step = step_products};
-static const struct kind kind_fp32 = {.unit = "CMAC/s",
-                                      .ruler = RULER_FLOAT,
-                                      .item_size = sizeof(struct fx8_cf32),
-                                      .open = open_products,
-                                      .step = step_products};
-static const struct kind kind_interval = {.unit = "CMAC/s",
-                                          .ruler = RULER_TWO_FLOATS,
-                                          .item_size = sizeof(struct fx8_cf32),
-                                          .open = open_products,
-                                          .step = step_products};
-
-static const struct kind kind_look = {.unit = "cell/s",
-                                      .ruler = RULER_COPY,
-                                      .open = open_look,
-                                      .step = step_look};
+static const struct kind kinds[] = {
+    [ALIGN] = {"byte/s", RULER_COPY, 0, open_align, step_align},
+    /* 8 taps in floats, and in 16-bit integers */
+    [FILTER] = {"CMAC/s", RULER_FLOAT, sizeof(float), open_filter, step_filter},
+    [FILTER_INT16] = {"CMAC/s", RULER_INT16, sizeof(int16_t), open_filter,
+                      step_filter},
+    /* the corner turn, with and without the quantiser */
+    [QUANTISE] = {"byte/s", RULER_COPY, sizeof(struct fx8_ci8), open_turn,
+                  step_quantise},
+    [TURN] = {"byte/s", RULER_COPY, sizeof(struct fx8_cf32), open_turn,
+              step_turn},
+    [CORRELATE_INT8] = {"CMAC/s", RULER_INT8, sizeof(struct fx8_ci8),
+                        open_products, step_products},
+    [CORRELATE_FP32] = {"CMAC/s", RULER_FLOAT, sizeof(struct fx8_cf32),
+                        open_products, step_products},
+    [CORRELATE_INTERVAL] = {"CMAC/s", RULER_TWO_FLOATS, sizeof(struct fx8_cf32),
+                            open_products, step_products},
+    [QUICKLOOK] = {"cell/s", RULER_COPY, 0, open_look, step_look},
+};
 
 static const struct {
     const char *name;
-    const struct kind *kind;
+    size_t kind;
     size_t size, variety;
 } trials[] = {
-    {"align 16 complex", &kind_align, 16, 2},
-    {"align 64 complex", &kind_align, 64, 2},
-    {"align 512 complex", &kind_align, 512, 2},
-    {"align 512 real", &kind_align, 512, 1},
-    {"filter 32 fp32", &kind_filter, 32, 0},
-    {"filter 1024 fp32", &kind_filter, 1024, 0},
-    {"filter 32 int16", &kind_filter_int16, 32, 0},
-    {"filter 1024 int16", &kind_filter_int16, 1024, 0},
-    {"quantise 32", &kind_quantise, 32, 0},
-    {"quantise 1024", &kind_quantise, 1024, 0},
-    {"turn 32", &kind_turn, 32, 0},
-    {"turn 1024", &kind_turn, 1024, 0},
-    {"correlate 16 int8", &kind_int8, 16, 0},
-    {"correlate 64 int8", &kind_int8, 64, 0},
-    {"correlate 256 int8", &kind_int8, 256, 0},
-    {"correlate 16 fp32", &kind_fp32, 16, 0},
-    {"correlate 64 fp32", &kind_fp32, 64, 0},
-    {"correlate 256 fp32", &kind_fp32, 256, 0},
-    {"correlate 16 interval", &kind_interval, 16, 0},
-    {"correlate 64 interval", &kind_interval, 64, 0},
-    {"quick-look 64 ieee", &kind_look, 64, FX8_FUNCTIONS_IEEE},
-    {"quick-look 64 fast", &kind_look, 64, FX8_FUNCTIONS_FAST},
+    {"align 16 complex", ALIGN, 16, 2},
+    {"align 64 complex", ALIGN, 64, 2},
+    {"align 512 complex", ALIGN, 512, 2},
+    {"align 512 real", ALIGN, 512, 1},
+    {"filter 32 fp32", FILTER, 32, 0},
+    {"filter 1024 fp32", FILTER, 1024, 0},
+    {"filter 32 int16", FILTER_INT16, 32, 0},
+    {"filter 1024 int16", FILTER_INT16, 1024, 0},
+    {"quantise 32", QUANTISE, 32, 0},
+    {"quantise 1024", QUANTISE, 1024, 0},
+    {"turn 32", TURN, 32, 0},
+    {"turn 1024", TURN, 1024, 0},
+    {"correlate 16 int8", CORRELATE_INT8, 16, 0},
+    {"correlate 64 int8", CORRELATE_INT8, 64, 0},
+    {"correlate 256 int8", CORRELATE_INT8, 256, 0},
+    {"correlate 16 fp32", CORRELATE_FP32, 16, 0},
+    {"correlate 64 fp32", CORRELATE_FP32, 64, 0},
+    {"correlate 256 fp32", CORRELATE_FP32, 256, 0},
+    {"correlate 16 interval", CORRELATE_INTERVAL, 16, 0},
+    {"correlate 64 interval", CORRELATE_INTERVAL, 64, 0},
+    {"quick-look 64 ieee", QUICKLOOK, 64, FX8_FUNCTIONS_IEEE},
+    {"quick-look 64 fast", QUICKLOOK, 64, FX8_FUNCTIONS_FAST},
 };
 
 /* --- rounds ------------------------------------------------------ */
@@ -541,7 +522,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const struct kind *kind = trials[index].kind;
+    const struct kind *kind = &kinds[trials[index].kind];
     FX8_AUTO(close_trial)
     struct trial trial = {.kind = kind,
                           .operations = run->operations,

@@ -15,37 +15,37 @@
 
 /* Band, antenna and polarisation of an input of a survey. */
 struct place {
-    size_t antenna, slot, band;
+    size_t antenna, band;
+    int64_t number;     /* the antenna's, its position without a table */
+    const char *name;   /* likewise, "" */
+    const char *letter; /* "X" or "Y" */
 };
 
-static struct place place_of(const struct fx8_observation *o, size_t input)
+static struct place place_of(const struct fx8_observation *o, bool y_first,
+                             size_t input)
 {
+    const size_t antenna = input / o->n_polarizations % o->n_antennas;
+    const struct fx8_antenna *row = fx8_observation_antenna(o, antenna);
     return (struct place){
-        .antenna = input / o->n_polarizations % o->n_antennas,
-        .slot = input % o->n_polarizations,
+        .antenna = antenna,
         .band = input / o->n_polarizations / o->n_antennas,
+        .number = row != NULL ? row->number : (int64_t)antenna,
+        .name = row != NULL ? row->name : "",
+        .letter = (input % o->n_polarizations == 0) == y_first ? "Y" : "X",
     };
-}
-
-static const char *letter_of(size_t slot, bool y_first)
-{
-    return (slot == 0) == y_first ? "Y" : "X";
 }
 
 void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
                          size_t input, char *text, size_t size)
 {
     const struct fx8_observation *o = &reader->observation;
-    const struct place at = place_of(o, input);
-    const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
+    const struct place at = place_of(o, y_first, input);
     char band[40] = "", name[64];
     if (o->n_bands > 1)
         snprintf(band, sizeof band, " band %zu", at.band);
-    if (row != NULL && row->name[0] != '\0')
-        snprintf(name, sizeof name, "%s", row->name);
-    else
-        snprintf(name, sizeof name, "antenna %zu", at.antenna);
-    snprintf(text, size, "%s %s%s", name, letter_of(at.slot, y_first), band);
+    snprintf(name, sizeof name, "antenna %zu", at.antenna);
+    snprintf(text, size, "%s %s%s", at.name[0] != '\0' ? at.name : name,
+             at.letter, band);
 }
 
 /* List a set of remarks: "clipped, DC offset". */
@@ -161,15 +161,12 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
     printf(" %9s %8s %8s %9s  %s\n", "clipped/%", "-128/%", "zero/%",
            "missing/%", "remarks");
     for (size_t i = 0; i < survey->n_inputs; i++) {
-        const struct place at = place_of(o, i);
-        const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
+        const struct place at = place_of(o, y_first, i);
         const struct fx8_sample_figures f =
             fx8_sample_sums_figures(&survey->sums[i], components);
         char words[128];
         list_remarks(survey->remarks[i], words, sizeof words);
-        printf("%8" PRId64 " %-16s %-3s",
-               row != NULL ? row->number : (int64_t)at.antenna,
-               row != NULL ? row->name : "", letter_of(at.slot, y_first));
+        printf("%8" PRId64 " %-16s %-3s", at.number, at.name, at.letter);
         if (o->n_bands > 1)
             printf(" %4zu", at.band);
         if (reader->input_gain != NULL)
@@ -201,17 +198,15 @@ static void write_input(struct fx8_json *json, const struct fx8_reader *reader,
                         bool y_first, const struct fx8_survey *survey, size_t i)
 {
     const struct fx8_observation *o = &reader->observation;
-    const struct place at = place_of(o, i);
-    const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
+    const struct place at = place_of(o, y_first, i);
     const struct fx8_sample_sums *sums = &survey->sums[i];
     const struct fx8_sample_figures f =
         fx8_sample_sums_figures(sums, o->is_complex ? 2 : 1);
     fx8_json_object(json, NULL);
     fx8_json_integer(json, "antenna_position", (int64_t)at.antenna);
-    fx8_json_integer(json, "antenna_number",
-                     row != NULL ? row->number : (int64_t)at.antenna);
-    fx8_json_text(json, "antenna_name", row != NULL ? row->name : NULL);
-    fx8_json_text(json, "polarization", letter_of(at.slot, y_first));
+    fx8_json_integer(json, "antenna_number", at.number);
+    fx8_json_text(json, "antenna_name", at.name);
+    fx8_json_text(json, "polarization", at.letter);
     fx8_json_integer(json, "band", (int64_t)at.band);
     fx8_json_real(json, "input_gain",
                   reader->input_gain != NULL ? reader->input_gain[i] : 1.0);

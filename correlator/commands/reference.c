@@ -85,10 +85,8 @@ static void put_option(FILE *stream, const struct fx8_option *option)
     if (option->name != NULL) {
         fputs("\\fB\\-\\-", stream);
         put_part(stream, option->name, (int)strlen(option->name));
-        fputs("\\fR", stream);
+        fputs(option->argument != NULL ? "\\fR " : "\\fR", stream);
     }
-    if (option->name != NULL && option->argument != NULL)
-        fputc(' ', stream);
     if (option->argument != NULL)
         put_font(stream, 'I', option->argument);
     fputc('\n', stream);
@@ -97,11 +95,7 @@ static void put_option(FILE *stream, const struct fx8_option *option)
 
 static void put_command(FILE *stream, const struct fx8_command *command)
 {
-    fputs(".SS ", stream);
-    put_text(stream, command->name);
-    fputs("\\fBfx8 ", stream);
-    put_part(stream, command->name, (int)strlen(command->name));
-    fputs("\\fR ", stream);
+    fprintf(stream, ".SS %s\n\\fBfx8 %s\\fR ", command->name, command->name);
     put_text(stream, command->synopsis);
     fputs(".PP\n", stream);
     put_text(stream, command->summary);
@@ -120,10 +114,7 @@ static void put_key(FILE *stream, const struct fx8_key *key)
     fputs(".TP\n", stream);
     put_font(stream, 'B', key->name);
     fputs(" = ", stream);
-    if (key->fallback == NULL)
-        put_text(stream, "(required)");
-    else
-        put_text(stream, key->fallback);
+    put_text(stream, key->fallback == NULL ? "(required)" : key->fallback);
     put_part(stream, accepted, (int)strlen(accepted));
     fputs(".\n", stream);
     put_text(stream, key->help);
@@ -134,9 +125,7 @@ static void put_key(FILE *stream, const struct fx8_key *key)
 static void put_sections(FILE *stream)
 {
     for (size_t s = 0; s < fx8_sections_count; s++) {
-        fputs(".SS [", stream);
-        fputs(fx8_sections[s].name, stream);
-        fputs("]\n", stream);
+        fprintf(stream, ".SS [%s]\n", fx8_sections[s].name);
         put_text(stream, fx8_sections[s].help);
         for (size_t i = 0; i < fx8_keys_count; i++)
             if (strcmp(fx8_keys[i].section, fx8_sections[s].name) == 0)

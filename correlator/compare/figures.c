@@ -237,6 +237,20 @@ void fx8_compare_baseline_name(const struct fx8_comparison *comparison,
              comparison->antenna_numbers[antennas[1]]);
 }
 
+size_t fx8_compare_print_inputs(const struct fx8_comparison *comparison,
+                                const int64_t *counts, size_t most,
+                                FILE *stream)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fx8_compare_inputs(&comparison->shape); i++) {
+        char name[FX8_COMPARE_NAME_SIZE];
+        fx8_compare_input_name(comparison, i, name);
+        if (counts[i] > 0 && n++ < most)
+            fprintf(stream, "%s%s", n == 1 ? "" : ", ", name);
+    }
+    return n;
+}
+
 size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
                                 const char *dash, FILE *stream)
 {

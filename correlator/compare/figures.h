@@ -84,6 +84,12 @@ void fx8_compare_baseline_name(const struct fx8_comparison *comparison,
                                size_t baseline,
                                char name[FX8_COMPARE_NAME_SIZE]);
 
+/** Names of the inputs with a count, at most `most`: "5X, 5Y"; returns the
+ *  number of inputs with a count.  counts [n_inputs]. */
+size_t fx8_compare_print_inputs(const struct fx8_comparison *comparison,
+                                const int64_t *counts, size_t most,
+                                FILE *stream);
+
 /**
  * fx8_compare_print_ranges -- channels with a count, as ranges: "0-1, 63".
  *

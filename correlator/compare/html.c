@@ -184,21 +184,6 @@ static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
 
 /* --- cells left out ---------------------------------------------- */
 
-static void put_inputs(const struct fx8_comparison *comparison,
-                       const int64_t *counts, FILE *stream)
-{
-    const size_t n = fx8_compare_inputs(&comparison->shape);
-    size_t n_named = 0;
-    for (size_t i = 0; i < n; i++) {
-        char name[FX8_COMPARE_NAME_SIZE];
-        fx8_compare_input_name(comparison, i, name);
-        if (counts[i] > 0 && n_named++ < MAX_LISTED)
-            fprintf(stream, "%s%s", n_named == 1 ? "" : ", ", name);
-    }
-    if (n_named > MAX_LISTED)
-        fprintf(stream, " and %zu more", n_named - MAX_LISTED);
-}
-
 static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
 {
     const size_t n_channels = comparison->shape.n_channels;
@@ -227,8 +212,11 @@ static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
         if (n_more > 0)
             fprintf(stream, " and %zu more ranges", n_more);
         fputs("</td><td>", stream);
-        put_inputs(comparison, comparison->inputs_left_out + reason * n_inputs,
-                   stream);
+        const size_t n_named = fx8_compare_print_inputs(
+            comparison, comparison->inputs_left_out + reason * n_inputs,
+            MAX_LISTED, stream);
+        if (n_named > MAX_LISTED)
+            fprintf(stream, " and %zu more", n_named - MAX_LISTED);
         fputs("</td></tr>\n", stream);
     }
     fputs("</table>\n", stream);

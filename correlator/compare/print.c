@@ -122,24 +122,14 @@ static void print_inputs(const struct fx8_comparison *comparison,
                          const int64_t *counts, FILE *stream)
 {
     const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
-    size_t n_listed = 0, n_counted = 0;
+    size_t n_counted = 0;
     for (size_t input = 0; input < n_inputs; input++)
         n_counted += counts[input] != 0;
-    if (n_counted == n_inputs) {
+    if (n_counted == n_inputs)
         fprintf(stream, "all");
-        return;
-    }
-    for (size_t input = 0; input < n_inputs; input++) {
-        if (counts[input] == 0)
-            continue;
-        if (n_listed == MAX_LISTED) {
-            fprintf(stream, ", ... (%zu)", n_counted);
-            return;
-        }
-        char name[FX8_COMPARE_NAME_SIZE];
-        fx8_compare_input_name(comparison, input, name);
-        fprintf(stream, "%s%s", n_listed++ == 0 ? "" : ", ", name);
-    }
+    else if (fx8_compare_print_inputs(comparison, counts, MAX_LISTED, stream) >
+             MAX_LISTED)
+        fprintf(stream, ", ... (%zu)", n_counted);
 }
 
 static void print_left_out(const struct fx8_comparison *comparison,

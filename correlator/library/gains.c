@@ -141,12 +141,11 @@ bool fx8_gains_active(const struct fx8_gain_setting *setting)
     return setting->stream != NULL;
 }
 
-enum fx8_status fx8_gains_begin(struct fx8_gain_setting *setting,
+enum fx8_status fx8_gains_begin(struct fx8_gain_setting *g,
                                 const struct fx8_stream *stream,
                                 const uint64_t *valid, size_t n_spectra,
                                 bool *needed, struct fx8_error *error)
 {
-    struct fx8_gain_setting *g = setting;
     const size_t n_words = fx8_bit_words(n_spectra);
     g->n_round = 0;
     for (size_t row = 0; row < g->n_rows && g->n_round < g->round_capacity;
@@ -311,11 +310,10 @@ static void measure(struct fx8_gain_setting *g, bool *done)
     }
 }
 
-enum fx8_status fx8_gains_push(struct fx8_gain_setting *setting,
+enum fx8_status fx8_gains_push(struct fx8_gain_setting *g,
                                const struct fx8_block *block, bool *done,
                                struct fx8_error *error)
 {
-    struct fx8_gain_setting *g = setting;
     *done = false;
     (void)fx8_stream_skip(g->stream, block->first_sample, INT64_MAX, 1);
     /* appends nothing if the stream is full already */
@@ -357,11 +355,10 @@ static enum fx8_status check_row(const struct fx8_gain_setting *g, size_t row,
     return FX8_OK;
 }
 
-enum fx8_status fx8_gains_set(struct fx8_gain_setting *setting,
+enum fx8_status fx8_gains_set(struct fx8_gain_setting *g,
                               const struct fx8_input_gains *gains,
                               struct fx8_error *error)
 {
-    struct fx8_gain_setting *g = setting;
     for (size_t row = 0; row < g->n_rows; row++)
         if (gains->is_set[row])
             FX8_TRY(check_row(g, row, gains, error));

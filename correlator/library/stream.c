@@ -269,10 +269,9 @@ bool fx8_stream_is_in(const struct fx8_stream *stream,
            stream->lent_first == block->first_sample;
 }
 
-bool fx8_stream_may_borrow(const struct fx8_stream *stream,
+bool fx8_stream_may_borrow(const struct fx8_stream *s,
                            const struct fx8_block *block)
 {
-    const struct fx8_stream *s = stream;
     return fx8_stream_is_in(s, block) ||
            (first_place(block) != NULL &&
             block->first_sample <= s->window_end &&
@@ -302,9 +301,8 @@ const int8_t *fx8_stream_lender(const struct fx8_stream *stream)
     return stream->lender;
 }
 
-void fx8_stream_keep(struct fx8_stream *stream)
+void fx8_stream_keep(struct fx8_stream *s)
 {
-    struct fx8_stream *s = stream;
     if (s->lender == NULL)
         return;
     copy_held(s, s->memory, row_bytes(&s->shape));
@@ -378,10 +376,9 @@ static bool holds_nothing(const struct fx8_stream *s)
            list->items[list->n - 1].end == s->window_end;
 }
 
-int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
+int64_t fx8_stream_skip(struct fx8_stream *s, int64_t sample, int64_t most,
                         int64_t unit)
 {
-    struct fx8_stream *s = stream;
     const int64_t step = s->shape.step;
     if (sample <= s->window_end || !holds_nothing(s))
         return 0;
@@ -398,11 +395,10 @@ int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
     return n;
 }
 
-enum fx8_status fx8_stream_append(struct fx8_stream *stream,
+enum fx8_status fx8_stream_append(struct fx8_stream *s,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    struct fx8_stream *s = stream;
     if (s->shape.marker.is_used && !s->has_begun) {
         if (block->first_sample < s->window_first && block->n_samples > 0)
             fx8_stream_find_before(s, block);
@@ -533,9 +529,8 @@ static void move_rest(struct fx8_stream *s, const int8_t *from, size_t bytes)
                 from + input * s->row_stride, bytes);
 }
 
-void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
+void fx8_stream_take(struct fx8_stream *s, size_t n_spectra)
 {
-    struct fx8_stream *s = stream;
     const int64_t shift = (int64_t)n_spectra * s->shape.step;
     const size_t size = s->shape.sample_size;
     int8_t *rest = s->samples + (size_t)shift * size;

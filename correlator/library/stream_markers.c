@@ -42,11 +42,10 @@ static int64_t markers_begin(const struct marker_row *row, int64_t first,
     return t;
 }
 
-enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
+enum fx8_status fx8_stream_find_markers(struct fx8_stream *s, size_t input,
                                         int64_t first, int64_t end,
                                         struct fx8_error *error)
 {
-    struct fx8_stream *s = stream;
     const struct marker_row row = {s, fx8_stream_row(s, input)};
     const int64_t least = s->shape.marker.least_length;
     int64_t start = s->marker_start[input];
@@ -71,10 +70,8 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
     return FX8_OK;
 }
 
-void fx8_stream_find_before(struct fx8_stream *stream,
-                            const struct fx8_block *block)
+void fx8_stream_find_before(struct fx8_stream *s, const struct fx8_block *block)
 {
-    struct fx8_stream *s = stream;
     const int64_t block_end = block->first_sample + block->n_samples;
     const int64_t end =
         block_end < s->window_first ? block_end : s->window_first;
@@ -94,18 +91,16 @@ void fx8_stream_find_before(struct fx8_stream *stream,
     s->seen_before = end;
 }
 
-void fx8_stream_begin_markers(struct fx8_stream *stream)
+void fx8_stream_begin_markers(struct fx8_stream *s)
 {
-    struct fx8_stream *s = stream;
     if (s->seen_before != s->window_first)
         for (size_t input = 0; input < s->shape.n_inputs; input++)
             s->marker_start[input] = s->window_first;
     s->has_begun = true;
 }
 
-int64_t fx8_stream_decided_end(const struct fx8_stream *stream)
+int64_t fx8_stream_decided_end(const struct fx8_stream *s)
 {
-    const struct fx8_stream *s = stream;
     int64_t end = s->window_end;
     if (!s->shape.marker.is_used || s->has_ended)
         return end;
