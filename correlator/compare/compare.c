@@ -154,21 +154,22 @@ static enum fx8_compare_reason reason_of(struct fx8_comparison *comparison,
     return reason;
 }
 
-static void add_to(struct fx8_compare_sums *sums, double difference,
-                   double expected, double coherence, const double product[2])
+/* `product` is conj(rho_B) rho_A. */
+static void add_to(struct fx8_compare_sums *sums,
+                   const struct fx8_compare_cell *cell, const double product[2])
 {
     sums->n_cells++;
-    sums->difference += difference;
-    sums->expected += expected;
-    if (expected > 0.0)
-        sums->ratio += difference / expected;
-    sums->coherence += coherence;
+    sums->difference += cell->difference;
+    sums->expected += cell->expected;
+    if (cell->expected > 0.0)
+        sums->ratio += cell->difference / cell->expected;
+    sums->coherence += cell->coherence;
     sums->product[0] += product[0];
     sums->product[1] += product[1];
 }
 
 static void add_auto(struct fx8_comparison *comparison,
-                     const struct fx8_compare_cell *cell)
+                     struct fx8_compare_cell *cell)
 {
     if (cell->is_flagged || !(cell->nsamples > 0.0))
         return;
@@ -178,7 +179,9 @@ static void add_auto(struct fx8_comparison *comparison,
     const double power = cell->reference[0];
     const double product[2] = {cell->subject[0] / power, 0.0};
     const double difference = (cell->subject[0] - power) / power;
-    add_to(&comparison->autos, difference * difference, 0.0, 1.0, product);
+    cell->difference = difference * difference;
+    cell->coherence = 1.0;
+    add_to(&comparison->autos, cell, product);
 }
 
 /* `product` is conj(B) A, `coherence` |B|^2. */
@@ -211,14 +214,12 @@ static void add_pair(struct fx8_comparison *comparison,
         return;
     const double product[2] = {(b[0] * a[0] + b[1] * a[1]) / power,
                                (b[0] * a[1] - b[1] * a[0]) / power};
-    const double expected = comparison->has_theory ? cell->expected : 0.0;
+    if (!comparison->has_theory)
+        cell->expected = 0.0;
     add_to_spreads(comparison, product, cell->coherence);
-    add_to(&comparison->overall, cell->difference, expected, cell->coherence,
-           product);
-    add_to(&comparison->channels[cell->place.channel], cell->difference,
-           expected, cell->coherence, product);
-    add_to(&comparison->baselines[cell->place.baseline], cell->difference,
-           expected, cell->coherence, product);
+    add_to(&comparison->overall, cell, product);
+    add_to(&comparison->channels[cell->place.channel], cell, product);
+    add_to(&comparison->baselines[cell->place.baseline], cell, product);
 }
 
 /* Powers and levels of the inputs of a cell. */

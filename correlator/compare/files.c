@@ -11,7 +11,7 @@
 #include "config/base/try.h"
 #include "correlator/compare/sides.h"
 
-/* The files, in the order of a walk. */
+/* The files, in the order of sides. */
 enum { SUBJECT, REFERENCE, N_SIDES };
 
 /* --- levels ------------------------------------------------------ */
@@ -120,10 +120,9 @@ static void close_walk(struct walk *walk)
 }
 
 /* Autos of a dump; 1 in files without autos. */
-static enum fx8_status begin_dump(void *context, size_t dump,
+static enum fx8_status begin_dump(struct walk *walk, size_t dump,
                                   struct fx8_error *error)
 {
-    struct walk *walk = context;
     double *reference = walk->autos, *subject = reference + walk->n,
            *weight = subject + walk->n;
     FX8_TRY(fx8_compare_sides_powers(&walk->sides, REFERENCE, dump, reference,
@@ -132,18 +131,6 @@ static enum fx8_status begin_dump(void *context, size_t dump,
                                      error));
     fx8_compare_begin_dump(walk->comparison, &(struct fx8_compare_autos){
                                                  reference, subject, weight});
-    return FX8_OK;
-}
-
-static enum fx8_status take_rows(void *context, size_t dump, size_t baseline,
-                                 const struct fx8_compare_row *rows,
-                                 struct fx8_error *error)
-{
-    (void)dump, (void)error;
-    struct walk *walk = context;
-    const size_t *antennas = walk->sides.antennas[baseline];
-    fx8_compare_add(walk->comparison, baseline, antennas[0], antennas[1],
-                    &rows[SUBJECT], &rows[REFERENCE]);
     return FX8_OK;
 }
 
@@ -196,9 +183,16 @@ static enum fx8_status compare(const char *const *paths, struct walk *walk,
                          "powers", &walk->autos, error));
     for (size_t at = 0; comparison->is_absolute && at < 3 * walk->n; at++)
         walk->autos[at] = 1.0;
-    FX8_TRY(fx8_compare_sides_walk(
-        &walk->sides, &(struct fx8_compare_walk){walk, begin_dump, take_rows},
-        error));
+    for (size_t dump = 0; dump < side->header.n_times; dump++) {
+        FX8_TRY(begin_dump(walk, dump, error));
+        for (size_t b = 0; b < shape->n_baselines; b++) {
+            const size_t *antennas = walk->sides.antennas[b];
+            struct fx8_compare_row rows[N_SIDES];
+            FX8_TRY(fx8_compare_sides_read(&walk->sides, dump, b, rows, error));
+            fx8_compare_add(comparison, b, antennas[0], antennas[1],
+                            &rows[SUBJECT], &rows[REFERENCE]);
+        }
+    }
     fx8_compare_finish(comparison);
     return FX8_OK;
 }

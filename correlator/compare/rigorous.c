@@ -81,19 +81,11 @@ static double scale_of(const struct walk *walk, size_t baseline, size_t channel,
     return power[0] > 0.0 && power[1] > 0.0 ? sqrt(power[0] * power[1]) : 0.0;
 }
 
-static enum fx8_status begin_dump(void *context, size_t dump,
-                                  struct fx8_error *error)
-{
-    struct walk *walk = context;
-    return fx8_compare_sides_powers(&walk->sides, X, dump, walk->power, NULL,
-                                    error);
-}
-
-static enum fx8_status test_rows(void *context, size_t dump, size_t baseline,
+static enum fx8_status test_rows(struct walk *walk, size_t dump,
+                                 size_t baseline,
                                  const struct fx8_compare_row *rows,
                                  struct fx8_error *error)
 {
-    struct walk *walk = context;
     struct fx8_enclosure *e = walk->enclosure;
     const size_t n_products = e->shape.n_products;
     for (size_t cell = 0; cell < e->shape.n_channels * n_products; cell++) {
@@ -174,8 +166,16 @@ static enum fx8_status test(const char *const *paths, struct walk *walk,
                          sizeof *walk->power, "powers", &walk->power, error));
     FX8_TRY(fx8_compare_spread_open(&enclosure->absolute, "widths", error));
     FX8_TRY(fx8_compare_spread_open(&enclosure->relative, "widths", error));
-    return fx8_compare_sides_walk(
-        sides, &(struct fx8_compare_walk){walk, begin_dump, test_rows}, error);
+    for (size_t dump = 0; dump < sides->side[X].header.n_times; dump++) {
+        FX8_TRY(
+            fx8_compare_sides_powers(sides, X, dump, walk->power, NULL, error));
+        for (size_t b = 0; b < sides->shape.n_baselines; b++) {
+            struct fx8_compare_row rows[N_SIDES];
+            FX8_TRY(fx8_compare_sides_read(sides, dump, b, rows, error));
+            FX8_TRY(test_rows(walk, dump, b, rows, error));
+        }
+    }
+    return FX8_OK;
 }
 
 enum fx8_status fx8_enclosure_test(const char *const paths[3],

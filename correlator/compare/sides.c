@@ -289,32 +289,22 @@ static enum fx8_status read_rows(struct fx8_compare_side *side, size_t first,
     return FX8_OK;
 }
 
-enum fx8_status fx8_compare_sides_walk(struct fx8_compare_sides *sides,
-                                       const struct fx8_compare_walk *walk,
+enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
+                                       size_t dump, size_t baseline,
+                                       struct fx8_compare_row *rows,
                                        struct fx8_error *error)
 {
     const size_t n_baselines = sides->shape.n_baselines;
     const size_t row = sides->shape.n_channels * sides->shape.n_products;
-    for (size_t dump = 0; dump < sides->side[0].header.n_times; dump++) {
-        FX8_TRY(walk->begin_dump(walk->context, dump, error));
-        for (size_t b = 0; b < n_baselines; b++) {
-            const size_t at = b % sides->rows_per_read * row;
-            struct fx8_compare_row rows[FX8_COMPARE_SIDES];
-            for (size_t k = 0; k < sides->n; k++) {
-                struct fx8_compare_side *side = &sides->side[k];
-                const size_t left = n_baselines - b;
-                if (at == 0)
-                    FX8_TRY(read_rows(side, dump * n_baselines + b,
-                                      left < sides->rows_per_read
-                                          ? left
-                                          : sides->rows_per_read,
-                                      error));
-                rows[k] = (struct fx8_compare_row){side->visibilities + 2 * at,
-                                                   side->flags + at,
-                                                   side->nsamples + at};
-            }
-            FX8_TRY(walk->take_rows(walk->context, dump, b, rows, error));
-        }
+    const size_t at = baseline % sides->rows_per_read * row;
+    const size_t left = n_baselines - baseline;
+    const size_t n = left < sides->rows_per_read ? left : sides->rows_per_read;
+    for (size_t k = 0; k < sides->n; k++) {
+        struct fx8_compare_side *side = &sides->side[k];
+        if (at == 0)
+            FX8_TRY(read_rows(side, dump * n_baselines + baseline, n, error));
+        rows[k] = (struct fx8_compare_row){
+            side->visibilities + 2 * at, side->flags + at, side->nsamples + at};
     }
     return FX8_OK;
 }

@@ -53,25 +53,17 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
 /** Release; zeroed sides are legal. */
 void fx8_compare_sides_close(struct fx8_compare_sides *sides);
 
-/** What to do in a walk over the files. */
-struct fx8_compare_walk {
-    void *context;
-    enum fx8_status (*begin_dump)(void *context, size_t dump,
-                                  struct fx8_error *error);
-    /** rows [n]: the same baseline of each file. */
-    enum fx8_status (*take_rows)(void *context, size_t dump, size_t baseline,
-                                 const struct fx8_compare_row *rows,
-                                 struct fx8_error *error);
-};
-
-/** Walk over all baselines of all dumps.  FX8_ERR_INPUT: a visibility or a
+/** Read a baseline of a dump, in ascending order: rows [n], the same baseline
+ * of each file, valid until the next call.  FX8_ERR_INPUT: a visibility or a
  *  weight that is not finite, a weight below 0. */
-enum fx8_status fx8_compare_sides_walk(struct fx8_compare_sides *sides,
-                                       const struct fx8_compare_walk *walk,
+enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
+                                       size_t dump, size_t baseline,
+                                       struct fx8_compare_row *rows,
                                        struct fx8_error *error);
 
 /** Powers of the inputs in a dump of file `side`, from its autos, and their
- *  weights (may be NULL): double [n_inputs][n_channels].  For begin_dump(). */
+ *  weights (may be NULL): double [n_inputs][n_channels].  Before its baselines
+ *  are read. */
 enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
                                          size_t side, size_t dump,
                                          double *power, double *weight,

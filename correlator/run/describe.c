@@ -23,13 +23,15 @@ static void copy_text(char *to, size_t size, const char *from)
     to[n] = '\0';
 }
 
+#define COPY_TEXT(to, from) copy_text(to, sizeof(to), from)
+
 static void add_text(struct fx8_uvh5_header *header, const char *name,
                      const char *text)
 {
     struct fx8_keyword *keyword = &header->keywords[header->n_keywords++];
     keyword->type = FX8_KEYWORD_TEXT;
-    copy_text(keyword->name, sizeof keyword->name, name);
-    copy_text(keyword->text, sizeof keyword->text, text);
+    COPY_TEXT(keyword->name, name);
+    COPY_TEXT(keyword->text, text);
 }
 
 static void add_integer(struct fx8_uvh5_header *header, const char *name,
@@ -37,7 +39,7 @@ static void add_integer(struct fx8_uvh5_header *header, const char *name,
 {
     struct fx8_keyword *keyword = &header->keywords[header->n_keywords++];
     keyword->type = FX8_KEYWORD_INTEGER;
-    copy_text(keyword->name, sizeof keyword->name, name);
+    COPY_TEXT(keyword->name, name);
     keyword->integer = value;
 }
 
@@ -146,8 +148,7 @@ static void describe_antennas(const struct fx8_job *job,
     const struct fx8_antenna *antennas = job->observation.antennas;
     for (size_t a = 0; a < header->n_antennas; a++) {
         header->antenna_numbers[a] = antennas[a].number;
-        copy_text(header->antenna_names[a], sizeof header->antenna_names[a],
-                  antennas[a].name);
+        COPY_TEXT(header->antenna_names[a], antennas[a].name);
         fx8_site_rotate(&header->site, antennas[a].enu_m,
                         header->antenna_positions_m + 3 * a);
     }
@@ -204,13 +205,10 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
         .n_channels = job->axes.n_channels,
         .n_products = job->axes.n_products,
     };
-    copy_text(header->telescope, sizeof header->telescope,
-              job->observation.telescope);
-    copy_text(header->instrument, sizeof header->instrument,
-              job->observation.instrument);
-    copy_text(header->object, sizeof header->object, job->observation.object);
-    copy_text(header->x_orientation, sizeof header->x_orientation,
-              job->settings->array.x_orientation);
+    COPY_TEXT(header->telescope, job->observation.telescope);
+    COPY_TEXT(header->instrument, job->observation.instrument);
+    COPY_TEXT(header->object, job->observation.object);
+    COPY_TEXT(header->x_orientation, job->settings->array.x_orientation);
     enum fx8_status status = allocate_axes(header, error);
     if (status == FX8_OK)
         status = describe_axes(job, header, error);

@@ -17,16 +17,6 @@
  * resolve 40 microseconds; no array needs shorter dumps. */
 #define LEAST_DUMP_S 1e-3
 
-static enum fx8_status missing_key(const struct fx8_job *job, const char *key,
-                                   const char *expected,
-                                   struct fx8_error *error)
-{
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: observation.%s: neither configured nor recorded: "
-                    "expected %s",
-                    job->path, key, expected);
-}
-
 /* fx8_supply_warn of a job. */
 static void note(void *job, const char *text)
 {
@@ -38,14 +28,23 @@ static enum fx8_status supply(struct fx8_job *job, struct fx8_error *error)
 {
     struct fx8_observation *o = &job->observation;
     FX8_TRY(fx8_supply(job->settings, o, note, job, error));
-    if (o->sample_rate.numerator_hz <= 0)
-        return missing_key(job, "sample_rate_hz", "the sampling rate", error);
-    if (!isfinite(o->dc_frequency_hz))
-        return missing_key(job, "dc_frequency_hz",
-                           "the sky frequency of baseband zero", error);
-    if (!o->has_start_time)
-        return missing_key(job, "start_time_utc",
-                           "the instant of the first sample", error);
+    const struct {
+        bool is_known;
+        const char *key, *expected;
+    } needed[] = {
+        {o->sample_rate.numerator_hz > 0, "sample_rate_hz",
+         "the sampling rate"},
+        {isfinite(o->dc_frequency_hz), "dc_frequency_hz",
+         "the sky frequency of baseband zero"},
+        {o->has_start_time, "start_time_utc",
+         "the instant of the first sample"},
+    };
+    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
+        if (!needed[k].is_known)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: observation.%s: neither configured nor "
+                            "recorded: expected %s",
+                            job->path, needed[k].key, needed[k].expected);
     return FX8_OK;
 }
 
