@@ -25,7 +25,9 @@ static atomic_int n_signals;
 static atomic_bool stops_at_once;
 static _Atomic(const char *) temporary; /* removed on a stop; or NULL */
 
-int fx8_exit_code(enum fx8_status status)
+/* 0 done, 1 failed while running, 2 wrong use or configuration, 3 outside
+ * limits, 130 cancelled by a signal. */
+static int exit_code(enum fx8_status status)
 {
     if (status >= 0)
         return 0;
@@ -39,7 +41,7 @@ int fx8_exit_code(enum fx8_status status)
 int fx8_command_error(const struct fx8_error *error)
 {
     fprintf(stderr, "fx8: error: %s\n", error->message);
-    return fx8_exit_code(error->status);
+    return exit_code(error->status);
 }
 
 void fx8_command_warning(const char *format, ...)
@@ -125,7 +127,7 @@ static void stop_now(void)
     if (write(STDERR_FILENO, is_removed ? removed : message,
               (is_removed ? sizeof removed : sizeof message) - 1) < 0)
         errno = 0; /* nothing else to do */
-    _exit(fx8_exit_code(FX8_ERR_CANCELLED));
+    _exit(exit_code(FX8_ERR_CANCELLED));
 }
 
 static void take_signal(int number)

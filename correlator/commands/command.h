@@ -79,10 +79,6 @@ extern const struct fx8_command fx8_command_simulate;
 extern const struct fx8_command *const fx8_commands[];
 extern const size_t fx8_commands_count;
 
-/** Exit code of the program for a status: 0 done, 1 failed while running, 2
- *  wrong use or configuration, 3 outside limits, 130 cancelled by a signal. */
-int fx8_exit_code(enum fx8_status status);
-
 /** Print "fx8: error: MESSAGE" on stderr; returns the exit code for it. */
 int fx8_command_error(const struct fx8_error *error);
 

@@ -9,9 +9,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/supply.h"
-#include "correlator/run/job.h"
-#include "correlator/run/job_antennas.h"
-#include "correlator/run/job_bands.h"
+#include "correlator/run/job_private.h"
 
 /* Shortest dump: times are written as Julian dates in double precision, which
  * resolve 40 microseconds; no array needs shorter dumps. */

@@ -10,7 +10,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/supply.h"
-#include "correlator/run/job_antennas.h"
+#include "correlator/run/job_private.h"
 
 /* Antennas closer than this count as coincident: UVH5 readers refuse cross
  * baselines shorter than 1 mm. */

@@ -4,7 +4,7 @@
 #include "config/base/divisor.h"
 #include "config/base/line.h"
 #include "config/base/number.h"
-#include "correlator/run/job_bands.h"
+#include "correlator/run/job_private.h"
 
 /* Largest denominator of a fraction that is still readable. */
 #define LARGEST_DENOMINATOR 65536

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_bands.h -- checks that the coarse bands of a job do not overlap.
+ * job_private.h -- what job.c, job_antennas.c and job_bands.c share.
  */
-#ifndef FX8_CORRELATOR_RUN_JOB_BANDS_H
-#define FX8_CORRELATOR_RUN_JOB_BANDS_H
+#ifndef FX8_CORRELATOR_RUN_JOB_PRIVATE_H
+#define FX8_CORRELATOR_RUN_JOB_PRIVATE_H
 
 #include "correlator/run/job.h"
+
+/** Add a warning to the job; beyond FX8_JOB_WARNINGS warnings are dropped. */
+void fx8_job_warn(struct fx8_job *job, const char *format, ...)
+    FX8_PRINTF(2, 3);
+
+/**
+ * fx8_job_choose_antennas -- fill in the antennas, inputs, flags and site.
+ *
+ * Given:  job   observation as recorded and amended; its antennas are still
+ *               the recording's table
+ * Status: as fx8_job_resolve()
+ */
+enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
+                                        struct fx8_error *error);
 
 /**
  * fx8_job_check_bands -- no frequency may be in two bands.
