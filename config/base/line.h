@@ -15,4 +15,7 @@ static inline char fx8_line_letter(char c)
  * macro because counts have many types. */
 #define FX8_NOUN(n, one, many) ((n) == 1 ? (one) : (many))
 
+/** A count and its noun: two arguments, for "%zu %s". */
+#define FX8_COUNTED(n, one, many) (n), FX8_NOUN(n, one, many)
+
 #endif

@@ -227,8 +227,8 @@ enum fx8_status fx8_bench_gate_judge(struct fx8_bench_gate *gate,
     if (n_broken > 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %zu of %zu %s below the least", gate->path,
-                        n_broken, gate->n_limits,
-                        FX8_NOUN(gate->n_limits, "share", "shares"));
+                        n_broken,
+                        FX8_COUNTED(gate->n_limits, "share", "shares"));
     if (count_verdicts(gate, FX8_BENCH_KEPT) == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: nothing was measured: this machine has none of "
@@ -256,8 +256,8 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
                figure->variant != NULL ? " " : "", limit->quantity,
                fx8_bench_share(figure), rates, limit->least);
     }
-    printf("%s: %zu %s kept", gate->path, n_kept,
-           FX8_NOUN(n_kept, "share", "shares"));
+    printf("%s: %zu %s kept", gate->path,
+           FX8_COUNTED(n_kept, "share", "shares"));
     if (n_broken > 0)
         printf(", %zu below", n_broken);
     if (n_left_out > 0)

@@ -173,8 +173,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
             line, error, "--force: without --html, nothing to replace");
     if (line->n_files != (is_rigorous ? 3 : 2))
         return fx8_command_misuse(line, error, "%zu %s: expected %s",
-                                  line->n_files,
-                                  FX8_NOUN(line->n_files, "file", "files"),
+                                  FX8_COUNTED(line->n_files, "file", "files"),
                                   is_rigorous ? "X, DOWN and UP" : "two");
     return is_rigorous ? compare_rigorously(line->files, error)
                        : compare(line, error);

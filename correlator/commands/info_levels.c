@@ -112,25 +112,23 @@ void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
     if (survey->n_samples == length)
         fx8_info_field("levels of", "all samples");
     else
-        fx8_info_field(
-            "levels of",
-            "%" PRId64 " %s of %" PRId64 " %s, %.3g %% of the recording",
-            survey->n_blocks, FX8_NOUN(survey->n_blocks, "block", "blocks"),
-            survey->block_samples,
-            FX8_NOUN(survey->block_samples, "sample", "samples"),
-            100.0 * (double)survey->n_samples / (double)length);
+        fx8_info_field("levels of",
+                       "%" PRId64 " %s of %" PRId64
+                       " %s, %.3g %% of the recording",
+                       FX8_COUNTED(survey->n_blocks, "block", "blocks"),
+                       FX8_COUNTED(survey->block_samples, "sample", "samples"),
+                       100.0 * (double)survey->n_samples / (double)length);
     print_left_out(survey);
     if (reader->is_16bit)
         fx8_info_field("clamped", "%" PRId64 " real %s read, to 8 bits",
-                       survey->n_clamped,
-                       FX8_NOUN(survey->n_clamped, "number", "numbers"));
+                       FX8_COUNTED(survey->n_clamped, "number", "numbers"));
     printf("  %-15s", "verdict");
     if (n_wrong == 0) {
         printf("no input looks wrong\n");
         return;
     }
-    printf("%zu of %zu %s %s wrong", n_wrong, survey->n_inputs,
-           FX8_NOUN(survey->n_inputs, "input", "inputs"),
+    printf("%zu of %zu %s %s wrong", n_wrong,
+           FX8_COUNTED(survey->n_inputs, "input", "inputs"),
            FX8_NOUN(n_wrong, "looks", "look"));
     print_wrong(reader, y_first, survey, n_wrong);
     putchar('\n');

@@ -29,16 +29,14 @@ static void print(const char *path, const struct fx8_quicklook_description *d)
 {
     fx8_info_head(path, ": quick-look");
     fx8_info_names(d->telescope, d->instrument, d->object, NULL);
-    fx8_info_field("antennas", "%zu, %zu %s", d->n_antennas, d->n_inputs,
-                   FX8_NOUN(d->n_inputs, "input", "inputs"));
+    fx8_info_field("antennas", "%zu, %zu %s", d->n_antennas,
+                   FX8_COUNTED(d->n_inputs, "input", "inputs"));
     fx8_info_field("baselines", "%zu, %zu %s each", d->n_baselines,
-                   d->n_products,
-                   FX8_NOUN(d->n_products, "product", "products"));
+                   FX8_COUNTED(d->n_products, "product", "products"));
     fx8_info_field("times", "%zu of %zu %s, %.6f s and %" PRId64 " %s each",
-                   d->n_written, d->n_dumps,
-                   FX8_NOUN(d->n_dumps, "dump", "dumps"), d->integration_time_s,
-                   d->spectra_per_dump,
-                   FX8_NOUN(d->spectra_per_dump, "spectrum", "spectra"));
+                   d->n_written, FX8_COUNTED(d->n_dumps, "dump", "dumps"),
+                   d->integration_time_s,
+                   FX8_COUNTED(d->spectra_per_dump, "spectrum", "spectra"));
     if (d->n_written > 0) {
         char first[FX8_NUMBER_TEXT_SIZE], last[FX8_NUMBER_TEXT_SIZE];
         fx8_info_julian_date(d->first_julian_date, first);

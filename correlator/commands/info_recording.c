@@ -146,8 +146,8 @@ static void print_gap_count(const char *label,
         snprintf(longest, sizeof longest, " (%.6f s)",
                  (double)count->longest_samples / fx8_rate_hz(rate));
     fx8_info_field(label, "%" PRId64 ", the longest of %" PRId64 " %s%s",
-                   count->n_stretches, count->longest_samples,
-                   FX8_NOUN(count->longest_samples, "sample", "samples"),
+                   count->n_stretches,
+                   FX8_COUNTED(count->longest_samples, "sample", "samples"),
                    longest);
 }
 
@@ -220,8 +220,8 @@ static void print_head(const struct work *work)
     fx8_info_field("polarisations", "%zu", o->n_polarizations);
     fx8_info_field("samples", "%s, %s", o->is_complex ? "complex" : "real",
                    work->reader->is_16bit ? "16 bits, read as 8" : "8 bits");
-    fx8_info_field("read at a time", "%" PRId64 " %s", at_once,
-                   FX8_NOUN(at_once, "sample", "samples"));
+    fx8_info_field("read at a time", "%" PRId64 " %s",
+                   FX8_COUNTED(at_once, "sample", "samples"));
     print_times(o);
     print_frequencies(o);
     print_given(request->settings);

@@ -106,10 +106,9 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
                    &header->site);
     print_axes(header);
     if (is_part(path))
-        fx8_info_field("finished",
-                       "%zu of %zu %s: a run has not come to its end",
-                       flagged->n_finished, header->n_times,
-                       FX8_NOUN(header->n_times, "dump", "dumps"));
+        fx8_info_field(
+            "finished", "%zu of %zu %s: a run has not come to its end",
+            flagged->n_finished, FX8_COUNTED(header->n_times, "dump", "dumps"));
     fx8_info_field("flagged", "%.4f %%", 100.0 * flagged->share);
     print_keywords(header);
 }

@@ -166,7 +166,7 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
         fx8_command_warning(
             "simulate.sources: %zu of %zu %s %s below the horizon when the "
             "recording begins or ends; the simulation has no horizon",
-            n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
+            n_below, FX8_COUNTED(n_sources, "source", "sources"),
             FX8_NOUN(n_below, "lies", "lie"));
     return FX8_OK;
 }
@@ -187,7 +187,7 @@ static void warn_of_faint_inputs(const struct work *work)
             "simulate.noise_rms: %zu of %zu %s %s fainter than %g LSB rms, "
             "down to %.3g: rounding to whole numbers loses a part of their "
             "correlations, which the truth includes",
-            n_faint, n_inputs, FX8_NOUN(n_inputs, "input", "inputs"),
+            n_faint, FX8_COUNTED(n_inputs, "input", "inputs"),
             FX8_NOUN(n_faint, "is", "are"), FAINT_RMS, faintest);
 }
 
@@ -333,27 +333,22 @@ static void print_summary(const char *output, const struct work *work)
         (double)fx8_simulator_clipped(work->simulator) / n_numbers;
     printf("recording     ");
     fx8_text_print(output, stdout);
-    printf(
-        "\n              %zu %s, %zu %s, %s samples\n", observation->n_antennas,
-        FX8_NOUN(observation->n_antennas, "antenna", "antennas"),
-        observation->n_polarizations,
-        FX8_NOUN(observation->n_polarizations, "polarisation", "polarisations"),
-        work->plan.is_complex ? "complex" : "real");
+    printf("\n              %zu %s, %zu %s, %s samples\n",
+           FX8_COUNTED(observation->n_antennas, "antenna", "antennas"),
+           FX8_COUNTED(observation->n_polarizations, "polarisation",
+                       "polarisations"),
+           work->plan.is_complex ? "complex" : "real");
     printf("              %.6f s at %.6f MHz, %zu %s, seed %lld\n",
            (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
-           work->plan.n_sources,
-           FX8_NOUN(work->plan.n_sources, "source", "sources"),
+           FX8_COUNTED(work->plan.n_sources, "source", "sources"),
            (long long)work->settings.simulate.seed);
     printf("clamped       %.3g %% of the numbers\n", 100.0 * clipped);
     printf("truth         ");
     fx8_text_print(work->truth_path, stdout);
     printf("\n              %zu %s, %zu %s, %lld %s\n",
-           work->header.n_baselines,
-           FX8_NOUN(work->header.n_baselines, "baseline", "baselines"),
-           work->header.n_channels,
-           FX8_NOUN(work->header.n_channels, "channel", "channels"),
-           (long long)work->job.n_dumps,
-           FX8_NOUN(work->job.n_dumps, "dump", "dumps"));
+           FX8_COUNTED(work->header.n_baselines, "baseline", "baselines"),
+           FX8_COUNTED(work->header.n_channels, "channel", "channels"),
+           FX8_COUNTED((long long)work->job.n_dumps, "dump", "dumps"));
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0.0)
         printf("memory        %.1f MiB at most\n", peak_mib);

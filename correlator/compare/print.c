@@ -141,8 +141,8 @@ static void print_left_out(const struct fx8_comparison *comparison,
         if (comparison->left_out[reason] == 0)
             continue;
         fprintf(stream, "left out: %s: %" PRId64 " %s, channels ",
-                fx8_compare_reason_names[reason], comparison->left_out[reason],
-                FX8_NOUN(comparison->left_out[reason], "cell", "cells"));
+                fx8_compare_reason_names[reason],
+                FX8_COUNTED(comparison->left_out[reason], "cell", "cells"));
         const size_t n_more = fx8_compare_print_ranges(
             comparison->channels_left_out + reason * n_channels, n_channels,
             MAX_LISTED, "-", stream);

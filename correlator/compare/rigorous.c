@@ -230,7 +230,7 @@ void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream)
             "\n\ntested     %" PRId64 " %s, real and imaginary part; %" PRId64
             " without data\n"
             "outside    %" PRId64 " of %" PRId64 " numbers\n",
-            enclosure->n_cells, FX8_NOUN(enclosure->n_cells, "cell", "cells"),
+            FX8_COUNTED(enclosure->n_cells, "cell", "cells"),
             enclosure->n_without_data, enclosure->n_outside,
             2 * enclosure->n_cells);
     if (enclosure->n_outside > 0)

@@ -25,13 +25,12 @@ void fx8_compare_print_sizes(int64_t n_dumps,
                              const struct fx8_compare_shape *shape,
                              FILE *stream)
 {
-    fprintf(
-        stream, "%" PRId64 " %s, %zu %s, %zu %s, %zu %s, %zu %s", n_dumps,
-        FX8_NOUN(n_dumps, "dump", "dumps"), shape->n_antennas,
-        FX8_NOUN(shape->n_antennas, "antenna", "antennas"), shape->n_baselines,
-        FX8_NOUN(shape->n_baselines, "baseline", "baselines"),
-        shape->n_products, FX8_NOUN(shape->n_products, "product", "products"),
-        shape->n_channels, FX8_NOUN(shape->n_channels, "channel", "channels"));
+    fprintf(stream, "%" PRId64 " %s, %zu %s, %zu %s, %zu %s, %zu %s",
+            FX8_COUNTED(n_dumps, "dump", "dumps"),
+            FX8_COUNTED(shape->n_antennas, "antenna", "antennas"),
+            FX8_COUNTED(shape->n_baselines, "baseline", "baselines"),
+            FX8_COUNTED(shape->n_products, "product", "products"),
+            FX8_COUNTED(shape->n_channels, "channel", "channels"));
 }
 
 /* --- the same observation ---------------------------------------- */

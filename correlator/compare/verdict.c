@@ -233,8 +233,7 @@ static void explain(const struct fx8_comparison *comparison,
     if (check == FX8_COMPARE_CHECK_MASKS)
         snprintf(reason, FX8_TEXT_SIZE,
                  "flags or weights differ in %" PRId64 " %s, first %s",
-                 worst->n_outside, FX8_NOUN(worst->n_outside, "cell", "cells"),
-                 place);
+                 FX8_COUNTED(worst->n_outside, "cell", "cells"), place);
     else if (isinf(worst->ratio))
         snprintf(reason, FX8_TEXT_SIZE,
                  "%s: not zero, though an input has no power; %" PRId64
@@ -304,8 +303,7 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
     snprintf(reason, FX8_TEXT_SIZE,
              "median over %zu %s of measured / predicted %.4f, expected "
              "%.4f to %.4f (%.1f to %.1f and %.0f standard errors of %.4f)",
-             comparison->n_channels_used,
-             FX8_NOUN(comparison->n_channels_used, "channel", "channels"),
+             FX8_COUNTED(comparison->n_channels_used, "channel", "channels"),
              ratio, comparison->low, comparison->high, FX8_COMPARE_RATIO_LOW,
              FX8_COMPARE_RATIO_HIGH, FX8_COMPARE_SIGMAS,
              comparison->standard_error);

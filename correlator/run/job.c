@@ -104,8 +104,7 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     if (averaged % plan->channel_average != 0)
         return fx8_settings_fail(job->settings, "output.channel_average", error,
                                  "expected a divisor of the %zu %s written%s",
-                                 averaged,
-                                 FX8_NOUN(averaged, "channel", "channels"),
+                                 FX8_COUNTED(averaged, "channel", "channels"),
                                  kept == 1 ? "" : " of a band");
     return fx8_job_check_bands(job, error);
 }
@@ -151,8 +150,9 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
         return fx8_settings_fail(
             job->settings, key, error,
             "a dump of %lld %s takes %.6g s: expected at least 0.001 s",
-            (long long)plan->spectra_per_dump,
-            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"), dump_s);
+            FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum",
+                        "spectra"),
+            dump_s);
     return FX8_OK;
 }
 

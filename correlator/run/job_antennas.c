@@ -37,8 +37,8 @@ static enum fx8_status list_positions(struct fx8_job *job, size_t **positions,
     job->plan.n_antennas = n;
     if (list->is_count && n > limit)
         return fx8_settings_fail(job->settings, "array.antennas", error,
-                                 "expected at most the %zu %s of %s", limit,
-                                 FX8_NOUN(limit, "antenna", "antennas"),
+                                 "expected at most the %zu %s of %s",
+                                 FX8_COUNTED(limit, "antenna", "antennas"),
                                  job->path);
     if (n > FX8_MAX_ANTENNAS)
         return fx8_settings_fail(job->settings, "array.antennas", error,
@@ -69,12 +69,11 @@ static enum fx8_status place_antenna(const struct fx8_observation *observation,
     const struct fx8_antenna *row =
         fx8_observation_antenna(observation, position);
     if (row == NULL)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: %zu %s: expected one for the antenna at "
-                        "position %zu of the recording",
-                        source, observation->n_table,
-                        FX8_NOUN(observation->n_table, "row", "rows"),
-                        position);
+        return fx8_fail(
+            error, FX8_ERR_USAGE,
+            "%s: %zu %s: expected one for the antenna at "
+            "position %zu of the recording",
+            source, FX8_COUNTED(observation->n_table, "row", "rows"), position);
     *antenna = *row;
     for (size_t axis = 0; axis < 3; axis++)
         if (!isfinite(row->enu_m[axis]))

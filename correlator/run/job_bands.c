@@ -68,8 +68,8 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
             error, FX8_ERR_INPUT,
             "%s: bands %.9g Hz apart: expected at least one of %zu "
             "%s of %.9g Hz",
-            job->path, distance_hz, plan->channelizer.n_channels,
-            FX8_NOUN(plan->channelizer.n_channels, "channel", "channels"),
+            job->path, distance_hz,
+            FX8_COUNTED(plan->channelizer.n_channels, "channel", "channels"),
             fx8_rate_hz(plan->sample_rate));
     char expected[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(part.numerator, part.denominator, expected);

@@ -281,11 +281,11 @@ static void print_counts(const struct fx8_quicklook_counts *n, FILE *stream)
         {n->spectra_infinite, "NaN or infinite: NaN dB"},
         {n->spectra_no_power, "without power: -400 dB"},
     };
-    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells,
-                FX8_NOUN(n->n_cells, "cell", "cells"), stream);
+    print_kinds(cells, sizeof cells / sizeof *cells,
+                FX8_COUNTED(n->n_cells, "cell", "cells"), stream);
     print_kinds(
-        spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
-        FX8_NOUN(n->n_spectra, "channel of spectra", "channels of spectra"),
+        spectra, sizeof spectra / sizeof *spectra,
+        FX8_COUNTED(n->n_spectra, "channel of spectra", "channels of spectra"),
         stream);
 }
 
@@ -307,7 +307,7 @@ static void print_differences(const struct fx8_quicklook_differences *d,
         return;
     fprintf(stream,
             "           fast beside ieee, largest difference in %lld %s:\n",
-            (long long)d->n_dumps, FX8_NOUN(d->n_dumps, "dump", "dumps"));
+            FX8_COUNTED((long long)d->n_dumps, "dump", "dumps"));
     print_difference("coherence", &d->coherence, " of it", stream);
     print_difference("amplitude", &d->amplitude, " of it", stream);
     print_difference("phase", &d->phase, " rad", stream);
@@ -318,14 +318,13 @@ static void print_differences(const struct fx8_quicklook_differences *d,
 void fx8_quicklook_print(const struct fx8_quicklook_figures *quicklook,
                          FILE *stream)
 {
-    fprintf(stream, "quick-look %lld %s of baselines coherent",
-            (long long)quicklook->n_intervals,
-            FX8_NOUN(quicklook->n_intervals, "product", "products"));
+    fprintf(
+        stream, "quick-look %lld %s of baselines coherent",
+        FX8_COUNTED((long long)quicklook->n_intervals, "product", "products"));
     if (quicklook->n_intervals > 0)
         fprintf(stream, " (highest %.4f)", quicklook->highest);
     fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
-            (long long)quicklook->n_limits,
-            FX8_NOUN(quicklook->n_limits, "limit", "limits"));
+            FX8_COUNTED((long long)quicklook->n_limits, "limit", "limits"));
     if (quicklook->n_without > 0)
         fprintf(stream, ", %lld near 1 without an interval",
                 (long long)quicklook->n_without);

@@ -40,9 +40,8 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
     fprintf(stream,
             "\n           %zu %s x %zu %s, %s samples at "
             "%.9g MS/s, %.6g s of %.6g s\n",
-            plan->n_antennas, FX8_NOUN(plan->n_antennas, "antenna", "antennas"),
-            plan->n_polarizations,
-            FX8_NOUN(plan->n_polarizations, "polarisation", "polarisations"),
+            FX8_COUNTED(plan->n_antennas, "antenna", "antennas"),
+            FX8_COUNTED(plan->n_polarizations, "polarisation", "polarisations"),
             plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
             (double)job->n_samples / rate_hz,
             (double)job->observation.n_samples / rate_hz);
@@ -77,20 +76,20 @@ static void print_plan(const struct fx8_run_request *request,
     if (plan->channelizer.n_kept != 0)
         snprintf(kept, sizeof kept, ", %zu of them kept",
                  plan->channelizer.n_kept);
-    fprintf(stream,
-            "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
-            "(%lld %s%s)\n",
-            methods[plan->channelizer.method], plan->channelizer.n_channels,
-            FX8_NOUN(plan->channelizer.n_channels, "channel", "channels"),
-            rate_hz * 1e-3 /
-                (double)(plan->is_complex ? plan->channelizer.n_channels
-                                          : 2 * plan->channelizer.n_channels),
-            plan->n_bands > 1 ? " in each band" : "", kept,
-            (long long)job->n_dumps, FX8_NOUN(job->n_dumps, "dump", "dumps"),
-            (double)plan->spectra_per_dump * step / rate_hz,
-            (long long)plan->spectra_per_dump,
-            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"),
-            FX8_NOUN(job->n_dumps, "", " each"));
+    fprintf(
+        stream,
+        "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
+        "(%lld %s%s)\n",
+        methods[plan->channelizer.method],
+        FX8_COUNTED(plan->channelizer.n_channels, "channel", "channels"),
+        rate_hz * 1e-3 /
+            (double)(plan->is_complex ? plan->channelizer.n_channels
+                                      : 2 * plan->channelizer.n_channels),
+        plan->n_bands > 1 ? " in each band" : "", kept,
+        FX8_COUNTED((long long)job->n_dumps, "dump", "dumps"),
+        (double)plan->spectra_per_dump * step / rate_hz,
+        FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum", "spectra"),
+        FX8_NOUN(job->n_dumps, "", " each"));
     if (job->dropped_samples > 0)
         fprintf(stream,
                 "           %.6g s at the end make no whole dump and are left "
@@ -117,8 +116,8 @@ static void print_scaling(const struct fx8_run_request *request,
     fprintf(stream, "scaling    to 8 bits: gains 1/%.0f", 1.0 / least);
     if (most > least)
         fprintf(stream, " to 1/%.0f", 1.0 / most);
-    fprintf(stream, ", %lld real %s clamped\n", (long long)report->n_clamped,
-            FX8_NOUN(report->n_clamped, "number", "numbers"));
+    fprintf(stream, ", %lld real %s clamped\n",
+            FX8_COUNTED((long long)report->n_clamped, "number", "numbers"));
 }
 
 static void print_times(const struct fx8_run_request *request,
@@ -190,9 +189,8 @@ static void print_flagged(const struct fx8_run_request *request,
     }
     if (report->n_zero_level > 0)
         fprintf(stream, "flagged    %zu %s without power (gain 1)\n",
-                report->n_zero_level,
-                FX8_NOUN(report->n_zero_level, "input x channel",
-                         "inputs x channels"));
+                FX8_COUNTED(report->n_zero_level, "input x channel",
+                            "inputs x channels"));
 }
 
 /* Not getrusage(): its figure includes the process image before exec(). */
@@ -238,8 +236,8 @@ void fx8_summary_print(const struct fx8_run_request *request,
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (request->paths[kind] != NULL) {
             print_result(request->paths[kind], stream);
-            fprintf(stream, " (%lld %s, %s)\n", (long long)report->n_dumps,
-                    FX8_NOUN(report->n_dumps, "dump", "dumps"),
+            fprintf(stream, " (%lld %s, %s)\n",
+                    FX8_COUNTED((long long)report->n_dumps, "dump", "dumps"),
                     fx8_result_names[kind].keyword);
         }
     if (request->path_quicklook != NULL) {
