@@ -146,7 +146,7 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
 
 /**
  * fx8_aavs_put_back -- correct parts whose stamps are late by the time elapsed
- * before them (parts.c).
+ * before them.
  *
  * Given:    reader  files and stretches, grouped by file
  * Returned: reader  stretches of such parts follow the previous part

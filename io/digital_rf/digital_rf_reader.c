@@ -16,7 +16,6 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
-#include "io/digital_rf/load.h"
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"
 

@@ -11,7 +11,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
-#include "io/digital_rf/load.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"
 
 /* Bytes of rows read at once: small enough to stay in cache until converted. */

@@ -39,9 +39,8 @@ static hid_t pair_type(hid_t type, const char *const members[2])
         const int index = H5Tget_member_index(type, members[i]);
         if (index < 0)
             return FX8_H5_NONE;
-        hid_t member = H5Tget_member_type(type, (unsigned)index);
+        FX8_H5_AUTO member = H5Tget_member_type(type, (unsigned)index);
         part[i] = native_type(member);
-        fx8_h5_close(&member);
     }
     return part[0] == part[1] ? part[0] : FX8_H5_NONE;
 }

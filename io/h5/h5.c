@@ -197,14 +197,13 @@ static void compound_name(hid_t type, char *text, size_t size)
     const int n_members = H5Tget_nmembers(type);
     for (int i = 0; i < n_members && used < size; i++) {
         char *name = H5Tget_member_name(type, (unsigned)i);
-        hid_t member = H5Tget_member_type(type, (unsigned)i);
+        FX8_H5_AUTO member = H5Tget_member_type(type, (unsigned)i);
         char kind[32] = "compound";
         if (H5Tget_class(member) != H5T_COMPOUND)
             fx8_h5_type_name(member, kind, sizeof kind);
         used += (size_t)snprintf(text + used, size - used, "%s%s: %s",
                                  i > 0 ? ", " : "", name ? name : "?", kind);
         H5free_memory(name);
-        fx8_h5_close(&member);
     }
     if (used < size)
         snprintf(text + used, size - used, "}");

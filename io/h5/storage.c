@@ -26,9 +26,7 @@ struct stored_file {
     int descriptor; /* from which HDF5 reads `file`: its name may belong to
                        another file by now */
     char *path;     /* for messages, and to find external storage */
-    int64_t size;   /* bytes */
-    dev_t device;
-    ino_t inode;
+    struct stat status;
 };
 
 struct fx8_h5_storage {
@@ -50,7 +48,7 @@ struct spot {
     const char *name;
     hid_t dataset;
     hid_t creation;
-    const struct stored_file *file;
+    uint64_t file_bytes;
     int rank;
     hsize_t extent[H5S_MAX_RANK]; /* the part that must exist */
     int depth;
@@ -64,19 +62,18 @@ static enum fx8_status fail_spot(const struct walk *walk,
     return fx8_h5_fail(walk->error, FX8_ERR_INPUT, walk->path, spot->name);
 }
 
-/* Add a file, or find it if already known; returns its index.  Takes ownership
- * of the handle. */
+/* Add a file if it is not known yet.  Takes ownership of the handle. */
 static enum fx8_status add_file(const struct walk *walk, hid_t file,
                                 int descriptor, const char *path,
-                                const struct stat *status, size_t *index)
+                                const struct stat *status)
 {
     struct fx8_h5_storage *storage = walk->storage;
     for (size_t i = 0; i < storage->n; i++) {
         const struct stored_file *known = &storage->files[i];
-        if (known->device == status->st_dev && known->inode == status->st_ino &&
+        if (known->status.st_dev == status->st_dev &&
+            known->status.st_ino == status->st_ino &&
             (known->file < 0) == (file < 0)) {
             fx8_h5_close(&file);
-            *index = i;
             return FX8_OK;
         }
     }
@@ -91,39 +88,32 @@ static enum fx8_status add_file(const struct walk *walk, hid_t file,
         fx8_h5_close(&file);
         return result;
     }
-    *index = storage->n;
     storage->files[storage->n++] =
-        (struct stored_file){.file = file,
-                             .descriptor = descriptor,
-                             .path = copy,
-                             .size = (int64_t)status->st_size,
-                             .device = status->st_dev,
-                             .inode = status->st_ino};
+        (struct stored_file){file, descriptor, copy, *status};
     return FX8_OK;
 }
 
 /* Add the file of a dataset. */
-static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
-                                   size_t *index)
+static enum fx8_status add_file_of(const struct walk *walk, struct spot *spot)
 {
     void *handle = NULL;
-    hid_t file = H5Iget_file_id(dataset);
+    FX8_H5_AUTO file = H5Iget_file_id(spot->dataset);
     if (file < 0 || H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 ||
-        handle == NULL) {
-        fx8_h5_close(&file);
+        handle == NULL)
         return fx8_h5_fail(walk->error, FX8_ERR_SYSTEM, walk->path,
                            "file descriptor");
-    }
     const int descriptor = *(const int *)handle; /* of driver.c */
     char path[4096] = "";
     H5Fget_name(file, path, sizeof path);
     struct stat status;
-    if (fstat(descriptor, &status) == 0)
-        return add_file(walk, file, descriptor, path, &status, index);
-    fx8_h5_close(&file);
-    return fx8_fail(walk->error, FX8_ERR_SYSTEM,
-                    "%s: cannot find the size of the file: %s", walk->path,
-                    strerror(errno));
+    if (fstat(descriptor, &status) != 0)
+        return fx8_fail(walk->error, FX8_ERR_SYSTEM,
+                        "%s: cannot find the size of the file: %s", walk->path,
+                        strerror(errno));
+    spot->file_bytes = (uint64_t)status.st_size;
+    const hid_t taken = file;
+    file = FX8_H5_NONE;
+    return add_file(walk, taken, descriptor, path, &status);
 }
 
 void fx8_h5_storage_close(struct fx8_h5_storage **storage)
@@ -143,7 +133,7 @@ int64_t fx8_h5_storage_bytes(const struct fx8_h5_storage *storage)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < storage->n; i++)
-        bytes += storage->files[i].size;
+        bytes += (int64_t)storage->files[i].status.st_size;
     return bytes;
 }
 
@@ -181,7 +171,7 @@ static enum fx8_status check_contiguous(const struct walk *walk,
 {
     const haddr_t offset = H5Dget_offset(spot->dataset);
     const uint64_t bytes = H5Dget_storage_size(spot->dataset);
-    const uint64_t most = (uint64_t)spot->file->size;
+    const uint64_t most = spot->file_bytes;
     if (offset == HADDR_UNDEF)
         return fx8_refuse(walk->error, walk->path, spot->name,
                           "never written: expected a whole recording");
@@ -215,24 +205,20 @@ static enum fx8_status check_raw(const struct walk *walk,
     if (path == NULL)
         return fx8_no_memory("the path of external storage", walk->error);
     struct stat status;
-    enum fx8_status result = FX8_OK;
-    size_t index = 0;
     if (stat(path, &status) != 0)
-        result = fx8_refuse(walk->error, walk->path, spot->name,
-                            "external storage %s: %s: expected it in "
-                            "HDF5_EXTFILE_PREFIX or the working folder",
-                            path, strerror(errno));
-    else if ((uint64_t)status.st_size < offset ||
-             (uint64_t)status.st_size - offset < needed)
-        result = fx8_refuse(walk->error, walk->path, spot->name,
-                            "external storage %s: %" PRId64
-                            " bytes: expected %" PRIu64 " from offset %" PRIu64,
-                            path, (int64_t)status.st_size, needed, offset);
-    else if (!fx8_read_files_add(&status)) /* HDF5 opens it by itself */
-        result = fx8_no_memory("files of a recording", walk->error);
-    else
-        result = add_file(walk, FX8_H5_NONE, -1, path, &status, &index);
-    return result;
+        return fx8_refuse(walk->error, walk->path, spot->name,
+                          "external storage %s: %s: expected it in "
+                          "HDF5_EXTFILE_PREFIX or the working folder",
+                          path, strerror(errno));
+    if ((uint64_t)status.st_size < offset ||
+        (uint64_t)status.st_size - offset < needed)
+        return fx8_refuse(walk->error, walk->path, spot->name,
+                          "external storage %s: %" PRId64
+                          " bytes: expected %" PRIu64 " from offset %" PRIu64,
+                          path, (int64_t)status.st_size, needed, offset);
+    if (!fx8_read_files_add(&status)) /* HDF5 opens it by itself */
+        return fx8_no_memory("files of a recording", walk->error);
+    return add_file(walk, FX8_H5_NONE, -1, path, &status);
 }
 
 /* Check each slot's part of the bytes in order. */
@@ -284,11 +270,9 @@ static bool is_same_type(hid_t to, hid_t from)
         const int index = name == NULL ? -1 : H5Tget_member_index(from, name);
         is_same = index >= 0;
         if (is_same) {
-            hid_t a = H5Tget_member_type(to, (unsigned)i);
-            hid_t b = H5Tget_member_type(from, (unsigned)index);
+            FX8_H5_AUTO a = H5Tget_member_type(to, (unsigned)i);
+            FX8_H5_AUTO b = H5Tget_member_type(from, (unsigned)index);
             is_same = is_same_type(a, b);
-            fx8_h5_close(&a);
-            fx8_h5_close(&b);
         }
         H5free_memory(name);
     }
@@ -396,15 +380,13 @@ static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
             return fx8_refuse(walk->error, walk->path, spot->name,
                               "more than %d mappings: expected fewer",
                               MOST_MAPPINGS);
-        char *file = name_of(spot->creation, i, H5Pget_virtual_filename);
-        char *dataset = name_of(spot->creation, i, H5Pget_virtual_dsetname);
-        const enum fx8_status status =
-            file == NULL || dataset == NULL
-                ? fail_spot(walk, spot)
-                : check_mapping(walk, spot, i, file, dataset);
-        free(file);
-        free(dataset);
-        FX8_TRY(status);
+        FX8_AUTO_FREE char *file =
+            name_of(spot->creation, i, H5Pget_virtual_filename);
+        FX8_AUTO_FREE char *dataset =
+            name_of(spot->creation, i, H5Pget_virtual_dsetname);
+        if (file == NULL || dataset == NULL)
+            return fail_spot(walk, spot);
+        FX8_TRY(check_mapping(walk, spot, i, file, dataset));
     }
     return FX8_OK;
 }
@@ -433,21 +415,14 @@ static enum fx8_status check_dataset(struct walk *walk, const char *name,
                                      hid_t dataset, uint64_t n_rows, int depth)
 {
     struct spot spot = {.name = name, .dataset = dataset, .depth = depth};
-    size_t index = 0;
-    FX8_TRY(add_file_of(walk, dataset, &index));
-    /* copied: the list may move while sources are added */
-    const struct stored_file file = walk->storage->files[index];
-    spot.file = &file;
+    FX8_TRY(add_file_of(walk, &spot));
     FX8_H5_AUTO space = H5Dget_space(dataset);
     spot.rank = H5Sget_simple_extent_dims(space, spot.extent, NULL);
     if (spot.rank > 0 && spot.extent[0] > n_rows)
         spot.extent[0] = n_rows;
-    spot.creation = H5Dget_create_plist(dataset);
-    const enum fx8_status status = spot.creation < 0 || spot.rank < 0
-                                       ? fail_spot(walk, &spot)
-                                       : check_layout(walk, &spot);
-    fx8_h5_close(&spot.creation);
-    return status;
+    FX8_H5_AUTO creation = spot.creation = H5Dget_create_plist(dataset);
+    return creation < 0 || spot.rank < 0 ? fail_spot(walk, &spot)
+                                         : check_layout(walk, &spot);
 }
 
 enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
@@ -455,16 +430,16 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
                                     struct fx8_h5_storage **storage,
                                     struct fx8_error *error)
 {
-    *storage = calloc(1, sizeof **storage);
-    if (*storage == NULL)
-        return fx8_no_memory("files of a recording", error);
-    struct walk walk = {.path = path, .storage = *storage, .error = error};
-    enum fx8_status status = check_dataset(&walk, name, dataset, n_rows, 0);
-    if (status == FX8_OK && (*storage)->is_virtual)
-        status = fx8_h5_check_room(path, name, error);
-    if (status != FX8_OK)
-        fx8_h5_storage_close(storage);
-    return status;
+    FX8_AUTO(fx8_h5_storage_close) struct fx8_h5_storage *new = NULL;
+    *storage = NULL;
+    FX8_TRY(fx8_allocate(1, sizeof *new, "files of a recording", &new, error));
+    struct walk walk = {.path = path, .storage = new, .error = error};
+    FX8_TRY(check_dataset(&walk, name, dataset, n_rows, 0));
+    if (new->is_virtual)
+        FX8_TRY(fx8_h5_check_room(path, name, error));
+    *storage = new;
+    new = NULL;
+    return FX8_OK;
 }
 
 /* Whether a dataset of this file has elements in other files. */
@@ -479,17 +454,13 @@ enum fx8_status fx8_h5_open_whole_dataset(const char *path, hid_t group,
                                           const char *name, hid_t *dataset,
                                           struct fx8_error *error)
 {
-    struct fx8_h5_storage *storage = NULL;
-    enum fx8_status status =
-        fx8_h5_open_dataset(path, group, name, H5P_DEFAULT, dataset, error);
-    if (status != FX8_OK || !lies_elsewhere(*dataset))
-        return status;
-    status =
-        fx8_h5_storage_open(path, name, *dataset, UINT64_MAX, &storage, error);
-    fx8_h5_storage_close(&storage);
-    if (status != FX8_OK)
-        fx8_h5_close(dataset);
-    return status;
+    FX8_AUTO(fx8_h5_storage_close) struct fx8_h5_storage *storage = NULL;
+    FX8_TRY(
+        fx8_h5_open_dataset(path, group, name, H5P_DEFAULT, dataset, error));
+    return lies_elsewhere(*dataset)
+               ? fx8_h5_storage_open(path, name, *dataset, UINT64_MAX, &storage,
+                                     error)
+               : FX8_OK;
 }
 
 /* --- after a read --------------------------------------------------------- */
@@ -512,7 +483,8 @@ enum fx8_status fx8_h5_check_uncut(const struct fx8_h5_storage *storage,
     for (size_t i = 0; i < storage->n; i++) {
         const struct stored_file *file = &storage->files[i];
         const int64_t now = size_now(file);
-        if (now >= file->size)
+        const int64_t size = (int64_t)file->status.st_size;
+        if (now >= size)
             continue;
         return fx8_refuse(error, path, name,
                           "samples %" PRId64 " to %" PRId64
@@ -520,7 +492,7 @@ enum fx8_status fx8_h5_check_uncut(const struct fx8_h5_storage *storage,
                           " bytes: expected a recording that stays whole while "
                           "it is read",
                           first, first + n_samples - 1,
-                          i == 0 ? "the file" : file->path, file->size, now);
+                          i == 0 ? "the file" : file->path, size, now);
     }
     if (status == FX8_OK && storage->is_virtual)
         return fx8_h5_check_room(path, name, error);

@@ -130,13 +130,12 @@ static enum fx8_status list_places(const struct cover *cover, hid_t creation,
                          places, cover->error));
     for (size_t i = 0; i < n; i++) {
         hsize_t first[H5S_MAX_RANK] = {0}, last[H5S_MAX_RANK];
-        hid_t space = H5Pget_virtual_vspace(creation, i);
+        FX8_H5_AUTO space = H5Pget_virtual_vspace(creation, i);
         H5Sget_select_bounds(space, first, last);
         (*places)[i].mapping = i;
         for (int axis = 0; axis < cover->rank; axis++)
             (*places)[i].first =
                 (*places)[i].first * extent[axis] + first[axis];
-        fx8_h5_close(&space);
     }
     qsort(*places, n, sizeof **places, compare_places);
     return FX8_OK;
@@ -147,28 +146,20 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
                                    const hsize_t *extent,
                                    struct fx8_error *error)
 {
-    struct cover cover = {.path = path,
-                          .name = name,
-                          .error = error,
-                          .rank = rank,
-                          .rest = H5Screate_simple(rank, extent, NULL)};
+    FX8_H5_AUTO rest = H5Screate_simple(rank, extent, NULL);
     FX8_AUTO_FREE struct place *places = NULL;
+    struct cover cover = {path, name, error, rank, rest, 0};
     size_t n_mappings = 0;
-    enum fx8_status status = FX8_OK;
-    if (cover.rest < 0 || H5Pget_virtual_count(creation, &n_mappings) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
-    if (status == FX8_OK)
-        status = list_places(&cover, creation, n_mappings, extent, &places);
-    for (size_t i = 0; i < n_mappings && status == FX8_OK; i++) {
-        hid_t space = H5Pget_virtual_vspace(creation, places[i].mapping);
-        status = space < 0 ? fx8_h5_fail(error, FX8_ERR_INPUT, path, name)
-                           : take_mapping(&cover, space);
-        fx8_h5_close(&space);
+    if (rest < 0 || H5Pget_virtual_count(creation, &n_mappings) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
+    FX8_TRY(list_places(&cover, creation, n_mappings, extent, &places));
+    for (size_t i = 0; i < n_mappings; i++) {
+        FX8_H5_AUTO space = H5Pget_virtual_vspace(creation, places[i].mapping);
+        if (space < 0)
+            return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
+        FX8_TRY(take_mapping(&cover, space));
     }
-    if (status == FX8_OK)
-        status = check_rest(&cover);
-    fx8_h5_close(&cover.rest);
-    return status;
+    return check_rest(&cover);
 }
 
 /* --- sources -------------------------------------------------------------- */
@@ -251,32 +242,28 @@ enum fx8_status fx8_h5_open_source(const char *path, const char *name,
     char parent_path[4096] = "", prefix[4096] = "";
     FX8_H5_AUTO parent = H5Iget_file_id(dataset);
     FX8_H5_AUTO dataset_access = H5Dget_access_plist(dataset);
-    struct search search = {.name = source,
-                            .access = H5Fget_access_plist(parent),
-                            .file = FX8_H5_NONE};
-    enum fx8_status status = FX8_OK;
+    FX8_H5_AUTO access = H5Fget_access_plist(parent);
+    struct search search = {
+        .name = source, .access = access, .file = FX8_H5_NONE};
     *file = FX8_H5_NONE;
     if (H5Fget_name(parent, parent_path, sizeof parent_path) < 0 ||
         H5Pget_virtual_prefix(dataset_access, prefix, sizeof prefix) < 0 ||
-        H5Pset_fclose_degree(search.access, H5F_CLOSE_WEAK) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
-    else if (strcmp(source, ".") == 0) {
+        H5Pset_fclose_degree(access, H5F_CLOSE_WEAK) < 0)
+        return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
+    if (strcmp(source, ".") == 0) {
         *file = parent;
         parent = FX8_H5_NONE;
-    } else if (find_source(&search, prefix, parent_path)) {
-        *file = search.file;
-    } else {
-        status = fx8_h5_check_room(path, name, error);
-        if (status == FX8_OK && search.why.status != FX8_OK)
-            status =
-                fx8_refuse(error, path, name, "source %s", search.why.message);
-        else if (status == FX8_OK)
-            status = fx8_refuse(error, path, name,
-                                "source %s: missing: expected the file "
-                                "beside the virtual dataset, or in "
-                                "HDF5_VDS_PREFIX",
-                                source);
+        return FX8_OK;
     }
-    fx8_h5_close(&search.access);
-    return status;
+    const bool is_found = find_source(&search, prefix, parent_path);
+    *file = search.file;
+    if (is_found)
+        return FX8_OK;
+    FX8_TRY(fx8_h5_check_room(path, name, error));
+    if (search.why.status != FX8_OK)
+        return fx8_refuse(error, path, name, "source %s", search.why.message);
+    return fx8_refuse(error, path, name,
+                      "source %s: missing: expected the file beside the "
+                      "virtual dataset, or in HDF5_VDS_PREFIX",
+                      source);
 }

@@ -116,8 +116,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     fx8_h5_lzf_register();
     FX8_AUTO(fx8_uvh5_file_close)
     struct fx8_uvh5_file *file = calloc(1, sizeof *file);
-    __attribute__((
-        cleanup(fx8_uvh5_header_clear))) struct fx8_uvh5_header found = {0};
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header found = {0};
     if (file == NULL || (file->path = strdup(path)) == NULL)
         return fx8_no_memory(path, error);
     FX8_TRY(fx8_h5_open_file(path, &file->file, error));

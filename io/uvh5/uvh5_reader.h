@@ -27,10 +27,4 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
-/** Read Header/extra_keywords; skips non-scalars, and names or texts longer
- *  than fx8's own. */
-enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
-                                      struct fx8_uvh5_header *header,
-                                      struct fx8_error *error);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * write.c -- create a UVH5 file, write its dumps, close it.
+ * write.c -- create a UVH5 file, write its dumps, cut it to those, close it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,103 @@
 /* Bytes of a value in all three cubes, and of a row in all columns. */
 #define CUBE_BYTES   13
 #define COLUMN_BYTES 96
+
+/* --- visibilities, flags and weights -------------------------------------- */
+
+/* Choose shapes and chunks of Data/. */
+static void describe_cubes(struct fx8_uvh5_writer *writer)
+{
+    static const int8_t flagged = 1;
+    const struct fx8_h5_cube visdata = {
+        .name = "visdata",
+        .value_bytes = 2 * sizeof(float),
+        .rank = 3,
+        .dump = {writer->n_baselines, writer->n_channels, writer->n_products},
+    };
+    struct fx8_h5_cube *cubes = writer->cubes;
+    cubes[FX8_UVH5_VISDATA] = visdata;
+    fx8_h5_cube_chunk(&cubes[FX8_UVH5_VISDATA], 0, writer->n_times,
+                      writer->compression == FX8_COMPRESSION_NONE);
+    cubes[FX8_UVH5_NSAMPLES] = cubes[FX8_UVH5_FLAGS] = cubes[FX8_UVH5_VISDATA];
+    cubes[FX8_UVH5_NSAMPLES].name = "nsamples";
+    cubes[FX8_UVH5_NSAMPLES].value_bytes = sizeof(float);
+    cubes[FX8_UVH5_FLAGS].name = "flags";
+    cubes[FX8_UVH5_FLAGS].value_bytes = 1;
+    cubes[FX8_UVH5_FLAGS].fill = &flagged;
+}
+
+/* Types of the three cubes: bool as in h5py, float, {r, i} of floats. */
+static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error)
+{
+    static const char *const parts[2] = {"r", "i"};
+    struct fx8_h5_cube *cubes = writer->cubes;
+    cubes[FX8_UVH5_FLAGS].type = fx8_h5_bool_type();
+    cubes[FX8_UVH5_NSAMPLES].type = H5Tcopy(H5T_IEEE_F32LE);
+    cubes[FX8_UVH5_VISDATA].type = fx8_h5_pair_type(H5T_IEEE_F32LE, parts);
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        if (cubes[i].type < 0)
+            return fx8_output_fail(writer->output, "types of Data", error);
+    return FX8_OK;
+}
+
+/*
+ * Grow the cubes and columns together, one row of chunks at a time, so that
+ * later dumps are later in the file and cutting them frees its end.
+ * Visibilities and weights that were never written are holes or fresh blocks,
+ * zero either way; flags are written as TRUE.
+ */
+static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error)
+{
+    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const size_t step = writer->compression != FX8_COMPRESSION_NONE
+                            ? n_rows
+                            : (size_t)writer->cubes[0].chunk[0];
+    for (size_t grown = 0; grown < n_rows;) {
+        grown += n_rows - grown < step ? n_rows - grown : step;
+        FX8_TRY(fx8_uvh5_write_columns(writer, grown, error));
+        FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes,
+                                    FX8_UVH5_CUBES, grown, error));
+        FX8_TRY(fx8_output_check(writer->output, error));
+    }
+    return FX8_OK;
+}
+
+/* Create Data/ at full size: flagged, zero weight, zero visibilities; and write
+ * the rows of the columns with it. */
+static enum fx8_status create_cubes(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error)
+{
+    const bool packed = writer->compression != FX8_COMPRESSION_NONE;
+    FX8_TRY(make_types(writer, error));
+    for (int i = 0; i < FX8_UVH5_CUBES; i++) {
+        const bool bitshuffle =
+            i == FX8_UVH5_VISDATA &&
+            writer->compression == FX8_COMPRESSION_BITSHUFFLE;
+        FX8_TRY(fx8_h5_cube_create(writer->output, writer->data,
+                                   &writer->cubes[i], writer->n_times,
+                                   packed && !bitshuffle, bitshuffle, error));
+    }
+    return grow_cubes(writer, error);
+}
+
+/* Close the HDF5 file and its open objects; the output stays open. */
+static enum fx8_status close_handles(struct fx8_uvh5_writer *writer,
+                                     struct fx8_error *error)
+{
+    fx8_uvh5_close_columns(writer); /* after a failure */
+    fx8_h5_cubes_close(writer->cubes, FX8_UVH5_CUBES);
+    fx8_h5_close(&writer->data);
+    fx8_h5_close(&writer->header);
+    const hid_t file = writer->file;
+    writer->file = FX8_H5_NONE;
+    if (file > 0 && H5Fclose(file) < 0)
+        return fx8_output_fail(writer->output, "close", error);
+    return FX8_OK;
+}
+
+/* --- creating ------------------------------------------------------------- */
 
 static enum fx8_status check_header(const char *path,
                                     const struct fx8_uvh5_header *header,
@@ -59,7 +156,7 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_h5_put_group(&root, "Data", &writer->data, error));
     FX8_TRY(fx8_uvh5_put_header(writer, header, error));
     FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
-    FX8_TRY(fx8_uvh5_create_cubes(writer, error));
+    FX8_TRY(create_cubes(writer, error));
     fx8_uvh5_close_columns(writer);
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return writer->compression == FX8_COMPRESSION_NONE
@@ -146,7 +243,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     writer->n_baselines = header->n_baselines;
     writer->n_channels = header->n_channels;
     writer->n_products = header->n_products;
-    fx8_uvh5_describe_cubes(writer);
+    describe_cubes(writer);
     const size_t n_rows = header->n_times * header->n_baselines;
     const uint64_t expected =
         compression != FX8_COMPRESSION_NONE
@@ -188,6 +285,76 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
     return fx8_output_noted(&writer->failure, status, error);
 }
 
+/* --- an early end --------------------------------------------------------- */
+
+/*
+ * On close, HDF5 removes free space at the end of a file.  Cut dumps are free
+ * space, but late additions (/fx8 and keywords) are stored after them and would
+ * keep the file at its full size.  So these few kilobytes are moved to memory
+ * while the file is closed and reopened.
+ */
+
+/* Late additions, and their names in memory. */
+static const struct {
+    const char *name;
+    const char *aside;
+} late[] = {{"fx8", "a"}, {"Header/extra_keywords", "b"}};
+
+#define N_LATE (sizeof late / sizeof late[0])
+
+/* Create a file in memory that is never written to disk. */
+static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
+                                    hid_t *aside, struct fx8_error *error)
+{
+    const size_t step = (size_t)64 << 10; /* bytes it grows by */
+    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
+        (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
+            0)
+        return fx8_output_fail(writer->output, "copy in memory", error);
+    return FX8_OK;
+}
+
+static enum fx8_status move_aside(const struct fx8_uvh5_writer *writer,
+                                  hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(writer->file, late[i].name, H5P_DEFAULT) > 0 &&
+            (H5Ocopy(writer->file, late[i].name, aside, late[i].aside,
+                     H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+             H5Ldelete(writer->file, late[i].name, H5P_DEFAULT) < 0))
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
+                                 hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(aside, late[i].aside, H5P_DEFAULT) > 0 &&
+            H5Ocopy(aside, late[i].aside, writer->file, late[i].name,
+                    H5P_DEFAULT, H5P_DEFAULT) < 0)
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+/* Cut all cubes and columns to n_dumps and shorten the file. */
+static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                           struct fx8_error *error)
+{
+    FX8_H5_AUTO aside = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
+                                n_dumps * writer->n_baselines, error));
+    FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
+    FX8_TRY(create_aside(writer, &aside, error));
+    FX8_TRY(move_aside(writer, aside, error));
+    FX8_TRY(close_handles(writer, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
+    return move_back(writer, aside, error);
+}
+
+/* --- closing -------------------------------------------------------------- */
+
 /* After a failed run or write: keep the finished dumps as .part. */
 static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
@@ -213,10 +380,10 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", writer->failure.message);
     else if (n_dumps > 0 && n_dumps < writer->n_times)
-        status = fx8_uvh5_cut(writer, n_dumps, error);
+        status = cut(writer, n_dumps, error);
     /* the first failure is the one to report */
     const enum fx8_status closed =
-        fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);
+        close_handles(writer, status == FX8_OK ? error : NULL);
     status = status == FX8_OK ? closed : status;
     if (status == FX8_OK && n_dumps > 0)
         status = fx8_output_check(writer->output, error);
@@ -236,7 +403,7 @@ void fx8_uvh5_leave(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (writer == NULL)
         return;
     fx8_h5_quiet();
-    (void)fx8_uvh5_close_handles(writer, NULL);
+    (void)close_handles(writer, NULL);
     leave(writer, n_dumps, error);
     free(writer);
 }

@@ -58,20 +58,4 @@ void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error);
 
-/** Cut all cubes and columns to n_dumps and shorten the file accordingly. */
-enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
-                             struct fx8_error *error);
-
-/** Close the HDF5 file and its open objects; the output stays open. */
-enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
-                                       struct fx8_error *error);
-
-/** Choose shapes and chunks of Data/. */
-void fx8_uvh5_describe_cubes(struct fx8_uvh5_writer *writer);
-
-/** Create Data/ at full size: flagged, zero weight, zero visibilities; and
- *  write the rows of the columns with it. */
-enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
-                                      struct fx8_error *error);
-
 #endif
