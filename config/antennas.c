@@ -118,11 +118,8 @@ static const struct {
 static bool store_name(char name[64], const char *text)
 {
     const size_t length = strlen(text);
-    if (length == 0 || length >= 64)
+    if (length == 0 || length >= 64 || !fx8_text_is_ascii(text))
         return false;
-    for (const char *c = text; *c != '\0'; c++)
-        if (*c < 0x20 || *c > 0x7e)
-            return false;
     memcpy(name, text, length + 1);
     return true;
 }

@@ -43,19 +43,10 @@ static void clear_text(void *member)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* UVH5 stores names as ASCII. */
-static bool is_ascii(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text < 0x20 || *text > 0x7e)
-            return false;
-    return true;
-}
-
-/* Whether a name of at most size - 1 characters. */
+/* Whether a name of at most size - 1 characters; UVH5 stores names as ASCII. */
 static bool is_name(const char *text, size_t size)
 {
-    return strlen(text) < size && is_ascii(text);
+    return strlen(text) < size && fx8_text_is_ascii(text);
 }
 
 static enum fx8_status read_text(const struct fx8_key_text *given)

@@ -22,12 +22,6 @@ static bool read_range(char *item, int64_t *first, int64_t *last)
                             fx8_number_integer(dash + 1, last));
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Status: FX8_ERR_USAGE if a number is repeated. */
 static enum fx8_status check_distinct(const struct fx8_number_list *list)
 {
@@ -35,11 +29,8 @@ static enum fx8_status check_distinct(const struct fx8_number_list *list)
     if (sorted == NULL)
         return FX8_ERR_SYSTEM;
     memcpy(sorted, list->items, list->count * sizeof *sorted);
-    qsort(sorted, list->count, sizeof *sorted, compare_numbers);
-    for (size_t i = 1; i < list->count; i++)
-        if (sorted[i] == sorted[i - 1])
-            return FX8_ERR_USAGE;
-    return FX8_OK;
+    return fx8_number_sort(sorted, list->count) == list->count ? FX8_OK
+                                                               : FX8_ERR_USAGE;
 }
 
 /* Append the numbers of "7" or "3-9". */

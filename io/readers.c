@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config/base/shape.h"
+#include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/reader_formats.h"
@@ -22,13 +22,6 @@ static const struct fx8_reader_format *const formats[] = {
 #define READ_BYTES ((size_t)8 << 20)
 
 #define N_FORMATS (sizeof formats / sizeof formats[0])
-
-/* Some formats are folders of files. */
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 /* "fx8, tart" for messages. */
 static void list_formats(char *text, size_t size)
@@ -276,7 +269,7 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
                         "input.files: none: expected at least one recording");
     /* report faults of the file itself first, so that probes need not */
     FX8_H5_AUTO file = FX8_H5_NONE;
-    if (!is_folder(paths[0]))
+    if (!fx8_path_is_folder(paths[0])) /* as some formats are */
         FX8_TRY(fx8_h5_open_file(paths[0], &file, error));
     const struct fx8_reader_format *format;
     FX8_TRY(

@@ -54,6 +54,22 @@ bool fx8_number_integer(const char *text, int64_t *value)
     return true;
 }
 
+static int compare(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+size_t fx8_number_sort(int64_t *numbers, size_t n)
+{
+    size_t n_distinct = n > 0;
+    if (n > 0)
+        qsort(numbers, n, sizeof *numbers, compare);
+    for (size_t i = 1; i < n; i++)
+        n_distinct += numbers[i] != numbers[i - 1];
+    return n_distinct;
+}
+
 /* --- exact fractions ------------------------------------------------------ */
 
 /* Reduce to lowest terms; false if a term does not fit int64. */

@@ -21,6 +21,9 @@ bool fx8_number_real(const char *text, double *value);
 /** Whole number that fits int64: [+-] digits. */
 bool fx8_number_integer(const char *text, int64_t *value);
 
+/** Sort numbers [n]; returns how many are distinct. */
+size_t fx8_number_sort(int64_t *numbers, size_t n);
+
 /**
  * fx8_number_fraction -- exact fraction from "25000000/27", "16368000.0",
  * "925925.93", "1.6e7" or a quotient of two such decimals.

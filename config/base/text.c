@@ -113,6 +113,14 @@ char *fx8_text_trim(char *text)
     return text;
 }
 
+bool fx8_text_is_ascii(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            return false;
+    return true;
+}
+
 void fx8_text_print(const char *text, FILE *stream)
 {
     for (; *text != '\0'; text++)
@@ -137,6 +145,12 @@ char *fx8_path_join(const char *folder, const char *path)
     return asprintf(&joined, "%s%s%s", folder, has_slash ? "" : "/", path) < 0
                ? NULL
                : joined;
+}
+
+bool fx8_path_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static const char glob_characters[] = "*?[\\";

@@ -33,6 +33,9 @@ enum fx8_status fx8_text_read(const char *path, char **text,
 /** Trim blanks and tabs at both ends, in place; returns the new start. */
 char *fx8_text_trim(char *text);
 
+/** Whether a text is printable ASCII. */
+bool fx8_text_is_ascii(const char *text);
+
 /** Print a text as part of a line: fx8_line_letter() for each letter. */
 void fx8_text_print(const char *text, FILE *stream);
 
@@ -43,6 +46,9 @@ char *fx8_path_folder(const char *path);
 /** "FOLDER/PATH", or only the path if it is absolute or the folder is ""; NULL
  *  when memory is short; free() it. */
 char *fx8_path_join(const char *folder, const char *path);
+
+/** Whether there is a folder of that name. */
+bool fx8_path_is_folder(const char *path);
 
 /** Whether a text has characters that glob() expands. */
 bool fx8_path_is_pattern(const char *path);

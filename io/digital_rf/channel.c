@@ -132,44 +132,41 @@ static void find_piece(const struct fx8_drf_channel *channel, int64_t from,
     }
 }
 
+/* The samples from `from` that a file can hold, by its name: [first, last). */
+static void find_by_name(const struct fx8_drf_channel *channel, int64_t first,
+                         int64_t last, int64_t from, int64_t end,
+                         struct fx8_drf_piece *piece)
+{
+    /* leave a margin for writers that round in floating point */
+    const int64_t doubt = channel->rate.denominator == 1 ? 0 : 1;
+    first = first - doubt > channel->first ? first - doubt : channel->first;
+    last = last + doubt < channel->end ? last + doubt : channel->end;
+    first = first > from ? first : from;
+    last = last < end ? last : end;
+    if (first < last)
+        *piece = (struct fx8_drf_piece){.first = first, .n = last - first};
+}
+
 enum fx8_status fx8_drf_next(struct fx8_drf_channel *channel, int64_t from,
-                             int64_t end, struct fx8_drf_piece *piece,
+                             int64_t end, bool by_name,
+                             struct fx8_drf_piece *piece,
                              struct fx8_error *error)
 {
     *piece = (struct fx8_drf_piece){.n = 0};
-    for (size_t i = find_file(channel, from); i < channel->list.n_files; i++) {
+    for (size_t i = find_file(channel, from);
+         i < channel->list.n_files && piece->n == 0; i++) {
         int64_t file_first, file_end;
         fx8_drf_file_range(channel, i, &file_first, &file_end);
         if (file_first - 1 >= end)
             break;
-        FX8_TRY(fx8_drf_open_file(channel, i, error));
-        find_piece(channel, from, end, piece);
-        if (piece->n > 0)
-            break;
-    }
-    return FX8_OK;
-}
-
-void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
-                          int64_t end, struct fx8_drf_piece *piece)
-{
-    /* leave a margin for writers that round in floating point */
-    const int64_t doubt = channel->rate.denominator == 1 ? 0 : 1;
-    *piece = (struct fx8_drf_piece){.n = 0};
-    for (size_t i = find_file(channel, from); i < channel->list.n_files; i++) {
-        int64_t first, last;
-        fx8_drf_file_range(channel, i, &first, &last);
-        first = first - doubt > channel->first ? first - doubt : channel->first;
-        last = last + doubt < channel->end ? last + doubt : channel->end;
-        first = first > from ? first : from;
-        last = last < end ? last : end;
-        if (first >= end)
-            break;
-        if (first < last) {
-            *piece = (struct fx8_drf_piece){.first = first, .n = last - first};
-            break;
+        if (by_name) {
+            find_by_name(channel, file_first, file_end, from, end, piece);
+        } else {
+            FX8_TRY(fx8_drf_open_file(channel, i, error));
+            find_piece(channel, from, end, piece);
         }
     }
+    return FX8_OK;
 }
 
 /* --- the channel ------------------------------------------------------- */

@@ -101,8 +101,8 @@ static enum fx8_status next_run(struct walk *walk, struct run *run,
 {
     struct fx8_drf_piece *piece = &walk->piece;
     if (walk->first >= piece->first + piece->n) {
-        FX8_TRY(
-            fx8_drf_next(walk->channel, walk->first, walk->end, piece, error));
+        FX8_TRY(fx8_drf_next(walk->channel, walk->first, walk->end, false,
+                             piece, error));
         piece->n = piece->n < walk->n_rows ? piece->n : walk->n_rows;
         if (piece->n > 0)
             FX8_TRY(read_piece(walk, error));

@@ -163,18 +163,16 @@ void fx8_drf_file_range(const struct fx8_drf_channel *channel, size_t number,
  * fx8_drf_next -- find the first samples recorded in [from, end) and open their
  * file.
  *
+ * Given:  by_name  open no file: all samples that a file can hold by its name
+ *                  count as recorded, within the extent of the channel; the
+ *                  rows of the piece are 0
  * Status: FX8_ERR_INPUT: a file is damaged, contradicts the properties or its
  *         name
  */
 enum fx8_status fx8_drf_next(struct fx8_drf_channel *channel, int64_t from,
-                             int64_t end, struct fx8_drf_piece *piece,
+                             int64_t end, bool by_name,
+                             struct fx8_drf_piece *piece,
                              struct fx8_error *error);
-
-/** The same from file names only, without opening files: all samples that a
- *  file can hold within the extent of the channel count as recorded.  Rows are
- *  0. */
-void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
-                          int64_t end, struct fx8_drf_piece *piece);
 
 /** Rows [row, row + n) of the open file as native integers,
  *  [n][n_subchannels][1 or 2] of part_bytes each; unpacked by `workers`. */

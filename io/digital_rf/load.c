@@ -221,16 +221,13 @@ static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
 
 /* List gaps in [first, end), from the indices of files or only their names. */
 static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
-                                 int64_t first, int64_t end, bool by_index,
+                                 int64_t first, int64_t end, bool by_name,
                                  struct fx8_error *error)
 {
     struct fx8_drf_channel *channel = &reader->channels[number];
     while (first < end) {
         struct fx8_drf_piece piece;
-        if (by_index)
-            FX8_TRY(fx8_drf_next(channel, first, end, &piece, error));
-        else
-            fx8_drf_next_by_name(channel, first, end, &piece);
+        FX8_TRY(fx8_drf_next(channel, first, end, by_name, &piece, error));
         const int64_t recorded = piece.n > 0 ? piece.first : end;
         if (recorded > first)
             FX8_TRY(list_gap(reader, number, first, recorded, error));
@@ -251,8 +248,8 @@ static enum fx8_status list_missing(struct fx8_drf_reader *reader,
     for (size_t i = 0; i < reader->n_channels; i++)
         for (int part = 0; part < 3; part++)
             FX8_TRY(list_gaps(reader, i, bounds[part], bounds[part + 1],
-                              part == 1 && (reader->channels[i].is_chunked ||
-                                            !reader->channels[i].is_continuous),
+                              part != 1 || (!reader->channels[i].is_chunked &&
+                                            reader->channels[i].is_continuous),
                               error));
     if (reader->base.n_missing > 0)
         qsort(reader->base.missing, reader->base.n_missing,

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/base/read_files.h"
@@ -26,12 +25,6 @@ __extension__ typedef __int128 wide;
 #define MAX_SECONDS INT64_C(253402300800)
 
 #define WHAT "the names of a recording's files"
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 static bool has_file(const char *folder, const char *name)
 {
@@ -87,7 +80,7 @@ static enum fx8_status list_folders(const char *path,
         if (!passes(entry->d_name))
             continue;
         char *found = fx8_path_join(path, entry->d_name);
-        if (found != NULL && !is_folder(found))
+        if (found != NULL && !fx8_path_is_folder(found))
             free(found);
         else
             status = fx8_text_list_add(folders, found, error);

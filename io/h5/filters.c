@@ -244,24 +244,6 @@ static const struct fx8_h5_filter_kind kinds[] = {
 
 /* --- plug-ins ---------------------------------------------------- */
 
-/* Names of the shared objects of this process. */
-struct object_names {
-    size_t n;
-    char *names[512];
-};
-
-static int note_name(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    struct object_names *list = context;
-    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0' &&
-        list->n < sizeof list->names / sizeof list->names[0]) {
-        list->names[list->n] = strdup(info->dlpi_name);
-        list->n += list->names[list->n] != NULL;
-    }
-    return 0;
-}
-
 /* The filter function of a shared object, found as HDF5 does. */
 static H5Z_func_t function_of(void *object, H5Z_filter_t id)
 {
@@ -282,19 +264,20 @@ static H5Z_func_t find_plugin(H5Z_filter_t id)
 {
     if (H5Zfilter_avail(id) <= 0) /* loads it */
         return NULL;
-    struct object_names list = {.n = 0};
-    dl_iterate_phdr(note_name, &list);
+    struct link_map *map = NULL;
+    void *self = dlopen(NULL, RTLD_LAZY);
+    if (self == NULL || dlinfo(self, RTLD_DI_LINKMAP, &map) != 0)
+        return NULL;
     H5Z_func_t found = NULL;
-    for (size_t i = 0; i < list.n; i++) {
-        void *object = found != NULL
-                           ? NULL
-                           : dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (object != NULL) {
-            found = function_of(object, id);
-            if (found == NULL) /* else keep it loaded */
-                dlclose(object);
-        }
-        free(list.names[i]);
+    for (; map != NULL && found == NULL; map = map->l_next) {
+        void *object = map->l_name[0] == '\0'
+                           ? NULL /* the program */
+                           : dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (object == NULL)
+            continue;
+        found = function_of(object, id);
+        if (found == NULL) /* else keep it loaded */
+            dlclose(object);
     }
     return found;
 }

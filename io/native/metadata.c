@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/base/line.h"
+#include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/native/format.h"
@@ -137,13 +138,6 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
 /* UVH5 readers store antenna numbers in 32 bits. */
 #define MAX_NUMBER INT64_C(2147483647)
 
-static int compare_integers(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Positions may be NaN (unknown), delays may not. */
 static enum fx8_status check_row(const struct fx8_h5_item *table,
                                  const struct fx8_antenna *antenna, size_t row,
@@ -179,7 +173,7 @@ static enum fx8_status check_numbers(const struct fx8_h5_item *table,
         fx8_allocate(n, sizeof *numbers, "antenna numbers", &numbers, error));
     for (size_t i = 0; i < n; i++)
         numbers[i] = antennas[i].number;
-    qsort(numbers, n, sizeof *numbers, compare_integers);
+    fx8_number_sort(numbers, n);
     for (size_t i = 1; i < n; i++)
         if (numbers[i] == numbers[i - 1])
             return fx8_refuse(error, table->path, table->name,

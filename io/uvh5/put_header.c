@@ -8,19 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
 static const double pi = 3.14159265358979323846;
-
-static int compare_integers(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* Count the distinct antennas of the baselines. */
 static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
@@ -32,10 +26,7 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
                          "antennas of the baselines", &numbers, error));
     memcpy(numbers, header->ant_1, n * sizeof *numbers);
     memcpy(numbers + n, header->ant_2, n * sizeof *numbers);
-    qsort(numbers, 2 * n, sizeof *numbers, compare_integers);
-    *count = 1;
-    for (size_t i = 1; i < 2 * n; i++)
-        *count += numbers[i] != numbers[i - 1];
+    *count = (int64_t)fx8_number_sort(numbers, 2 * n);
     return FX8_OK;
 }
 
