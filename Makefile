@@ -48,7 +48,7 @@ MISSING := $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/nu
 PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 
-# Contraction is fixed: an fma stands where fmaf() or an intrinsic says so.
+# No contraction: only fmaf() or an intrinsic becomes an fma.
 REQUIRED := -std=c17 -D_GNU_SOURCE -I. -DFX8_VERSION='"$(VERSION)"' \
 	-ffp-contract=off -fno-math-errno -pthread -fPIC \
 	-fvisibility=hidden $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -149,7 +149,7 @@ NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
 NVCC_FLAGS ?= -O3
 
 # --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
-# As validation/cuda/README.md describes; %.cu is compiled to %.cpu.o.
+# See validation/cuda/README.md; a %.cu is compiled to %.cpu.o.
 
 ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
@@ -283,7 +283,7 @@ $(BUILD)/libfx8.a: $(LIBRARY_OBJECTS)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcsD $@ $(BUILD)/libfx8.o
 
-# The program prints its options and keys, from its tables.
+# Written by the program, from its tables.
 $(BUILD)/fx8.1: $(BUILD)/fx8
 	$(Q)$< config --man > $@
 
@@ -321,8 +321,8 @@ include validation/programs.mk
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
 
-# Where clang has no libFuzzer nothing is made, and what would run them counts
-# them as skipped.  The program for damaged files is that of tier sanitize.
+# Nothing is made if clang has no libFuzzer: the fuzzers then count as skipped.
+# The program for damaged files is that of tier sanitize.
 .PHONY: fuzzers fuzz-programs
 fuzz-programs: $(FUZZERS)
 fuzzers:

@@ -186,25 +186,6 @@ static bool try_folder(struct search *search, const char *folder)
     return found;
 }
 
-/* Try the folder of a file. */
-static bool try_beside(struct search *search, const char *path)
-{
-    FX8_AUTO_FREE char *folder = path == NULL ? NULL : fx8_path_folder(path);
-    return folder != NULL && try_folder(search, folder);
-}
-
-/* Try the folders of HDF5_VDS_PREFIX. */
-static bool try_list(struct search *search)
-{
-    const char *folders = getenv("HDF5_VDS_PREFIX");
-    FX8_AUTO_FREE char *copy = strdup(folders != NULL ? folders : "");
-    bool found = false;
-    for (char *rest = copy, *folder;
-         !found && (folder = strsep(&rest, ":")) != NULL;)
-        found = *folder != '\0' && try_folder(search, folder);
-    return found;
-}
-
 /* `prefix` is the prefix of the virtual dataset as resolved by HDF5. */
 static bool find_source(struct search *search, const char *prefix,
                         const char *parent_path)
@@ -214,11 +195,19 @@ static bool find_source(struct search *search, const char *prefix,
             return true;
         search->name = strrchr(search->name, '/') + 1;
     }
-    if (try_list(search) || (*prefix != '\0' && try_folder(search, prefix)) ||
-        try_beside(search, parent_path) || try_folder(search, ""))
-        return true;
-    FX8_AUTO_FREE char *real_path = realpath(parent_path, NULL);
-    return try_beside(search, real_path);
+    const char *given = getenv("HDF5_VDS_PREFIX");
+    FX8_AUTO_FREE char *list = strdup(given != NULL ? given : "");
+    FX8_AUTO_FREE char *beside = fx8_path_folder(parent_path);
+    FX8_AUTO_FREE char *target = realpath(parent_path, NULL);
+    FX8_AUTO_FREE char *beside_target =
+        target == NULL ? NULL : fx8_path_folder(target);
+    for (char *rest = list, *folder; (folder = strsep(&rest, ":")) != NULL;)
+        if (*folder != '\0' && try_folder(search, folder))
+            return true;
+    return (*prefix != '\0' && try_folder(search, prefix)) ||
+           (beside != NULL && try_folder(search, beside)) ||
+           try_folder(search, "") ||
+           (beside_target != NULL && try_folder(search, beside_target));
 }
 
 enum fx8_status fx8_h5_check_room(const char *path, const char *name,
