@@ -66,10 +66,11 @@ const char *fx8_reader_format_name(const char *path);
 /** An open recording; each reader embeds one of these at its start. */
 struct fx8_reader {
     const struct fx8_reader_format *format;
-    const char *path; /**< first file, for messages; part of the reader */
+    struct fx8_text_list paths; /**< files of one recording, or its folder */
+    const char *path;           /**< the first, for messages */
     struct fx8_observation observation;
-    /** [n_missing] gaps known to open() without reading samples: ascending
-     *  first_sample, within the recording, may overlap and repeat */
+    /** [n_missing] gaps known to open() without reading samples: within the
+     *  recording, may overlap and repeat; sorted by fx8_missing_order() */
     struct fx8_missing *missing;
     size_t n_missing;
     /** [n_found] gaps that the last read() found in its range, where it wrote
@@ -142,23 +143,21 @@ struct fx8_reader_format {
     /**
      * load -- read and check all metadata, without reading samples.
      *
-     * Given:  reader    zeroed but for path, operations and an unknown
+     * Given:  reader    zeroed but for paths, operations and an unknown
      *                   observation; closed by the caller, also after failure
-     *         paths     [n_paths] files of one recording
      *         settings  [input] keys
      * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
      */
-    enum fx8_status (*load)(struct fx8_reader *reader, const char *const *paths,
-                            size_t n_paths, const struct fx8_settings *settings,
+    enum fx8_status (*load)(struct fx8_reader *reader,
+                            const struct fx8_settings *settings,
                             struct fx8_error *error);
 
-    /** Choose inputs: sets places [n_inputs], n_rows, sample_bytes and
+    /** Choose inputs: fills `places` and sets n_rows, sample_bytes and
      *  chunk_samples.  Called once after load() with every input, bands
      *  slowest, then antennas. */
     enum fx8_status (*select)(struct fx8_reader *reader,
                               const struct fx8_input_position *inputs,
-                              size_t n_inputs, struct fx8_input_place *places,
-                              struct fx8_error *error);
+                              size_t n_inputs, struct fx8_error *error);
 
     /** Set input_gain, from samples of the selected inputs; or NULL. */
     enum fx8_status (*measure)(struct fx8_reader *reader,
@@ -169,8 +168,7 @@ struct fx8_reader_format {
                             int64_t n_samples, int64_t row_samples,
                             int8_t *buffer, struct fx8_error *error);
 
-    /** Release all but `missing`, `places`, the observation and the reader
-     *  itself. */
+    /** Release what the reader adds to `base`. */
     void (*close)(struct fx8_reader *reader);
 };
 

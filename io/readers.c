@@ -106,15 +106,19 @@ static enum fx8_status place_inputs(struct fx8_reader *reader,
                                     const struct fx8_input_position *inputs,
                                     size_t n_inputs, struct fx8_error *error)
 {
-    FX8_AUTO_FREE struct fx8_input_place *places = NULL;
-    FX8_TRY(fx8_allocate(n_inputs, sizeof *places, "a selection of inputs",
-                         &places, error));
-    FX8_TRY(reader->format->select(reader, inputs, n_inputs, places, error));
-    free(reader->places);
-    reader->places = places;
-    reader->n_inputs = n_inputs;
-    places = NULL;
-    return FX8_OK;
+    FX8_AUTO_FREE struct fx8_input_place *other = NULL;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *other, "a selection of inputs",
+                         &other, error));
+    struct fx8_input_place *const before = reader->places;
+    reader->places = other;
+    const enum fx8_status status =
+        reader->format->select(reader, inputs, n_inputs, error);
+    if (status == FX8_OK)
+        reader->n_inputs = n_inputs;
+    else
+        reader->places = before;
+    other = status == FX8_OK ? before : other;
+    return status;
 }
 
 /* The default: every input, bands slowest, then antennas. */
@@ -215,24 +219,26 @@ static enum fx8_status read_range(struct fx8_reader *reader, int64_t first,
 
 /* --- opening -------------------------------------------------------------- */
 
-/* A reader without a recording, followed by its path. */
+/* A reader without a recording. */
 static enum fx8_status make_reader(const struct fx8_reader_format *format,
-                                   const char *path, struct fx8_reader **reader,
+                                   const char *const *paths, size_t n_paths,
+                                   struct fx8_reader **reader,
                                    struct fx8_error *error)
 {
-    void *memory = calloc(1, format->size + strlen(path) + 1);
-    if (memory == NULL)
+    *reader = calloc(1, format->size);
+    if (*reader == NULL)
         return fx8_no_memory("a reader", error);
-    *reader = memory;
     **reader = (struct fx8_reader){
         .format = format,
-        .path = strcpy((char *)memory + format->size, path),
         .observation = fx8_observation_unknown(),
         .select = select_inputs,
         .buffer_size = buffer_size,
         .read_samples = read_samples,
         .read = read_range,
     };
+    for (size_t i = 0; i < n_paths; i++)
+        FX8_TRY(fx8_text_list_add(&(*reader)->paths, strdup(paths[i]), error));
+    (*reader)->path = (*reader)->paths.items[0];
     return FX8_OK;
 }
 
@@ -279,19 +285,20 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: input.files: %zu files: expected one, %s",
                         paths[0], n_paths, format->single);
-    FX8_TRY(make_reader(format, paths[0], reader, error));
-    enum fx8_status status =
-        format->load(*reader, paths, n_paths, settings, error);
-    if (status == FX8_OK)
-        status = select_all(*reader, error);
-    if (status == FX8_OK && settings->input.scale_to_8bit != 0 &&
-        !(*reader)->is_16bit)
-        status = fx8_settings_fail(settings, "input.scale_to_8bit", error,
-                                   "expected auto, %s has samples of 8 bits",
-                                   paths[0]);
-    if (status != FX8_OK)
-        fx8_reader_close(reader);
-    return status;
+    FX8_AUTO(fx8_reader_close) struct fx8_reader *new = NULL;
+    FX8_TRY(make_reader(format, paths, n_paths, &new, error));
+    FX8_TRY(format->load(new, settings, error));
+    if (new->n_missing > 0)
+        qsort(new->missing, new->n_missing, sizeof *new->missing,
+              fx8_missing_order);
+    FX8_TRY(select_all(new, error));
+    if (settings->input.scale_to_8bit != 0 && !new->is_16bit)
+        return fx8_settings_fail(settings, "input.scale_to_8bit", error,
+                                 "expected auto, %s has samples of 8 bits",
+                                 paths[0]);
+    *reader = new;
+    new = NULL;
+    return FX8_OK;
 }
 
 void fx8_reader_close(struct fx8_reader **reader)
@@ -303,6 +310,7 @@ void fx8_reader_close(struct fx8_reader **reader)
     fx8_observation_clear(&(*reader)->observation);
     free((*reader)->missing);
     free((*reader)->places);
+    fx8_text_list_clear(&(*reader)->paths);
     free(*reader);
     *reader = NULL;
 }

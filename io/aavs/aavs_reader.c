@@ -184,12 +184,11 @@ static int64_t longest_chunk(const struct fx8_aavs_reader *reader)
  * layout of their files; narrower ones leave the end of a row unused. */
 static enum fx8_status aavs_select(struct fx8_reader *base,
                                    const struct fx8_input_position *inputs,
-                                   size_t n_inputs,
-                                   struct fx8_input_place *places,
-                                   struct fx8_error *error)
+                                   size_t n_inputs, struct fx8_error *error)
 {
     (void)error;
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
+    struct fx8_input_place *places = base->places;
     for (size_t g = 0; g < reader->n_groups; g++)
         reader->groups[g].is_selected = false;
     for (size_t i = 0; i < n_inputs; i++) {
@@ -301,39 +300,25 @@ static enum fx8_status aavs_read(struct fx8_reader *base, int64_t first,
 static void aavs_close(struct fx8_reader *base)
 {
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
-    for (size_t i = 0; i < reader->n_files; i++) {
+    for (size_t i = 0; i < reader->n_files; i++)
         fx8_aavs_file_close(&reader->files[i]);
-        free(reader->files[i].path);
-    }
     free(reader->files);
     free(reader->stretches.items);
     free(reader->groups);
 }
 
-/* Set the file names; no file is open yet. */
-static enum fx8_status name_files(struct fx8_aavs_reader *reader,
-                                  const char *const *paths, size_t n_paths,
-                                  struct fx8_error *error)
-{
-    FX8_TRY(fx8_allocate(n_paths, sizeof *reader->files, "a recording's files",
-                         &reader->files, error));
-    for (; reader->n_files < n_paths; reader->n_files++) {
-        char **path = &reader->files[reader->n_files].path;
-        if ((*path = strdup(paths[reader->n_files])) == NULL)
-            return fx8_no_memory("a file's path", error);
-    }
-    return FX8_OK;
-}
-
 static enum fx8_status aavs_load(struct fx8_reader *base,
-                                 const char *const *paths, size_t n_paths,
                                  const struct fx8_settings *settings,
                                  struct fx8_error *error)
 {
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
     struct fx8_observation *observation = &base->observation;
     observation->is_complex = true;
-    FX8_TRY(name_files(reader, paths, n_paths, error));
+    FX8_TRY(fx8_allocate(base->paths.count, sizeof *reader->files,
+                         "a recording's files", &reader->files, error));
+    for (; reader->n_files < base->paths.count; reader->n_files++)
+        reader->files[reader->n_files].path =
+            base->paths.items[reader->n_files];
     FX8_TRY(read_column_order(reader, settings, error));
     FX8_TRY(load_files(reader, settings, error));
     FX8_TRY(fx8_aavs_put_back(reader, error));

@@ -45,7 +45,7 @@ struct fx8_aavs_stretches {
 
 /** One file. */
 struct fx8_aavs_file {
-    char *path;
+    const char *path;
     int64_t tile; /**< -1: merged, no tile */
     size_t n_antennas;
     size_t n_polarizations;

@@ -437,9 +437,6 @@ static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
         FX8_TRY(add_lack(reader, group, end, reader->base.observation.n_samples,
                          error));
     }
-    if (reader->base.n_missing > 0)
-        qsort(reader->base.missing, reader->base.n_missing,
-              sizeof *reader->base.missing, fx8_missing_order);
     return FX8_OK;
 }
 

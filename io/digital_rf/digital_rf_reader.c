@@ -190,9 +190,7 @@ static int compare_wanted(const void *a, const void *b)
 
 static enum fx8_status drf_select(struct fx8_reader *base,
                                   const struct fx8_input_position *inputs,
-                                  size_t n_inputs,
-                                  struct fx8_input_place *places,
-                                  struct fx8_error *error)
+                                  size_t n_inputs, struct fx8_error *error)
 {
     struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
     struct fx8_drf_wanted *wanted = NULL;
@@ -216,7 +214,7 @@ static enum fx8_status drf_select(struct fx8_reader *base,
             channel++;
         wanted[i] = (struct fx8_drf_wanted){
             channel, input - reader->first_input[channel], i, inputs[i]};
-        places[i] = (struct fx8_input_place){i, 0};
+        base->places[i] = (struct fx8_input_place){i, 0};
     }
     qsort(wanted, n_inputs, sizeof *wanted, compare_wanted);
     free(reader->wanted);
@@ -322,15 +320,6 @@ static void drf_close(struct fx8_reader *base)
     free(reader->rows);
 }
 
-static enum fx8_status drf_load(struct fx8_reader *base,
-                                const char *const *paths, size_t n_paths,
-                                const struct fx8_settings *settings,
-                                struct fx8_error *error)
-{
-    (void)paths, (void)n_paths;
-    return fx8_drf_load((struct fx8_drf_reader *)base, settings, error);
-}
-
 const struct fx8_reader_format fx8_reader_digital_rf = {
     .name = "digital_rf",
     .format = FX8_FORMAT_DIGITAL_RF,
@@ -339,7 +328,7 @@ const struct fx8_reader_format fx8_reader_digital_rf = {
     .single = "the folder that holds the channels of a recording of format "
               "digital_rf",
     .probe = drf_probe,
-    .load = drf_load,
+    .load = fx8_drf_load,
     .select = drf_select,
     .measure = drf_measure,
     .read = drf_read,

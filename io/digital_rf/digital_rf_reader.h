@@ -289,15 +289,13 @@ struct fx8_drf_reader {
 int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel);
 
 /**
- * fx8_drf_load -- open all channels and fill everything but the selection.
+ * fx8_drf_load -- load() of the format: open all channels and fill everything
+ * but the selection.
  *
- * Given:  reader    zeroed but for path and base; closed by the caller also
- *                   after failure
- *         settings  start_s, duration_s, scale_to_8bit, polarizations
  * Status: FX8_ERR_INPUT: an unusable channel, or channels that contradict each
  *         other; FX8_ERR_USAGE: an odd number of inputs for two polarisations
  */
-enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
+enum fx8_status fx8_drf_load(struct fx8_reader *base,
                              const struct fx8_settings *settings,
                              struct fx8_error *error);
 

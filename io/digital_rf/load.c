@@ -251,18 +251,16 @@ static enum fx8_status list_missing(struct fx8_drf_reader *reader,
                               part != 1 || (!reader->channels[i].is_chunked &&
                                             reader->channels[i].is_continuous),
                               error));
-    if (reader->base.n_missing > 0)
-        qsort(reader->base.missing, reader->base.n_missing,
-              sizeof *reader->base.missing, fx8_missing_order);
     return FX8_OK;
 }
 
-enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
+enum fx8_status fx8_drf_load(struct fx8_reader *base,
                              const struct fx8_settings *settings,
                              struct fx8_error *error)
 {
+    struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
     FX8_AUTO(fx8_text_list_clear) struct fx8_text_list paths = {0};
-    FX8_TRY(fx8_drf_find_channels(reader->base.path, &paths, error));
+    FX8_TRY(fx8_drf_find_channels(base->path, &paths, error));
     FX8_TRY(open_channels(reader, &paths, error));
     FX8_TRY(set_shape(reader, settings, error));
     set_extent(reader);

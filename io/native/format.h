@@ -41,7 +41,7 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
                                          struct fx8_observation *observation,
                                          struct fx8_error *error);
 
-/** Read /missing, if present, sorted; the caller frees it. */
+/** Read /missing, if present; the caller frees it. */
 enum fx8_status fx8_native_read_missing(
     const char *path, hid_t file, const struct fx8_observation *observation,
     struct fx8_missing **missing, size_t *n_missing, struct fx8_error *error);

@@ -258,8 +258,6 @@ static enum fx8_status read_missing(const struct fx8_h5_item *table,
                               row->first_sample, row->n_samples);
         row->band = -1;
     }
-    qsort(missing, (size_t)table->extent[0], sizeof *missing,
-          fx8_missing_order);
     return FX8_OK;
 }
 

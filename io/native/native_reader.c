@@ -120,14 +120,12 @@ static int64_t good_samples(const struct native_reader *reader)
 
 static enum fx8_status native_select(struct fx8_reader *base,
                                      const struct fx8_input_position *inputs,
-                                     size_t n_inputs,
-                                     struct fx8_input_place *places,
-                                     struct fx8_error *error)
+                                     size_t n_inputs, struct fx8_error *error)
 {
     struct native_reader *reader = (struct native_reader *)base;
     FX8_TRY(fx8_selection_replace(&reader->order, inputs, n_inputs,
                                   reader->sample_bytes, &reader->selection,
-                                  places, error));
+                                  base->places, error));
     base->n_rows = reader->selection.n_rows;
     base->sample_bytes = reader->selection.n_after * reader->sample_bytes;
     return FX8_OK;
@@ -208,11 +206,10 @@ static enum fx8_status open_voltages(struct native_reader *reader,
 }
 
 static enum fx8_status native_load(struct fx8_reader *base,
-                                   const char *const *paths, size_t n_paths,
                                    const struct fx8_settings *settings,
                                    struct fx8_error *error)
 {
-    (void)paths, (void)n_paths, (void)settings;
+    (void)settings;
     struct native_reader *reader = (struct native_reader *)base;
     FX8_TRY(fx8_h5_open_file(base->path, &reader->file, error));
     FX8_TRY(check_format(reader, error));

@@ -147,9 +147,7 @@ static enum fx8_status read_positions(struct tart_reader *reader,
 
 static enum fx8_status tart_select(struct fx8_reader *base,
                                    const struct fx8_input_position *inputs,
-                                   size_t n_inputs,
-                                   struct fx8_input_place *places,
-                                   struct fx8_error *error)
+                                   size_t n_inputs, struct fx8_error *error)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
     /* one polarisation, without an axis in the dataset: treated as an axis of
@@ -157,7 +155,7 @@ static enum fx8_status tart_select(struct fx8_reader *base,
     const struct fx8_axis_order order = {
         .place = {0, 1, 2}, .extent = {base->observation.n_antennas, 1, 1}};
     FX8_TRY(fx8_selection_replace(&order, inputs, n_inputs, 1,
-                                  &reader->selection, places, error));
+                                  &reader->selection, base->places, error));
     base->n_rows = reader->selection.n_rows;
     base->sample_bytes = 1;
     /* whole bytes, also where a chunk is too long to be read at once */
@@ -232,11 +230,9 @@ static void tart_close(struct fx8_reader *base)
 }
 
 static enum fx8_status tart_load(struct fx8_reader *base,
-                                 const char *const *paths, size_t n_paths,
                                  const struct fx8_settings *settings,
                                  struct fx8_error *error)
 {
-    (void)paths, (void)n_paths;
     struct tart_reader *reader = (struct tart_reader *)base;
     fill_unpacked(reader);
     FX8_TRY(fx8_h5_open_file(base->path, &reader->file, error));
