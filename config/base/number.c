@@ -10,19 +10,7 @@
 #include "config/base/divisor.h"
 #include "config/base/number.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Skip digits; returns their number. */
-static size_t skip_digits(const char **cursor)
-{
-    const char *start = *cursor;
-    while (is_digit(**cursor))
-        ++*cursor;
-    return (size_t)(*cursor - start);
-}
+#define DIGITS "0123456789"
 
 /* Whether a text has only these letters, at least one. */
 static bool has_only(const char *text, const char *letters)
@@ -36,7 +24,7 @@ bool fx8_number_real(const char *text, double *value)
      * refused, not misread */
     char *end = NULL;
     const double number = strtod(text, &end);
-    if (!has_only(text, "+-.0123456789eE") || *end != '\0' || !isfinite(number))
+    if (!has_only(text, "+-.eE" DIGITS) || *end != '\0' || !isfinite(number))
         return false;
     *value = number;
     return true;
@@ -47,7 +35,7 @@ bool fx8_number_integer(const char *text, int64_t *value)
     char *end = NULL;
     errno = 0;
     const intmax_t number = strtoimax(text, &end, 10);
-    if (!has_only(text, "+-0123456789") || *end != '\0' || errno != 0 ||
+    if (!has_only(text, "+-" DIGITS) || *end != '\0' || errno != 0 ||
         number > INT64_MAX || number < INT64_MIN)
         return false;
     *value = number;
@@ -81,57 +69,39 @@ static bool reduce(fx8_wide *numerator, fx8_wide *denominator)
     return *numerator <= INT64_MAX && *denominator <= INT64_MAX;
 }
 
-/* Read digits with one optional point into an integer and a count of decimals.
- * At most 18 digits, so the mantissa stays below 10^18 < 2^63. */
-static bool read_mantissa(const char **cursor, fx8_wide *mantissa,
-                          int *decimals)
+/* Read "925925.93e3"; lowest terms.  At most 18 digits, so the mantissa stays
+ * below 10^18 < 2^63, and at most two digits of an exponent. */
+static bool read_decimal(const char **cursor, fx8_wide *numerator,
+                         fx8_wide *denominator)
 {
-    int n_digits = 0;
-    bool point = false;
-    *mantissa = 0;
-    *decimals = 0;
-    for (; is_digit(**cursor) || (**cursor == '.' && !point); ++*cursor) {
+    int n_digits = 0, exponent = 0;
+    bool has_point = false;
+    *numerator = 0;
+    *denominator = 1;
+    for (; **cursor != '\0' && strchr("." DIGITS, **cursor) != NULL;
+         ++*cursor) {
         if (**cursor == '.') {
-            point = true;
+            if (has_point)
+                return false;
+            has_point = true;
             continue;
         }
         if (++n_digits > 18)
             return false;
-        *mantissa = *mantissa * 10 + (**cursor - '0');
-        *decimals += point;
+        *numerator = *numerator * 10 + (**cursor - '0');
+        exponent -= has_point;
     }
-    return n_digits > 0;
-}
-
-/* Exponent after an 'e', at most two digits; 0 without an 'e'. */
-static bool read_exponent(const char **cursor, int *exponent)
-{
-    *exponent = 0;
-    if (**cursor != 'e' && **cursor != 'E')
-        return true;
-    ++*cursor;
-    const bool negative = **cursor == '-';
-    *cursor += negative || **cursor == '+';
-    const char *start = *cursor;
-    const size_t n_digits = skip_digits(cursor);
-    if (n_digits == 0 || n_digits > 2)
+    if (n_digits == 0)
         return false;
-    for (const char *digit = start; digit < *cursor; digit++)
-        *exponent = *exponent * 10 + (*digit - '0');
-    if (negative)
-        *exponent = -*exponent;
-    return true;
-}
-
-static bool read_decimal(const char **cursor, fx8_wide *numerator,
-                         fx8_wide *denominator)
-{
-    int decimals = 0, exponent = 0;
-    if (!read_mantissa(cursor, numerator, &decimals) ||
-        !read_exponent(cursor, &exponent))
-        return false;
-    *denominator = 1;
-    exponent -= decimals;
+    if (**cursor == 'e' || **cursor == 'E') {
+        const char *digits = *cursor + 1;
+        digits += *digits == '+' || *digits == '-';
+        const size_t n = strspn(digits, DIGITS);
+        if (n == 0 || n > 2)
+            return false;
+        exponent += (int)strtol(*cursor + 1, NULL, 10);
+        *cursor = digits + n;
+    }
     /* 10^18 x 10^18 < 2^127; higher powers never fit int64 */
     if (exponent > 18 || exponent < -36)
         return *numerator == 0;
@@ -193,9 +163,10 @@ static bool read_decimals(const char **cursor, int64_t *picosecond)
         return true;
     ++*cursor;
     const char *start = *cursor;
-    const size_t n_digits = skip_digits(cursor);
+    const size_t n_digits = strspn(start, DIGITS);
     if (n_digits < 1 || n_digits > 12)
         return false;
+    *cursor += n_digits;
     for (size_t i = 0; i < 12; i++)
         *picosecond = *picosecond * 10 + (i < n_digits ? start[i] - '0' : 0);
     return true;

@@ -131,15 +131,11 @@ static bool read_name(const char *name, const char *prefix,
     if (strncmp(name, prefix, length) != 0 || name[length] != '@')
         return false;
     const char *digit = name + length + 1;
-    int64_t seconds = 0;
-    size_t n_digits = 0;
-    for (; *digit >= '0' && *digit <= '9'; digit++, n_digits++) {
-        seconds = 10 * seconds + (*digit - '0');
-        if (seconds > MAX_SECONDS)
-            return false;
-    }
-    if (n_digits == 0)
+    const size_t n_digits = strspn(digit, "0123456789");
+    const int64_t seconds = strtoll(digit, NULL, 10); /* LLONG_MAX: too many */
+    if (n_digits == 0 || seconds > MAX_SECONDS)
         return false;
+    digit += n_digits;
     *milliseconds = 1000 * seconds;
     if (strcmp(digit, ".h5") == 0)
         return true;
