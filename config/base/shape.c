@@ -78,6 +78,8 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
         else
             memcpy(arrays[i].pointer, &none, sizeof none);
     }
+    if (status != FX8_OK)
+        fx8_free_arrays(arrays, n_arrays);
     return status;
 }
 

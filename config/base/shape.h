@@ -108,8 +108,7 @@ size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays);
  * Given:     arrays  [n_arrays]
  *            what    owner, named in the message
  * Status:    FX8_ERR_SYSTEM: as fx8_allocate()
- * Ownership: the caller releases each with free(), also after a failure: the
- *            arrays from the failing one on are NULL
+ * Ownership: the caller releases each with free(); all are NULL after a failure
  */
 enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
                                     size_t n_arrays, const char *what,

@@ -203,31 +203,28 @@ static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
     if (reader->files[0].has_channel)
         observation->dc_frequency_hz = (double)lowest * FX8_AAVS_SPACING_HZ;
     FX8_AUTO_FREE int64_t *channels = NULL;
-    double *offset_hz = NULL;
+    FX8_AUTO_FREE double *offset_hz = NULL;
     const struct fx8_array arrays[] = {
         {&channels, n_bands, sizeof *channels},
         {&offset_hz, n_bands, sizeof *offset_hz},
     };
-    enum fx8_status status = fx8_allocate_arrays(arrays, 2, "bands", error);
-    if (status == FX8_OK) {
-        size_t band = 0;
-        for (size_t i = 0; i < n_first; i++)
-            for (size_t c = 0; c < reader->groups[i].n_channels; c++, band++) {
-                channels[band] = reader->groups[i].first_channel + (int64_t)c;
-                offset_hz[band] =
-                    (double)(channels[band] - lowest) * FX8_AAVS_SPACING_HZ;
-            }
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "bands", error));
+    size_t band = 0;
+    for (size_t i = 0; i < n_first; i++)
+        for (size_t c = 0; c < reader->groups[i].n_channels; c++, band++) {
+            channels[band] = reader->groups[i].first_channel + (int64_t)c;
+            offset_hz[band] =
+                (double)(channels[band] - lowest) * FX8_AAVS_SPACING_HZ;
+        }
+    for (size_t g = 0, end; g < reader->n_groups; g = end) {
+        end = end_of_tile(reader, g);
+        FX8_TRY(place_tile(reader, g, end, channels, error));
     }
-    for (size_t g = 0; g < reader->n_groups && status == FX8_OK;) {
-        const size_t end = end_of_tile(reader, g);
-        status = place_tile(reader, g, end, channels, error);
-        g = end;
-    }
-    if (status == FX8_OK && n_bands > 1)
+    if (n_bands > 1) {
         observation->band_offset_hz = offset_hz;
-    else
-        free(offset_hz);
-    return status;
+        offset_hz = NULL;
+    }
+    return FX8_OK;
 }
 
 /* Order the antennas by tile. */
@@ -236,12 +233,11 @@ static enum fx8_status place_antennas(struct fx8_aavs_reader *reader,
 {
     struct fx8_observation *observation = &reader->base.observation;
     observation->n_antennas = 0;
-    for (size_t g = 0; g < reader->n_groups;) {
-        const size_t end = end_of_tile(reader, g);
-        const size_t n = reader->groups[g].n_antennas;
+    for (size_t g = 0, end; g < reader->n_groups; g = end) {
+        end = end_of_tile(reader, g);
         for (size_t i = g; i < end; i++)
             reader->groups[i].first_antenna = observation->n_antennas;
-        observation->n_antennas += n;
+        observation->n_antennas += reader->groups[g].n_antennas;
         if (observation->n_antennas > FX8_READER_MAX_ANTENNAS)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: n_antennas: %zu up to tile %" PRId64
@@ -249,7 +245,6 @@ static enum fx8_status place_antennas(struct fx8_aavs_reader *reader,
                             path_of(reader, reader->groups[g].file),
                             observation->n_antennas, reader->groups[g].tile,
                             FX8_READER_MAX_ANTENNAS);
-        g = end;
     }
     observation->n_polarizations = reader->files[0].n_polarizations;
     return FX8_OK;

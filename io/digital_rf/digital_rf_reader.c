@@ -199,12 +199,7 @@ static enum fx8_status drf_select(struct fx8_reader *base,
         {&wanted, n_inputs, sizeof *wanted},
         {&gains, n_inputs, sizeof *gains},
     };
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 2, "a selection of inputs", error);
-    if (status != FX8_OK) {
-        fx8_free_arrays(arrays, 2);
-        return status;
-    }
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "a selection of inputs", error));
     for (size_t i = 0; i < n_inputs; i++) {
         const size_t input =
             inputs[i].antenna * reader->base.observation.n_polarizations +

@@ -205,20 +205,16 @@ static enum fx8_status put_inputs(const struct fx8_quicklook_file *file,
                                   struct fx8_error *error)
 {
     const size_t n = file->extent[INPUT], n_feeds = header->n_polarizations;
-    int64_t *antennas = NULL;
-    char *feeds = NULL;
+    FX8_AUTO_FREE int64_t *antennas = NULL;
+    FX8_AUTO_FREE char *feeds = NULL;
     const struct fx8_array arrays[] = {{&antennas, n, sizeof *antennas},
                                        {&feeds, n, 2}};
-    enum fx8_status status =
-        fx8_allocate_arrays(arrays, 2, "quick-look", error);
-    for (size_t input = 0; input < n && status == FX8_OK; input++) {
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "quick-look", error));
+    for (size_t input = 0; input < n; input++) {
         antennas[input] = header->uvh5->antenna_numbers[input / n_feeds];
         feeds[2 * input] = "XY"[input % n_feeds];
     }
-    if (status == FX8_OK)
-        status = put_axes(file, header->uvh5, antennas, feeds, error);
-    fx8_free_arrays(arrays, 2);
-    return status;
+    return put_axes(file, header->uvh5, antennas, feeds, error);
 }
 
 /* --- creating and closing ---------------------------------------- */

@@ -127,13 +127,13 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
     const size_t n_feeds = feeds == 3 ? 2 : 1;
     const size_t n = header->n_antennas;
     enum { MOUNT_SIZE = 5 };
-    char *names = NULL, *mounts = NULL;
-    double *angles = NULL;
+    FX8_AUTO_FREE char *names = NULL, *mounts = NULL;
+    FX8_AUTO_FREE double *angles = NULL;
     const struct fx8_array arrays[] = {{&names, n * n_feeds, 1},
                                        {&angles, n * n_feeds, sizeof *angles},
                                        {&mounts, n, MOUNT_SIZE}};
-    enum fx8_status status = fx8_allocate_arrays(arrays, 3, "feeds", error);
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+    FX8_TRY(fx8_allocate_arrays(arrays, 3, "feeds", error));
+    for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n_feeds; k++) {
             const bool is_y = feeds == 2 || k == 1;
             names[i * n_feeds + k] = is_y ? 'y' : 'x';
@@ -150,10 +150,7 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
         {"mount_type", FX8_H5_TEXT, .rank = 1, .extent = {n},
          .width = MOUNT_SIZE, .list = mounts},
     };
-    if (status == FX8_OK)
-        status = fx8_h5_put_values(target, values, 4, error);
-    fx8_free_arrays(arrays, 3);
-    return status;
+    return fx8_h5_put_values(target, values, 4, error);
 }
 
 /* feed_angle is measured from north towards east. */
