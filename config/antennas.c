@@ -220,14 +220,9 @@ static enum fx8_status read_csv(struct table *table, char *text)
     return read_rows(table, &csv);
 }
 
-static void release_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 static enum fx8_status read_json(struct table *table, const char *text)
 {
-    FX8_AUTO(release_json) json_t *json = NULL;
+    FX8_AUTO(fx8_json_release) json_t *json = NULL;
     FX8_TRY(
         fx8_json_parse(table->path, text, FX8_ERR_USAGE, &json, table->error));
     const json_t *positions =

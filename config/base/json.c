@@ -24,6 +24,11 @@ enum fx8_status fx8_json_parse(const char *where, const char *text,
                     why.text);
 }
 
+void fx8_json_release(json_t **value)
+{
+    json_decref(*value);
+}
+
 void fx8_json_show(const json_t *value, char *text, size_t size)
 {
     char number[FX8_NUMBER_TEXT_SIZE];

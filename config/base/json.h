@@ -23,11 +23,15 @@
  * Status:    `fault` "WHERE:LINE: ..." for anything else, duplicate keys in an
  *            object, numbers beyond a double, nesting deeper than 2048;
  *            FX8_ERR_SYSTEM when memory is short
- * Ownership: the caller releases `value` with json_decref(); NULL after failure
+ * Ownership: the caller releases `value` with fx8_json_release(); NULL after
+ *            failure
  */
 enum fx8_status fx8_json_parse(const char *where, const char *text,
                                enum fx8_status fault, json_t **value,
                                struct fx8_error *error);
+
+/** Release a value; NULL is legal. */
+void fx8_json_release(json_t **value);
 
 /** A value as text, cut to `size` bytes: strings without quotes, numbers short,
  *  the rest as JSON; "" for NULL. */
