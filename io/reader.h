@@ -13,7 +13,6 @@
 #include "config/observation.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"
-#include "io/workers.h"
 
 /** A stretch of samples that were not recorded. */
 struct fx8_missing {
@@ -82,8 +81,7 @@ struct fx8_reader {
      *  powers of two, at most 1; NULL: values are as recorded.  Set by
      *  select(), owned by the reader. */
     const double *input_gain;
-    struct fx8_workers workers; /**< threads that read() may use; set by the
-                                   caller; may be empty */
+    size_t n_threads; /**< that read() may use; set by the caller; 0: 1 */
     /** Why HDF5 has to undo the filters, on one thread; NULL: it does not, or
      *  there are no filters.  Set by open(), owned by the reader. */
     const char *slow_reason;

@@ -15,16 +15,12 @@
 
 #include <zlib.h>
 
-#include "config/base/parallel.h"
 #include "io/h5/chunks.h"
 #include "io/h5/h5.h"
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 
 enum { MAX_RANK = 3, N_THREADS = 3 };
-
-static const struct fx8_workers alone;
-static const struct fx8_workers several = {N_THREADS, fx8_parallel_for};
 
 /* --- datasets ---------------------------------------------------- */
 
@@ -167,7 +163,7 @@ static void destroy(struct file *f)
 /* --- parts ------------------------------------------------------- */
 
 /* Read a part into an array somewhat larger than it, and compare. */
-static void check_part(const struct file *f, const struct fx8_workers *workers,
+static void check_part(const struct file *f, size_t n_threads,
                        const hsize_t *start, const hsize_t *count,
                        const hsize_t *memory)
 {
@@ -193,15 +189,15 @@ static void check_part(const struct file *f, const struct fx8_workers *workers,
                    (size_t)n[2] * size);
     const struct fx8_h5_part part = {start, count, memory};
     struct fx8_error error;
-    must(fx8_h5_chunks_read(f->chunks, workers, &part, buffer, &error), error);
+    must(fx8_h5_chunks_read(f->chunks, n_threads, &part, buffer, &error),
+         error);
     assert_memory_equal(buffer, expected, bytes);
     free(buffer);
     free(expected);
 }
 
 /* A part at any place, of any size. */
-static void check_any_part(const struct file *f,
-                           const struct fx8_workers *workers,
+static void check_any_part(const struct file *f, size_t n_threads,
                            struct generator *generator)
 {
     hsize_t start[3], count[3], memory[3];
@@ -211,13 +207,12 @@ static void check_any_part(const struct file *f,
         count[axis] = 1 + random_below(generator, extent - (size_t)start[axis]);
         memory[axis] = count[axis] + random_below(generator, 3);
     }
-    check_part(f, workers, start, count, memory);
+    check_part(f, n_threads, start, count, memory);
 }
 
 /* From end to end along time, whole along all other axes, as a correlation
  * reads: reads continue within chunks. */
-static void check_walk(const struct file *f, const struct fx8_workers *workers,
-                       hsize_t step)
+static void check_walk(const struct file *f, size_t n_threads, hsize_t step)
 {
     const int time = f->shape->time;
     const hsize_t length = f->shape->extent[time];
@@ -226,7 +221,7 @@ static void check_walk(const struct file *f, const struct fx8_workers *workers,
     for (hsize_t at = 0; at < length; at += step) {
         start[time] = at;
         count[time] = length - at < step ? length - at : step;
-        check_part(f, workers, start, count, count);
+        check_part(f, n_threads, start, count, count);
     }
 }
 
@@ -235,12 +230,12 @@ static void check_parts_and_destroy(struct file *f, size_t n_parts)
     struct generator generator = {17};
     const hsize_t length = f->shape->extent[f->shape->time];
     for (int k = 0; k < 2; k++) {
-        const struct fx8_workers *workers = k == 0 ? &alone : &several;
-        check_walk(f, workers, length);
-        check_walk(f, workers, length / 7 + 1);
-        check_walk(f, workers, length / 2 + 1);
+        const size_t n_threads = k == 0 ? 1 : N_THREADS;
+        check_walk(f, n_threads, length);
+        check_walk(f, n_threads, length / 7 + 1);
+        check_walk(f, n_threads, length / 2 + 1);
         for (size_t part = 0; part < n_parts; part++)
-            check_any_part(f, workers, &generator);
+            check_any_part(f, n_threads, &generator);
     }
     destroy(f);
 }
@@ -384,7 +379,7 @@ static void expect_damaged(const char *letters, const void *stored, size_t n,
     uint8_t *buffer = exact((size_t)count);
     for (int k = 0; k < 2; k++) {
         struct fx8_error error;
-        must_fail_with(fx8_h5_chunks_read(f.chunks, k == 0 ? &alone : &several,
+        must_fail_with(fx8_h5_chunks_read(f.chunks, k == 0 ? 1 : N_THREADS,
                                           &part, buffer, &error),
                        error, FX8_ERR_INPUT,
                        "chunks.h5: samples: samples 4000 to 4999: ");
@@ -394,7 +389,7 @@ static void expect_damaged(const char *letters, const void *stored, size_t n,
     }
     /* the neighbouring chunk is read */
     const hsize_t zero = 0, whole = 4096;
-    check_part(&f, &alone, &zero, &whole, &whole);
+    check_part(&f, 1, &zero, &whole, &whole);
     destroy(&f);
     free(buffer);
 }
@@ -452,8 +447,8 @@ TEST(test_huge_chunks)
             uint8_t buffer[10];
             struct fx8_error error;
             must_fail_with(
-                fx8_h5_chunks_read(f.chunks, &alone, &part, buffer, &error),
-                error, FX8_ERR_INPUT, "deflate: ");
+                fx8_h5_chunks_read(f.chunks, 1, &part, buffer, &error), error,
+                FX8_ERR_INPUT, "deflate: ");
         }
         destroy(&f);
     }
@@ -475,7 +470,7 @@ TEST(test_wrong_calls)
                                          &cases[k].memory};
         struct fx8_error error;
         must_fail_with(
-            fx8_h5_chunks_read(f.chunks, &alone, &part, buffer, &error), error,
+            fx8_h5_chunks_read(f.chunks, 1, &part, buffer, &error), error,
             FX8_ERR_INPUT,
             "of axis 0: expected 1 or more below 8192 and room for them");
     }

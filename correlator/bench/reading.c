@@ -140,7 +140,7 @@ static enum fx8_status time_reader(struct pass *pass, size_t n_threads,
     struct fx8_reader *reader = pass->reader;
     const int64_t n_samples = reader->observation.n_samples;
     struct fx8_sample_layout layout = {.input_offset = pass->input_offset};
-    reader->workers = (struct fx8_workers){n_threads, fx8_parallel_for};
+    reader->n_threads = n_threads;
     const double start = fx8_clock_seconds();
     for (int64_t at = 0; at < n_samples; at += pass->block_samples) {
         const int64_t left = n_samples - at;

@@ -270,10 +270,9 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     s->reader = reader;
     s->job = job;
     s->session = session;
-    reader->workers.n_threads = job->plan.machine.threads.count > 0
-                                    ? job->plan.machine.threads.count
-                                    : fx8_parallel_cpus();
-    reader->workers.parallel_for = fx8_parallel_for;
+    reader->n_threads = job->plan.machine.threads.count > 0
+                            ? job->plan.machine.threads.count
+                            : fx8_parallel_cpus();
     set_range(s);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);

@@ -163,8 +163,7 @@ static enum fx8_status prepare(struct work *work,
         .most_samples = tile,
         .n_threads = fx8_parallel_cpus(),
     };
-    work->reader->workers =
-        (struct fx8_workers){work->plan.n_threads, fx8_parallel_for};
+    work->reader->n_threads = work->plan.n_threads;
     FX8_TRY(select_all(work->reader, n_inputs, error));
     work->read_samples = work->reader->read_samples(work->reader);
     if (work->read_samples > range->n_samples)

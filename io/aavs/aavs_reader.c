@@ -227,7 +227,7 @@ static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
     const hsize_t count[2] = {(hsize_t)n, file->n_columns};
     const hsize_t extent[2] = {(hsize_t)n, reader->n_wide};
     const struct fx8_h5_part part = {start, count, extent};
-    return fx8_h5_dataset_read(&file->samples, &reader->base.workers, &part,
+    return fx8_h5_dataset_read(&file->samples, reader->base.n_threads, &part,
                                buffer, error);
 }
 

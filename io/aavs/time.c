@@ -172,11 +172,10 @@ static enum fx8_status read_stamps(const struct fx8_h5_dataset *stamps,
                                    int64_t first, int64_t n, double *values,
                                    struct fx8_error *error)
 {
-    const struct fx8_workers alone = {.n_threads = 1};
     const hsize_t start[2] = {(hsize_t)first, 0};
     const hsize_t count[2] = {(hsize_t)n, 1};
     const struct fx8_h5_part part = {start, count, count};
-    return fx8_h5_dataset_read(stamps, &alone, &part, values, error);
+    return fx8_h5_dataset_read(stamps, 1, &part, values, error);
 }
 
 /* Process rows [first, first + n): the stamps at both ends suffice if their

@@ -187,12 +187,11 @@ enum fx8_status fx8_drf_open_file(struct fx8_drf_channel *channel,
 }
 
 enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel,
-                                  const struct fx8_workers *workers,
-                                  int64_t row, int64_t n, void *rows,
-                                  struct fx8_error *error)
+                                  size_t n_threads, int64_t row, int64_t n,
+                                  void *rows, struct fx8_error *error)
 {
     const hsize_t start[2] = {(hsize_t)row, 0};
     const hsize_t count[2] = {(hsize_t)n, channel->n_subchannels};
     const struct fx8_h5_part part = {start, count, count};
-    return fx8_h5_dataset_read(&channel->data, workers, &part, rows, error);
+    return fx8_h5_dataset_read(&channel->data, n_threads, &part, rows, error);
 }

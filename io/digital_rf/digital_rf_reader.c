@@ -65,7 +65,7 @@ static enum fx8_status read_piece(struct walk *walk, struct fx8_error *error)
     walk->after = left < margin ? left : margin;
     walk->next_run = 0;
     return fx8_drf_read_rows(
-        walk->channel, &walk->reader->base.workers, piece->row - walk->before,
+        walk->channel, walk->reader->base.n_threads, piece->row - walk->before,
         walk->before + piece->n + walk->after, walk->reader->rows, error);
 }
 

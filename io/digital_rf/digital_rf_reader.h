@@ -18,7 +18,6 @@
 #include "io/h5/dataset.h"
 #include "io/h5/h5.h"
 #include "io/reader.h"
-#include "io/workers.h"
 
 /** File that marks a folder as a channel. */
 #define FX8_DRF_PROPERTIES "drf_properties.h5"
@@ -175,11 +174,10 @@ enum fx8_status fx8_drf_next(struct fx8_drf_channel *channel, int64_t from,
                              struct fx8_error *error);
 
 /** Rows [row, row + n) of the open file as native integers,
- *  [n][n_subchannels][1 or 2] of part_bytes each; unpacked by `workers`. */
+ *  [n][n_subchannels][1 or 2] of part_bytes each; unpacked by n_threads. */
 enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel,
-                                  const struct fx8_workers *workers,
-                                  int64_t row, int64_t n, void *rows,
-                                  struct fx8_error *error);
+                                  size_t n_threads, int64_t row, int64_t n,
+                                  void *rows, struct fx8_error *error);
 
 /* --- metadata.c ----------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/base/line.h"
+#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/chunks.h"
@@ -443,13 +444,12 @@ static void update_kept(const struct work *work)
     }
 }
 
-static enum fx8_status read_directly(struct work *work,
-                                     const struct fx8_workers *workers,
+static enum fx8_status read_directly(struct work *work, size_t n_threads,
                                      struct fx8_error *error)
 {
     struct fx8_h5_chunks *chunks = work->chunks;
-    FX8_TRY(list_items(work, fx8_workers_threads(workers), error));
-    fx8_workers_run(workers, chunks->n_items, read_chunk, work);
+    FX8_TRY(list_items(work, n_threads, error));
+    fx8_parallel_for(chunks->n_items, n_threads, false, read_chunk, work);
     update_kept(work);
     const struct item *damaged = NULL;
     bool is_stored = true;
@@ -464,7 +464,7 @@ static enum fx8_status read_directly(struct work *work,
 }
 
 enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
-                                   const struct fx8_workers *workers,
+                                   size_t n_threads,
                                    const struct fx8_h5_part *part, void *buffer,
                                    struct fx8_error *error)
 {
@@ -489,6 +489,7 @@ enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
                               (uint64_t)chunks->extent[axis + absent]);
     }
     fx8_h5_quiet();
-    return chunks->is_direct ? read_directly(&work, workers, error)
-                             : read_by_library(chunks, &work, error);
+    return chunks->is_direct
+               ? read_directly(&work, n_threads > 0 ? n_threads : 1, error)
+               : read_by_library(chunks, &work, error);
 }

@@ -12,7 +12,6 @@
 #include <hdf5.h>
 
 #include "correlator/fx8.h"
-#include "io/workers.h"
 
 /** Most axes of a dataset. */
 #define FX8_H5_CHUNKS_MAX_RANK 3
@@ -56,7 +55,7 @@ const char *fx8_h5_chunks_slow_reason(const struct fx8_h5_chunks *chunks);
 /**
  * fx8_h5_chunks_read -- read a part.
  *
- * Given:    workers  threads to unpack with
+ * Given:    n_threads  to unpack with; 0: 1
  * Returned: buffer   [memory] elements of memory_type; those beyond `count` are
  *                    not touched
  * Status:   FX8_ERR_INPUT: "PATH: NAME: samples A to B: what is wrong"
@@ -65,7 +64,7 @@ const char *fx8_h5_chunks_slow_reason(const struct fx8_h5_chunks *chunks);
  *              call, up to 256 MiB
  */
 enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
-                                   const struct fx8_workers *workers,
+                                   size_t n_threads,
                                    const struct fx8_h5_part *part, void *buffer,
                                    struct fx8_error *error);
 

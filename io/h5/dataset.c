@@ -196,7 +196,7 @@ enum fx8_status fx8_h5_dataset_prepare(struct fx8_h5_dataset *dataset,
 }
 
 enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,
-                                    const struct fx8_workers *workers,
+                                    size_t n_threads,
                                     const struct fx8_h5_part *part,
                                     void *buffer, struct fx8_error *error)
 {
@@ -204,7 +204,7 @@ enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,
     const int64_t first = (int64_t)part->start[use->time_axis] * use->samples;
     const int64_t n = (int64_t)part->count[use->time_axis] * use->samples;
     const enum fx8_status status =
-        fx8_h5_chunks_read(dataset->chunks, workers, part, buffer, error);
+        fx8_h5_chunks_read(dataset->chunks, n_threads, part, buffer, error);
     return fx8_h5_check_uncut(dataset->storage, dataset->path, dataset->name,
                               first, n, status, error);
 }

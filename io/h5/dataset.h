@@ -80,7 +80,7 @@ enum fx8_status fx8_h5_dataset_prepare(struct fx8_h5_dataset *dataset,
 
 /** fx8_h5_chunks_read(), and a check that no file has shrunk meanwhile. */
 enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,
-                                    const struct fx8_workers *workers,
+                                    size_t n_threads,
                                     const struct fx8_h5_part *part,
                                     void *buffer, struct fx8_error *error);
 

@@ -155,7 +155,7 @@ static enum fx8_status read_rectangle(const struct native_reader *reader,
     memory[time] = (hsize_t)row_samples;
     const size_t row_bytes = (size_t)row_samples * reader->base.sample_bytes;
     const struct fx8_h5_part part = {start, count, memory};
-    return fx8_h5_dataset_read(&reader->voltages, &reader->base.workers, &part,
+    return fx8_h5_dataset_read(&reader->voltages, reader->base.n_threads, &part,
                                buffer + rectangle->row * row_bytes, error);
 }
 

@@ -209,7 +209,7 @@ static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
         const hsize_t start[2] = {rectangle->first[0], (hsize_t)first_byte};
         const hsize_t count[2] = {rectangle->n[0], n_bytes};
         const struct fx8_h5_part part = {start, count, count};
-        FX8_TRY(fx8_h5_dataset_read(&reader->data, &base->workers, &part,
+        FX8_TRY(fx8_h5_dataset_read(&reader->data, base->n_threads, &part,
                                     reader->packed + rectangle->row * n_bytes,
                                     error));
     }
