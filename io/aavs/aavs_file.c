@@ -27,7 +27,7 @@
 
 /* The rate of a station's coarse channels, and the relative tolerance of 1 /
  * tsamp: a sampling time may have been rounded to a float. */
-static const struct fx8_rate usual_rate = {25000000, 27};
+const struct fx8_rate fx8_aavs_usual_rate = {25000000, 27};
 #define USUAL_RATE_TOLERANCE 1e-6
 
 /* Largest denominator of a rate, as in the configuration, and the tolerance
@@ -71,10 +71,10 @@ static enum fx8_status read_rate(const struct fx8_h5_place *root,
     if (interval_s == 0.0)
         return FX8_OK;
     const double rate_hz = 1.0 / interval_s;
-    const double usual_hz = fx8_rate_hz(usual_rate);
+    const double usual_hz = fx8_rate_hz(fx8_aavs_usual_rate);
     if (rate_hz >= 1.0 && rate_hz <= 1e11)
         file->rate = fabs(rate_hz - usual_hz) <= USUAL_RATE_TOLERANCE * usual_hz
-                         ? usual_rate
+                         ? fx8_aavs_usual_rate
                          : near_fraction(rate_hz);
     if (file->rate.numerator_hz > 0)
         return FX8_OK;

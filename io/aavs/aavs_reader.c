@@ -18,9 +18,6 @@
 /* Most files open at once: a station of 16 tiles in four parts. */
 #define MOST_OPEN 64
 
-/* The rate of a station's coarse channels: 800 MHz / 1024 x 32/27. */
-static const struct fx8_rate usual_rate = {25000000, 27};
-
 static bool aavs_probe(const struct fx8_h5_place *root)
 {
     return fx8_h5_has(root, FX8_AAVS_ROOT) && fx8_h5_has(root, "chan_") &&
@@ -72,8 +69,9 @@ static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
         return FX8_OK;
     }
     const struct fx8_aavs_file *file = &reader->files[index];
-    const struct fx8_rate own =
-        file->rate.numerator_hz > 0 ? fx8_rate_reduced(file->rate) : usual_rate;
+    const struct fx8_rate own = file->rate.numerator_hz > 0
+                                    ? fx8_rate_reduced(file->rate)
+                                    : fx8_aavs_usual_rate;
     if (index == 0)
         *rate = own;
     if (own.numerator_hz == rate->numerator_hz &&

@@ -21,6 +21,9 @@
 /** Spacing of the coarse channels: channel c is centred at c times this. */
 #define FX8_AAVS_SPACING_HZ 781250.0
 
+/** The rate of a station's coarse channels: 800 MHz / 1024 x 32/27. */
+extern const struct fx8_rate fx8_aavs_usual_rate;
+
 /** Bytes of a complex sample in memory. */
 #define FX8_AAVS_SAMPLE_BYTES ((size_t)2)
 

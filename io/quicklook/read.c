@@ -53,18 +53,6 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
     return FX8_OK;
 }
 
-/* Read a dataset of real numbers, [*n]; the caller frees it, also after
- * failure. */
-static enum fx8_status get_all(const struct fx8_h5_place *place,
-                               const char *name, double **values, size_t *n,
-                               struct fx8_error *error)
-{
-    *values = NULL;
-    FX8_TRY(get_length(place, name, n, error));
-    FX8_TRY(fx8_allocate(*n, sizeof **values, name, values, error));
-    return fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), *values, error);
-}
-
 static enum fx8_status get_attributes(const struct fx8_h5_place *root,
                                       struct fx8_quicklook_description *d,
                                       struct fx8_error *error)
@@ -98,7 +86,10 @@ static enum fx8_status get_dates(const struct fx8_h5_place *root,
                                  struct fx8_error *error)
 {
     FX8_AUTO_FREE double *dates = NULL;
-    FX8_TRY(get_all(root, "time_julian_date", &dates, &d->n_dumps, error));
+    FX8_TRY(get_length(root, "time_julian_date", &d->n_dumps, error));
+    FX8_TRY(fx8_allocate(d->n_dumps, sizeof *dates, "dates", &dates, error));
+    FX8_TRY(fx8_h5_get_reals(root, "time_julian_date",
+                             fx8_h5_all(d->n_dumps, 1), dates, error));
     d->first_julian_date = d->last_julian_date = NAN;
     for (size_t i = 0; i < d->n_dumps; i++) {
         if (isnan(dates[i]))
@@ -114,15 +105,15 @@ static enum fx8_status get_channels(const struct fx8_h5_place *root,
                                     struct fx8_quicklook_description *d,
                                     struct fx8_error *error)
 {
-    FX8_AUTO_FREE double *centres = NULL;
-    FX8_AUTO_FREE double *widths = NULL;
-    size_t n_widths = 0;
-    FX8_TRY(get_all(root, "frequency_hz", &centres, &d->n_channels, error));
-    FX8_TRY(get_all(root, "channel_width_hz", &widths, &n_widths, error));
-    d->first_frequency_hz = centres[0];
-    d->last_frequency_hz = centres[d->n_channels - 1];
-    d->channel_width_hz = widths[0];
-    return FX8_OK;
+    FX8_TRY(get_length(root, "frequency_hz", &d->n_channels, error));
+    const struct fx8_h5_rows first = {d->n_channels, 1, 0, 1};
+    const struct fx8_h5_rows last = {d->n_channels, 1, d->n_channels - 1, 1};
+    FX8_TRY(fx8_h5_get_reals(root, "frequency_hz", first,
+                             &d->first_frequency_hz, error));
+    FX8_TRY(fx8_h5_get_reals(root, "frequency_hz", last, &d->last_frequency_hz,
+                             error));
+    return fx8_h5_get_reals(root, "channel_width_hz", first,
+                            &d->channel_width_hz, error);
 }
 
 /* Read the group that is written last; absent if the run was killed. */

@@ -49,58 +49,44 @@ const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
     return NULL;
 }
 
-/* Counts of the header, in the order of `counts` below. */
-enum {
-    N_ANTENNAS,
-    N_BASELINES,
-    N_ROWS,
-    N_TIMES,
-    N_CHANNELS,
-    N_PRODUCTS,
-    N_COUNTS
-};
-
 static enum fx8_status get_counts(struct fx8_uvh5_file *file,
                                   const struct fx8_h5_place *place,
                                   struct fx8_uvh5_header *header,
                                   struct fx8_error *error)
 {
     /* every item is stored as at least one byte, before packing */
-    static const struct {
-        const char *name;
-        int64_t most;
-    } counts[N_COUNTS] = {
-        {"Nants_telescope", INT32_MAX}, {"Nbls", INT32_MAX},
-        {"Nblts", INT64_MAX / 1024},    {"Ntimes", INT32_MAX},
-        {"Nfreqs", INT32_MAX},          {"Npols", 4},
+    int64_t n_antennas, n_baselines, n_rows, n_times, n_channels, n_products;
+    const struct fx8_h5_integer counts[] = {
+        {"Nants_telescope", 1, INT32_MAX, &n_antennas},
+        {"Nbls", 1, INT32_MAX, &n_baselines},
+        {"Nblts", 1, INT64_MAX / 1024, &n_rows},
+        {"Ntimes", 1, INT32_MAX, &n_times},
+        {"Nfreqs", 1, INT32_MAX, &n_channels},
+        {"Npols", 1, 4, &n_products},
     };
-    int64_t value[N_COUNTS];
     hsize_t file_size = 0;
     H5Fget_filesize(file->file, &file_size);
-    for (int i = 0; i < N_COUNTS; i++) {
-        FX8_TRY(fx8_h5_get_integer(place, counts[i].name, 1, counts[i].most,
-                                   &value[i], error));
-        if ((uint64_t)value[i] / MAX_PACKING > file_size)
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        FX8_TRY(fx8_h5_get_each(place, &counts[i], 1, error));
+        if ((uint64_t)*counts[i].value / MAX_PACKING > file_size)
             return fx8_refuse(error, file->path, counts[i].name,
                               "%" PRId64
                               ": expected a count that a file of %" PRIu64
                               " bytes can hold",
-                              value[i], (uint64_t)file_size);
+                              *counts[i].value, (uint64_t)file_size);
     }
-    if (value[N_BASELINES] * value[N_TIMES] != value[N_ROWS])
-        return fx8_fail(
-            error, FX8_ERR_INPUT,
-            "%s: Nblts: %" PRId64 ": expected Nbls x Ntimes = "
-            "%" PRId64 " x %" PRId64 ", the same baselines in every dump",
-            file->path, value[N_ROWS], value[N_BASELINES], value[N_TIMES]);
-    header->n_antennas = (size_t)value[N_ANTENNAS];
-    header->n_baselines = (size_t)value[N_BASELINES];
-    header->n_times = (size_t)value[N_TIMES];
-    header->n_channels = (size_t)value[N_CHANNELS];
-    header->n_products = (size_t)value[N_PRODUCTS];
-    file->n_rows = (size_t)value[N_ROWS];
-    file->n_channels = header->n_channels;
-    file->n_products = header->n_products;
+    if (n_baselines * n_times != n_rows)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: Nblts: %" PRId64 ": expected Nbls x Ntimes = "
+                        "%" PRId64 " x %" PRId64
+                        ", the same baselines in every dump",
+                        file->path, n_rows, n_baselines, n_times);
+    header->n_antennas = (size_t)n_antennas;
+    header->n_baselines = (size_t)n_baselines;
+    header->n_times = (size_t)n_times;
+    header->n_channels = file->n_channels = (size_t)n_channels;
+    header->n_products = file->n_products = (size_t)n_products;
+    file->n_rows = (size_t)n_rows;
     return FX8_OK;
 }
 
