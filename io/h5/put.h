@@ -38,31 +38,17 @@ struct fx8_h5_value {
     const void *list; /**< [extent...] of that kind, in place of a scalar */
 };
 
-/** Rows of a table of values: scalars, and lists of one axis. */
-#define FX8_PUT_TEXT(name, value)                                              \
-    {                                                                          \
-        name, FX8_H5_TEXT, .text = (value)                                     \
-    }
-#define FX8_PUT_INTEGER(name, value)                                           \
-    {                                                                          \
-        name, FX8_H5_INTEGER, .integer = (int64_t)(value)                      \
-    }
-#define FX8_PUT_UNSIGNED(name, value)                                          \
-    {                                                                          \
-        name, FX8_H5_UNSIGNED, .integer = (value)                              \
-    }
-#define FX8_PUT_REAL(name, value)                                              \
-    {                                                                          \
-        name, FX8_H5_REAL, .real = (value)                                     \
-    }
-#define FX8_PUT_BOOL(name, value)                                              \
-    {                                                                          \
-        name, FX8_H5_BOOL, .integer = (value)                                  \
-    }
-#define FX8_PUT_LIST(name, kind, n, values)                                    \
-    {                                                                          \
-        name, kind, .rank = 1, .extent = {n}, .list = (values)                 \
-    }
+/** Members of a value in a table: scalars, and lists of one axis. */
+#define FX8_PUT_TEXT(as, value) .name = as, .kind = FX8_H5_TEXT, .text = value
+#define FX8_PUT_INTEGER(as, value)                                             \
+    .name = as, .kind = FX8_H5_INTEGER, .integer = (int64_t)(value)
+#define FX8_PUT_UNSIGNED(as, value)                                            \
+    .name = as, .kind = FX8_H5_UNSIGNED, .integer = value
+#define FX8_PUT_REAL(as, value) .name = as, .kind = FX8_H5_REAL, .real = value
+#define FX8_PUT_BOOL(as, value)                                                \
+    .name = as, .kind = FX8_H5_BOOL, .integer = value
+#define FX8_PUT_LIST(as, of, n, values)                                        \
+    .name = as, .kind = of, .rank = 1, .extent = {n}, .list = values
 
 /** Write values in order; stops at the first failure. */
 enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,

@@ -37,17 +37,17 @@ static enum fx8_status write_attributes(const struct fx8_native_writer *writer,
     const bool is_lower = o->sideband == FX8_SIDEBAND_LOWER;
     const struct fx8_rate rate = o->sample_rate;
     const struct fx8_h5_value values[] = {
-        FX8_PUT_INTEGER("version", FX8_NATIVE_VERSION),
-        FX8_PUT_TEXT("format", FX8_NATIVE_FORMAT),
-        FX8_PUT_TEXT("sideband", is_lower ? "lower" : "upper"),
-        FX8_PUT_TEXT("telescope", o->telescope),
-        FX8_PUT_TEXT("instrument", o->instrument),
-        FX8_PUT_TEXT("object", o->object),
-        FX8_PUT_UNSIGNED("sample_rate_numerator_hz", rate.numerator_hz),
-        FX8_PUT_UNSIGNED("sample_rate_denominator", rate.denominator),
-        FX8_PUT_REAL("dc_frequency_hz", o->dc_frequency_hz),
-        FX8_PUT_INTEGER("start_time_unix_s", o->start_time.unix_s),
-        FX8_PUT_INTEGER("start_time_ns", o->start_time.picosecond / 1000),
+        {FX8_PUT_INTEGER("version", FX8_NATIVE_VERSION)},
+        {FX8_PUT_TEXT("format", FX8_NATIVE_FORMAT)},
+        {FX8_PUT_TEXT("sideband", is_lower ? "lower" : "upper")},
+        {FX8_PUT_TEXT("telescope", o->telescope)},
+        {FX8_PUT_TEXT("instrument", o->instrument)},
+        {FX8_PUT_TEXT("object", o->object)},
+        {FX8_PUT_UNSIGNED("sample_rate_numerator_hz", rate.numerator_hz)},
+        {FX8_PUT_UNSIGNED("sample_rate_denominator", rate.denominator)},
+        {FX8_PUT_REAL("dc_frequency_hz", o->dc_frequency_hz)},
+        {FX8_PUT_INTEGER("start_time_unix_s", o->start_time.unix_s)},
+        {FX8_PUT_INTEGER("start_time_ns", o->start_time.picosecond / 1000)},
     };
     return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
                              error);
@@ -61,9 +61,9 @@ static enum fx8_status write_site(const struct fx8_native_writer *writer,
         isnan(site->altitude_m))
         return FX8_OK; /* a table without a site is legal */
     const struct fx8_h5_value values[] = {
-        FX8_PUT_REAL("latitude_deg", site->latitude_deg),
-        FX8_PUT_REAL("longitude_deg", site->longitude_deg),
-        FX8_PUT_REAL("altitude_m", site->altitude_m),
+        {FX8_PUT_REAL("latitude_deg", site->latitude_deg)},
+        {FX8_PUT_REAL("longitude_deg", site->longitude_deg)},
+        {FX8_PUT_REAL("altitude_m", site->altitude_m)},
     };
     FX8_H5_AUTO table =
         H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);

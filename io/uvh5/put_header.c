@@ -58,48 +58,49 @@ static enum fx8_status put_values(const struct fx8_h5_target *target,
     int64_t n_antennas_used = 0;
     FX8_TRY(count_antennas(header, &n_antennas_used, error));
     const struct fx8_h5_value values[] = {
-        FX8_PUT_TEXT("version", "1.2"),
-        FX8_PUT_TEXT("telescope_name", header->telescope),
-        FX8_PUT_TEXT("instrument", header->instrument),
-        FX8_PUT_TEXT("history", header->history != NULL ? header->history : ""),
-        FX8_PUT_TEXT("telescope_frame", "itrs"),
-        FX8_PUT_TEXT("vis_units", "uncalib"),
-        FX8_PUT_TEXT("blt_order",
-                     baselines_ascend(header) ? "time, baseline" : NULL),
+        {FX8_PUT_TEXT("version", "1.2")},
+        {FX8_PUT_TEXT("telescope_name", header->telescope)},
+        {FX8_PUT_TEXT("instrument", header->instrument)},
+        {FX8_PUT_TEXT("history",
+                      header->history != NULL ? header->history : "")},
+        {FX8_PUT_TEXT("telescope_frame", "itrs")},
+        {FX8_PUT_TEXT("vis_units", "uncalib")},
+        {FX8_PUT_TEXT("blt_order",
+                      baselines_ascend(header) ? "time, baseline" : NULL)},
         /* the next two are for pyuvdata < 2.2; later ones use the catalogue */
-        FX8_PUT_TEXT("object_name", name_of_centre(header)),
-        FX8_PUT_TEXT("phase_type", "drift"),
-        FX8_PUT_INTEGER("Nants_data", n_antennas_used),
-        FX8_PUT_INTEGER("Nants_telescope", n_antennas),
-        FX8_PUT_INTEGER("Nbls", header->n_baselines),
-        FX8_PUT_INTEGER("Nblts", header->n_baselines * header->n_times),
-        FX8_PUT_INTEGER("Ntimes", header->n_times),
-        FX8_PUT_INTEGER("Nfreqs", header->n_channels),
-        FX8_PUT_INTEGER("Npols", header->n_products),
-        FX8_PUT_INTEGER("Nspws", 1),
-        FX8_PUT_INTEGER("Nphase", 1),
-        FX8_PUT_REAL("latitude", header->site.latitude_deg),
-        FX8_PUT_REAL("longitude", header->site.longitude_deg),
-        FX8_PUT_REAL("altitude", header->site.altitude_m),
-        FX8_PUT_BOOL("flex_spw", false),
-        FX8_PUT_BOOL("blts_are_rectangular", true),
-        FX8_PUT_BOOL("time_axis_faster_than_bls", false),
-        FX8_PUT_LIST("spw_array", FX8_H5_INTEGER, 1, &window),
-        FX8_PUT_LIST("antenna_numbers", FX8_H5_INTEGER, n_antennas,
-                     header->antenna_numbers),
+        {FX8_PUT_TEXT("object_name", name_of_centre(header))},
+        {FX8_PUT_TEXT("phase_type", "drift")},
+        {FX8_PUT_INTEGER("Nants_data", n_antennas_used)},
+        {FX8_PUT_INTEGER("Nants_telescope", n_antennas)},
+        {FX8_PUT_INTEGER("Nbls", header->n_baselines)},
+        {FX8_PUT_INTEGER("Nblts", header->n_baselines * header->n_times)},
+        {FX8_PUT_INTEGER("Ntimes", header->n_times)},
+        {FX8_PUT_INTEGER("Nfreqs", header->n_channels)},
+        {FX8_PUT_INTEGER("Npols", header->n_products)},
+        {FX8_PUT_INTEGER("Nspws", 1)},
+        {FX8_PUT_INTEGER("Nphase", 1)},
+        {FX8_PUT_REAL("latitude", header->site.latitude_deg)},
+        {FX8_PUT_REAL("longitude", header->site.longitude_deg)},
+        {FX8_PUT_REAL("altitude", header->site.altitude_m)},
+        {FX8_PUT_BOOL("flex_spw", false)},
+        {FX8_PUT_BOOL("blts_are_rectangular", true)},
+        {FX8_PUT_BOOL("time_axis_faster_than_bls", false)},
+        {FX8_PUT_LIST("spw_array", FX8_H5_INTEGER, 1, &window)},
+        {FX8_PUT_LIST("antenna_numbers", FX8_H5_INTEGER, n_antennas,
+                      header->antenna_numbers)},
         {"antenna_positions", FX8_H5_REAL, .rank = 2, .extent = {n_antennas, 3},
          .list = header->antenna_positions_m},
-        FX8_PUT_LIST("freq_array", FX8_H5_REAL, header->n_channels,
-                     header->frequencies_hz),
-        FX8_PUT_LIST("channel_width", FX8_H5_REAL, header->n_channels,
-                     header->channel_widths_hz),
-        FX8_PUT_LIST("polarization_array", FX8_H5_INT, header->n_products,
-                     header->products),
+        {FX8_PUT_LIST("freq_array", FX8_H5_REAL, header->n_channels,
+                      header->frequencies_hz)},
+        {FX8_PUT_LIST("channel_width", FX8_H5_REAL, header->n_channels,
+                      header->channel_widths_hz)},
+        {FX8_PUT_LIST("polarization_array", FX8_H5_INT, header->n_products,
+                      header->products)},
         {"antenna_names", FX8_H5_TEXT, .rank = 1, .extent = {n_antennas},
          .width = sizeof header->antenna_names[0],
          .list = header->antenna_names},
     };
-    const struct fx8_h5_value dut1 = FX8_PUT_REAL("dut1", header->dut1_s);
+    const struct fx8_h5_value dut1 = {FX8_PUT_REAL("dut1", header->dut1_s)};
     FX8_TRY(fx8_h5_put_values(target, values, sizeof values / sizeof values[0],
                               error));
     return header->write_lst ? fx8_h5_put_values(target, &dut1, 1, error)
@@ -142,7 +143,7 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
         memcpy(mounts + i * MOUNT_SIZE, "fixed", MOUNT_SIZE);
     }
     const struct fx8_h5_value values[] = {
-        FX8_PUT_INTEGER("Nfeeds", n_feeds),
+        {FX8_PUT_INTEGER("Nfeeds", n_feeds)},
         {"feed_array", FX8_H5_TEXT, .rank = 2, .extent = {n, n_feeds},
          .width = 1, .list = names},
         {"feed_angle", FX8_H5_REAL, .rank = 2, .extent = {n, n_feeds},
@@ -166,8 +167,8 @@ static enum fx8_status put_feeds(const struct fx8_h5_target *target,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "array.x_orientation: %s: expected east or north",
                         orientation);
-    const struct fx8_h5_value value =
-        FX8_PUT_TEXT("x_orientation", east ? "east" : "north");
+    const struct fx8_h5_value value = {
+        FX8_PUT_TEXT("x_orientation", east ? "east" : "north")};
     FX8_TRY(fx8_h5_put_values(target, &value, 1, error));
     return put_feed_lists(target, header, east ? pi / 2 : 0, east ? 0 : pi / 2,
                           error);
@@ -180,11 +181,11 @@ static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
                                      struct fx8_error *error)
 {
     const struct fx8_h5_value values[] = {
-        FX8_PUT_TEXT("cat_name", name_of_centre(header)),
-        FX8_PUT_TEXT("cat_type", "unprojected"),
-        FX8_PUT_TEXT("cat_frame", "altaz"),
-        FX8_PUT_REAL("cat_lon", 0),
-        FX8_PUT_REAL("cat_lat", pi / 2),
+        {FX8_PUT_TEXT("cat_name", name_of_centre(header))},
+        {FX8_PUT_TEXT("cat_type", "unprojected")},
+        {FX8_PUT_TEXT("cat_frame", "altaz")},
+        {FX8_PUT_REAL("cat_lon", 0)},
+        {FX8_PUT_REAL("cat_lat", pi / 2)},
     };
     FX8_H5_AUTO catalogue = FX8_H5_NONE, entry = FX8_H5_NONE;
     FX8_TRY(
