@@ -39,17 +39,6 @@ TEST(fail_cuts_long_messages)
     assert_int_equal(strlen(error.message), FX8_ERROR_MESSAGE_SIZE - 1);
 }
 
-TEST(exit_codes_are_those_of_the_commands)
-{
-    assert_int_equal(fx8_exit_code(FX8_OK), 0);
-    assert_int_equal(fx8_exit_code(FX8_DUMP_READY), 0);
-    assert_int_equal(fx8_exit_code(FX8_ERR_USAGE), 2);
-    assert_int_equal(fx8_exit_code(FX8_ERR_INPUT), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_SYSTEM), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_UNSUPPORTED), 1);
-    assert_int_equal(fx8_exit_code(FX8_ERR_CANCELLED), 130);
-}
-
 TEST(product_refuses_to_overflow)
 {
     const size_t half = (size_t)1 << (sizeof(size_t) * 4);
