@@ -135,33 +135,29 @@ class Sky:
 
     def write_ini(self, folder):
         spectrum_s = self.length / self.rate_hz
-        sections = {
-            "observation": {"sample_rate_hz": self.rate_hz,
-                            "dc_frequency_hz": self.dc_hz,
-                            "start_time_utc": "2021-03-20T12:00:00Z",
-                            "telescope": "test"},
-            "input": {"sideband": "lower" if self.is_lower else "upper"},
-            "array": {"antennas": len(self.positions),
-                      "polarizations": self.n_pols,
-                      "positions": "antennas.csv", **program.SITE},
-            "channelizer": {"method": self.method, "channels": self.channels,
-                            "flag_edges": self.flag_edges},
-            "correlator": {"backend": "cpu", "integration_time_s":
-                           repr(self.per_dump * spectrum_s)},
-            "simulate": {"sources": "sources.csv",
-                         "noise_rms": self.noise_rms,
-                         "samples": "complex" if self.is_complex else "real",
-                         "gain_spread": self.gain_spread,
-                         "dropout_fraction": self.dropout_fraction,
-                         "duration_s": repr(self.n_samples / self.rate_hz),
-                         "seed": self.seed},
-        }
         path = f"{folder}/sky.ini"
         with open(path, "w", encoding="ascii") as file:
-            for section, entries in sections.items():
-                file.write(f"[{section}]\n")
-                file.writelines(f"{key} = {value}\n"
-                                for key, value in entries.items())
+            file.write(program.ini_text({
+                "observation.sample_rate_hz": self.rate_hz,
+                "observation.dc_frequency_hz": self.dc_hz,
+                "observation.start_time_utc": "2021-03-20T12:00:00Z",
+                "observation.telescope": "test",
+                "input.sideband": "lower" if self.is_lower else "upper",
+                "array.antennas": len(self.positions),
+                "array.polarizations": self.n_pols,
+                "array.positions": "antennas.csv", **program.SITE_KEYS,
+                "channelizer.method": self.method,
+                "channelizer.channels": self.channels,
+                "channelizer.flag_edges": self.flag_edges,
+                "correlator.backend": "cpu",
+                "correlator.integration_time_s": self.per_dump * spectrum_s,
+                "simulate.sources": "sources.csv",
+                "simulate.noise_rms": self.noise_rms,
+                "simulate.samples": "complex" if self.is_complex else "real",
+                "simulate.gain_spread": self.gain_spread,
+                "simulate.dropout_fraction": self.dropout_fraction,
+                "simulate.duration_s": self.n_samples / self.rate_hz,
+                "simulate.seed": self.seed}))
         return path
 
     # --- what is expected ---------------------------------------------

@@ -232,10 +232,7 @@ class DeadInput(program.Case):
     """All zeros, nothing marked missing: exactly 0, weight 1, flagged."""
 
     def test_dead_input(self):
-        generator = np.random.default_rng(121)
-        samples = program.to_int8(
-            20 * (generator.normal(size=(3, 2, 20_000))
-                  + 1j * generator.normal(size=(3, 2, 20_000))))
+        samples = program.noise(121, 3, 2, 20_000)
         samples[1, 1] = 0
         for precision in ("int8", "fp32"):
             setup = oracle.Setup(16, 0.004, precision=precision, flag_edges=0)

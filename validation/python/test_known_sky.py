@@ -312,29 +312,6 @@ for _number in range(len(CASES)):
 class Statistics(unittest.TestCase):
     """The scatter formulas themselves, in cases with a known answer."""
 
-    def test_one_product_of_independent_spectra(self):
-        noise = np.array([[[2.0, 0.6 + 0.3j], [0.6 - 0.3j, 3.0]]])
-        valid = np.ones((1, 2, 500), bool)
-        valid[0, 1, :100] = False
-        scatter = Scatter(np.full(8, 8**-0.5), 8, valid, noise, 0 * noise, 0)
-        v = noise[0, 0, 1]
-        # Re and Im of two autos and the product; 500, 400 and 400 spectra
-        want = [2.0**2 / 500, (6 + (v**2).real) / 800, 3.0**2 / 400,
-                (6 - (v**2).real) / 800]
-        np.testing.assert_allclose(scatter.covariance[0, 0].diagonal(), want)
-        np.testing.assert_allclose(scatter.covariance[0, 0, 1, 3],
-                                   (v**2).imag / 800)
-        self.assertEqual(scatter.overlap, 1)
-
-    def test_share_of_independent_spectra(self):
-        # 8 taps Hamming: 0.969, from the table of filter banks
-        weights = oracle.prototype(oracle.Setup(64, 1.0), 64)
-        valid = np.ones((1, 1, 4000), bool)
-        scatter = Scatter(weights, 64, valid, np.ones((1, 1, 1)),
-                          np.zeros((1, 1, 1)), 0)
-        self.assertAlmostEqual(1 / scatter.covariance.item() / 4000, 0.969,
-                               delta=0.0005)
-
     def test_band_of_drawn_spectra(self):
         """Chi-square of 4,000 means over white spectra: centre and sigma."""
         generator = np.random.default_rng(8)
@@ -383,7 +360,7 @@ class Polarised(program.Case):
         with warnings.catch_warnings(action="ignore"):
             return uvdata.UVData.from_file(self.path(name))
 
-    def save(self):
+    def measurement_set(self):
         """A Measurement Set, phased to the zenith; its path."""
         path = self.path("sky.ms")
         with warnings.catch_warnings(action="ignore"):
@@ -477,11 +454,12 @@ class Polarised(program.Case):
 
     @unittest.skipUnless(HAS_CASACORE, NO_CASACORE)
     def test_measurement_set_by_pyuvdata(self):
-        self.save()
+        self.measurement_set()
         data = self.load("sky.ms")
         data.unproject_phase()
         self.check(self.read_pyuvdata(data))
 
     @unittest.skipUnless(HAS_CASACORE, NO_CASACORE)
     def test_measurement_set_by_casacore(self):
-        self.check(self.read_casacore(self.save()))
+        self.check(self.read_casacore(
+            self.measurement_set()))

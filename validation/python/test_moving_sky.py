@@ -53,10 +53,8 @@ class Sky(program.Case):
         paths of the recording, of the true and of the correlated
         visibilities."""
         self.count += 1
-        with open(self.path("antennas.csv"), "w", encoding="ascii") as file:
-            file.write("east_m,north_m,up_m\n")
-            file.writelines(",".join(map(str, row)) + "\n"
-                            for row in POSITIONS)
+        self.save("antennas.csv", "east_m,north_m,up_m\n" + "".join(
+            ",".join(map(str, row)) + "\n" for row in POSITIONS))
         self.save("sources.csv", rows)
         values = {
             "array.positions": "antennas.csv", "array.polarizations": 1,
@@ -72,20 +70,11 @@ class Sky(program.Case):
         }
         values.update({name.replace("__", "."): value
                        for name, value in keys.items()})
-        sections = {}
-        for name, value in values.items():
-            section, key = name.split(".")
-            sections.setdefault(section, []).append(f"{key} = {value}\n")
-        config = self.path(f"sky{self.count}.ini")
-        with open(config, "w", encoding="ascii") as file:
-            for section, lines in sections.items():
-                file.write(f"[{section}]\n{''.join(lines)}")
+        config = self.save(f"sky{self.count}.ini", program.ini_text(values))
         recording = self.path(f"sky{self.count}.h5")
         output = self.path(f"sky{self.count}.uvh5")
-        self.said = program.run("simulate", config, "-o", recording)
-        self.assertEqual(self.said.returncode, 0, self.said.stderr)
-        self.well("correlate", config, recording, "-o", output,
-                  "--quiet")
+        self.well("simulate", config, "-o", recording)
+        self.well("correlate", config, recording, "-o", output, "--quiet")
         return recording, self.path(f"sky{self.count}.true.uvh5"), output
 
     def test_truth_is_where_astropy_sees_the_source(self):

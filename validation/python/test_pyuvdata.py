@@ -44,10 +44,7 @@ LIGHT_M_S = 299_792_458.0
 
 
 def make_scene(n_antennas=4, n_pols=2, **options):
-    generator = np.random.default_rng(131)
-    samples = program.to_int8(
-        20 * (generator.normal(size=(n_antennas, n_pols, 20_000))
-              + 1j * generator.normal(size=(n_antennas, n_pols, 20_000))))
+    samples = program.noise(131, n_antennas, n_pols, 20_000)
     return program.Scene(samples, **options)
 
 

@@ -45,6 +45,5 @@ class Fir(program.Job):
     def test_method_none_has_no_filter(self):
         self.configure(oracle.Setup(
             1, 0.002, method="none", precision="int8"))
-        done = self.correlate(self.recording(), "--set",
-                              "channelizer.fir=dp2a")
-        self.assert_refused(done, 2, "channelizer.fir: dp2a: expected fp32")
+        self.refuse(self.recording(), "channelizer.fir: dp2a: expected fp32",
+                    code=2, extra=("--set", "channelizer.fir=dp2a"))

@@ -23,11 +23,15 @@ class Results(program.Job):
         self.well(*self.words(self.recording(), "--quiet", "--set",
                               f"postprocess.quicklook={self.look}"))
 
+    def info(self, path):
+        """What info prints, and its JSON."""
+        return (self.well("info", path).stdout,
+                json.loads(self.well("info", "--json", path).stdout))
+
     def test_visibilities(self):
-        done = self.well("info", self.output)
-        self.assertIn("visibilities (UVH5)", done.stdout)
-        self.assertIn("  products       XX\n", done.stdout)
-        report = json.loads(program.run("info", "--json", self.output).stdout)
+        text, report = self.info(self.output)
+        self.assertIn("visibilities (UVH5)", text)
+        self.assertIn("  products       XX\n", text)
         result = program.read(self.output)
         self.assertEqual(report["kind"], "visibilities")
         np.testing.assert_array_equal(report["frequencies_hz"],
@@ -51,19 +55,16 @@ class Results(program.Job):
             for n in n_times, n_times - 1, 1, 0:
                 file["Data/flags"][3 * n:] = True       # 3 baselines
                 file.flush()
-                copy = self.path("copy.uvh5.part")
-                shutil.copy(part, copy)
-                done = self.well("info", copy)
+                text, report = self.info(
+                    shutil.copy(part, self.path("copy.uvh5.part")))
                 self.assertIn(f"\n  finished       {n} of {n_times} dumps: a "
-                              "run has not come to its end\n", done.stdout)
-                report = json.loads(program.run("info", "--json", copy).stdout)
+                              "run has not come to its end\n", text)
                 self.assertEqual(report["n_finished_times"], n)
 
     def test_quick_look(self):
-        done = self.well("info", self.look)
-        self.assertIn("look.h5: quick-look\n", done.stdout)
-        self.assertIn("INT8 results, functions ieee", done.stdout)
-        report = json.loads(program.run("info", "--json", self.look).stdout)
+        text, report = self.info(self.look)
+        self.assertIn("look.h5: quick-look\n", text)
+        self.assertIn("INT8 results, functions ieee", text)
         with h5py.File(self.look, "r") as file:
             shape = file["coherence"].shape
             self.assertEqual(
@@ -82,10 +83,9 @@ class Results(program.Job):
             del file["counts"]
             file["time_julian_date"][1:] = np.nan
             n_dumps = len(file["time_julian_date"])
-        done = self.well("info", self.look)
-        self.assertIn(f"1 of {n_dumps} dumps", done.stdout)
-        self.assertIn("has not come to its end", done.stdout)
-        report = json.loads(program.run("info", "--json", self.look).stdout)
+        text, report = self.info(self.look)
+        self.assertIn(f"1 of {n_dumps} dumps", text)
+        self.assertIn("has not come to its end", text)
         self.assertIsNone(report["counts"])
 
     def test_damaged_quick_look(self):

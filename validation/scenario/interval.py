@@ -110,11 +110,8 @@ class Interval(program.Case):
     def test_recorded_integers(self):
         """Method none: INT8, FP32 and both bounds agree except for the last
         rounding to float."""
-        generator = np.random.default_rng(7)
-        scene = program.Scene(program.to_int8(
-            40 * (generator.normal(size=(3, 2, 9000))
-                  + 1j * generator.normal(size=(3, 2, 9000)))))
-        recording = self.write(scene)
+        recording = self.write(program.Scene(
+            program.noise(7, 3, 2, 9000, level=40)))
         config = self.ini(
             oracle.Setup(1, 0.003, method="none", precision="int8"),
             name="none.ini")

@@ -12,7 +12,6 @@ Because: allocator and stacks may differ by that much
 import re
 
 import h5py
-import numpy as np
 
 import oracle
 import program
@@ -32,10 +31,7 @@ class Memory(program.Case):
     def recording(self, name, n_samples, axes):
         """Noise, written in pieces: a short recording whose dataset is then
         replaced by a longer one."""
-        generator = np.random.default_rng(5)
-        piece = program.to_int8(20 * (
-            generator.normal(size=(N_INPUTS, 1, SHORT))
-            + 1j * generator.normal(size=(N_INPUTS, 1, SHORT))))
+        piece = program.noise(5, N_INPUTS, 1, SHORT)
         order = [("antenna", "pol", "time").index(axis) for axis in axes]
         path = self.write(program.Scene(piece[:, :, :64]), name, axes=axes)
         values = program.packed(piece).transpose(order)
@@ -128,10 +124,7 @@ class Limit(program.Job):
         return least
 
     def test_figure_suffices(self):
-        generator = np.random.default_rng(6)
-        self.small = self.write(program.Scene(program.to_int8(20 * (
-            generator.normal(size=(16, 2, 16_000))
-            + 1j * generator.normal(size=(16, 2, 16_000))))))
+        self.small = self.write(program.Scene(program.noise(6, 16, 2, 16_000)))
         int8 = {"channels": 256, "correlator.precision": "int8"}
         fp32 = {"channels": 128, "correlator.precision": "fp32",
                 "postprocess.quicklook": self.path("quick.h5")}

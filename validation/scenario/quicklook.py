@@ -375,9 +375,8 @@ class Refused(program.Job):
         self.assert_refused(done, 2, "another result of this run")
 
     def test_bounds_alone(self):
-        done = self.correlate(self.recording(), *self.option, "--precision",
-                              "interval")
-        self.assert_refused(done, 2, "postprocess.quicklook", "interval")
+        self.refuse(self.recording(), "postprocess.quicklook", "interval",
+                    code=2, extra=(*self.option, "--precision", "interval"))
         self.assertFalse(os.path.exists(self.quick))
 
     def test_no_room(self):
@@ -397,14 +396,12 @@ class Refused(program.Job):
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
             with self.subTest(size=size, whole=whole):
-                done = self.correlate(recording, *self.option, *options,
-                                      preexec_fn=limit)
-                self.assert_refused(done, 1, "quick.h5.part")
+                self.refuse(recording, "quick.h5.part",
+                            extra=(*self.option, *options), preexec_fn=limit)
                 self.assertFalse(os.path.exists(self.quick))
 
     def test_failed_run_leaves_nothing(self):
-        done = self.correlate(self.path("absent.h5"), *self.option)
-        self.assert_refused(done, 1, "absent.h5")
+        self.refuse(self.path("absent.h5"), "absent.h5", extra=self.option)
         self.assertFalse(os.path.exists(self.quick))
 
 
