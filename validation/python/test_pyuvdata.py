@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files as pyuvdata reads them: each of its warnings is a failure; uvw and
-tones are recomputed. Nothing is downloaded.
-
-Shows (signals, tones from a direction): phases are flat after pyuvdata's
-    `phase()`
-Within: 10⁻³ rad
-Because: 8 times the rounding of the recording
-In: Tones
+"""The files as pyuvdata reads them: each of its warnings is a failure; uvw is
+recomputed. Nothing is downloaded.
 
 Shows (results, UVH5 in pyuvdata): files are read without a warning; uvw and
     sidereal time are right; UVFITS and a Measurement Set can be made as
@@ -28,19 +22,15 @@ import operator
 import os
 import re
 import warnings
-from fractions import Fraction
 
 import astropy.units as u
 import numpy as np
-from astropy.coordinates import AltAz, EarthLocation, SkyCoord
 from astropy.time import Time
 
 import oracle
 import program
 import uvdata
 from uvdata import UVData
-
-LIGHT_M_S = 299_792_458.0
 
 
 def make_scene(n_antennas=4, n_pols=2, **options):
@@ -213,63 +203,3 @@ class Joining(program.Case):
             return path + ".uvfits"
         self.assert_joined(lambda paths: UVData.from_file(
             [written(path) for path in paths]))
-
-class Tones(program.Case):
-    """One tone in every channel from one direction of the sky: flat to 1e-3
-    rad after pyuvdata's own phase()."""
-
-    def test_phase_is_flat(self):
-        site = program.SITE
-        place = EarthLocation.from_geodetic(
-            site["longitude_deg"] * u.deg, site["latitude_deg"] * u.deg,
-            site["altitude_m"] * u.m)
-        rate, channels, per_dump, n_antennas = 1_000_000, 32, 4096, 5
-        dc_hz, start = 150_000_000.0, 1_600_000_000
-        count = channels * per_dump
-        middle = Time(start, count / 2 / rate, format="unix", scale="utc")
-        source = SkyCoord(ra=30 * u.deg, dec=-20 * u.deg, frame="icrs")
-        frame = AltAz(obstime=middle, location=place, pressure=0 * u.hPa)
-        for hour in range(24):
-            up = source.transform_to(frame)
-            if up.alt.deg > 40:
-                break
-            source = SkyCoord(ra=(30 + 15 * (hour + 1)) * u.deg,
-                              dec=-20 * u.deg, frame="icrs")
-        self.assertGreater(up.alt.deg, 40)
-        alt, az = up.alt.rad, up.az.rad
-        direction = np.array([np.cos(alt) * np.sin(az),
-                              np.cos(alt) * np.cos(az), np.sin(alt)])
-        positions = program.spread(n_antennas, seed=17)
-        bins = np.arange(channels) - channels // 2
-        sky = dc_hz + bins * rate / channels
-        lag = positions @ direction / LIGHT_M_S
-        # Tones on the channel centres with the starting phases of a chirp: the
-        # low crest factor leaves each tone a good share of 8 bits.
-        n = np.arange(count)
-        chirp = np.pi * np.arange(channels)**2 / channels
-        phase = (2 * np.pi * np.multiply.outer(lag, sky) + chirp)
-        tones = np.exp(2j * np.pi * np.multiply.outer(bins / channels, n))
-        field = np.exp(1j * phase) @ tones
-        generator = np.random.default_rng(141)
-        field *= 100 / np.abs(field).max()
-        # dither makes the rounding error white; many spectra average it out
-        field += generator.uniform(-0.5, 0.5, field.shape)
-        field += 1j * generator.uniform(-0.5, 0.5, field.shape)
-        scene = program.Scene(program.to_int8(field)[:, None, :],
-                              rate=Fraction(rate), dc_hz=dc_hz,
-                              start_s=start, positions=positions)
-        setup = oracle.Setup(channels, "all", method="fft", flag_edges=0)
-        got = self.correlate(scene, setup)
-        data = uvdata.load(self, got.path)
-        raw = data.copy()
-        with warnings.catch_warnings(action="ignore"):
-            data.phase(lon=source.ra.rad, lat=source.dec.rad,
-                       phase_frame="icrs", cat_name="tones")
-        cross = data.ant_1_array != data.ant_2_array
-        flat = np.angle(data.data_array[cross])
-        # A tone of 14 LSB through 32 points has 79 LSB; rounding and dither
-        # leave 0.58 LSB rms, sqrt(2) of it on two antennas, half of that in
-        # phase, over 4,096 spectra: 1.2e-4 rad.  The limit is 8 times that.
-        self.assertLess(np.abs(flat).max(), 1e-3)
-        # and it was not flat before
-        self.assertGreater(np.abs(np.angle(raw.data_array[cross])).max(), 1)

@@ -86,10 +86,3 @@ class SpotCheck(program.Job):
             self.assertEqual(done.returncode, 0, done.stderr)
             lost += self.lost_dumps(output)
         self.assertEqual(lost, list(range(1, len(want.visibilities))))
-
-    def test_its_cost_is_printed(self):
-        for spot_check, is_printed in (("auto", True), ("no", False)):
-            done = self.well(*self.words(
-                self.tiny, "--force", "--set",
-                f"correlator.spot_check={spot_check}"), environment=program.devices())
-            self.assertEqual(", spot check 0." in done.stdout, is_printed)
