@@ -7,8 +7,8 @@ Shows (devices, one run on a card): `gpu/first_run.sh` works from a bare
     folder, on pretend devices and with scripts for programs: kernels with
     wrong sums, that crash or hang, a section that hangs, a whole program that
     fails, and missing ncu, make, cuFFT or time are each skipped alone and
-    reported; the order is right; a card that is listed but unusable is a
-    failure; the right files are packed
+    reported; a card that is listed but unusable is a failure; the right files
+    are packed
 Within: lines of the summary
 """
 import json

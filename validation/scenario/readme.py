@@ -141,34 +141,6 @@ class Configuration(program.Case):
                 else:
                     self.assertEqual(got, value)
 
-    def test_what_must_be_there(self):
-        """Two keys; for a recording without site and positions those too."""
-        there = self.path("demo.h5")
-        self.well("simulate", "config/ready/demo.ini", "-o", there)
-        without = self.write(program.Scene(np.ones((2, 1, 9000), complex),
-                                           has_table=False))
-        lines = {"channels": "[channelizer]\nchannels = 16\n",
-                 "integration_time_s":
-                     "[correlator]\nintegration_time_s = 0.002\n"}
-        for recording, changed, words in (
-                (there, None, None),
-                (there, "channels", "channelizer.channels"),
-                (there, "integration_time_s", "correlator.integration_time_s"),
-                (without, None, "array.latitude_deg"),
-                (without, "site", "array.positions")):
-            with self.subTest(recording=recording, changed=changed):
-                path = self.path("least.ini")
-                with open(path, "w", encoding="ascii") as file:
-                    file.write("".join(text for key, text in lines.items()
-                                       if key != changed))
-                    if changed == "site":
-                        file.write("[array]\nlatitude_deg = 1\n"
-                                   "longitude_deg = 2\naltitude_m = 3\n")
-                done = self.well("correlate", path, recording, "-o",
-                                 self.path("least.uvh5"), "--force",
-                                 "--quiet", code=2 if words else 0)
-                self.assertIn(words or "", done.stderr)
-
     def test_the_rest_are_defaults(self):
         path = self.save("least.ini",
                          "[channelizer]\nchannels = 16\n\n[correlator]\n"
