@@ -187,15 +187,37 @@ class Tree:
                 if source in file.read().split():
                     yield path[:-2] + ".o"
 
+    def run_without(self, test, cases):
+        """The outcomes of cases without a fault, and what made them fail to
+        build."""
+        trouble = self.make(test)
+        return (None, trouble) if trouble else (
+            self.run(test, cases, LIMIT_S), None)
+
+    def judge(self, entry, usual):
+        """Plant one fault; returns "failed" if the named case, which must pass
+        without it, noticed it, "skipped: " and a reason, or what went wrong.
+        `usual`: the future of run_without()."""
+        outcomes, trouble = usual.result()
+        state = trouble or outcomes.of(entry["case"])
+        if state.startswith("skipped: "):
+            return state
+        if state != "passed":
+            return f"{entry['case']} without the fault: {state}"
+        if lacks(entry):
+            return f"skipped: no {lacks(entry)} here"
+        state = self.plant(entry, outcomes)
+        return f"survived: {state}" if state in ("passed", "absent") else state
+
     def plant(self, entry, usual):
-        """Plant one fault, build, test, remove it again; returns what went
-        wrong, or None if the named case noticed it.  `usual`: outcomes without
-        the fault."""
+        """Plant one fault, build, test, remove it again; returns the state of
+        the named case, or why there is none.  `usual`: outcomes without the
+        fault."""
         path = self.path(entry["file"])
         with open(path, encoding="utf-8") as file:
             source = file.read()
         if source.count(entry["old"]) != 1:
-            return (f"{entry['file']}: \"{entry['old']}\" stands there "
+            return (f"{entry['file']} has \"{entry['old']}\" "
                     f"{source.count(entry['old'])} times, not once")
         kept = {name: name + ".kept" for name in
                 [path, *self.objects_of(entry["file"])] if os.path.exists(name)}
@@ -208,10 +230,8 @@ class Tree:
             trouble = self.make(entry["test"])
             if trouble:
                 return "does not compile:\n" + trouble
-            state = self.run(entry["test"], [entry["case"]],
-                             max(60, 10 * usual.seconds)).of(entry["case"])
-            return None if state == "failed" else (
-                f"survived: {entry['test']}: {entry['case']} {state}")
+            return self.run(entry["test"], [entry["case"]],
+                            max(60, 10 * usual.seconds)).of(entry["case"])
         finally:
             for name, copy in kept.items():
                 os.replace(copy, name)
@@ -230,77 +250,46 @@ class Tree:
                     os.remove(path)
 
 
-class Report:
-    """Prints TAP and counts failures."""
-
-    def __init__(self, planned):
-        print(f"1..{planned}", flush=True)
-        self.number = 0
-        self.failed = 0
-
-    def add(self, name, trouble, seconds=0.0):
-        self.number += 1
-        if trouble.startswith("skipped: "):
-            print(f"ok {self.number} - {name} # SKIP {trouble[9:]}", flush=True)
-            return
-        self.failed += bool(trouble)
-        print(f"{'not ' if trouble else ''}ok {self.number} - {name}")
-        for line in trouble.splitlines():
-            print(f"# {line}")
-        if seconds > 20:
-            print(f"# {seconds:.0f} s")
-        sys.stdout.flush()
-
-
 def main(words):
     faults = choose(read_table(), words)
-    report = Report(2 * len(faults))
+    print(f"1..{len(faults)}", flush=True)
     trees = queue.SimpleQueue()
     for worker in range(WORKERS):
         trees.put(Tree(os.path.join(COPIES, str(worker))))
 
     def in_a_tree(work, *arguments):
         tree = trees.get()
-        begin = time.monotonic()
         try:
-            return work(tree, *arguments), time.monotonic() - begin
+            return work(tree, *arguments)
         finally:
             trees.put(tree)
-
-    def run_without(tree, test, cases):
-        trouble = tree.make(test)
-        return (Outcomes("", 0.0), trouble) if trouble else (
-            tree.run(test, cases, LIMIT_S), None)
 
     cases = {}
     for _, entry in faults:
         cases.setdefault(entry["test"], set()).add(entry["case"])
-    states = {}
+    n_failed = 0
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        usual = {test: pool.submit(in_a_tree, run_without, test, sorted(names))
+        usual = {test: pool.submit(in_a_tree, Tree.run_without, test,
+                                   sorted(names))
                  for test, names in cases.items()}
-        for name, entry in faults:
-            (outcomes, trouble), _ = usual[entry["test"]].result()
-            states[name] = trouble or outcomes.of(entry["case"])
-            if states[name] == "passed" and lacks(entry):
-                states[name] = f"skipped: no {lacks(entry)} here"
-            report.add(f"{name}: {entry['case']} passes without it",
-                       "" if states[name] == "passed" else states[name])
-        planted = {}
-        for name, entry in faults:
-            if states[name] == "passed":
-                (outcomes, _), _ = usual[entry["test"]].result()
-                planted[pool.submit(in_a_tree, Tree.plant, entry, outcomes)] = (
-                    f"{name}: {entry['case']}")
-            else:
-                report.add(f"{name}: {entry['case']} notices it",
-                           states[name] if states[name].startswith("skipped: ")
-                           else "not planted")
-        for future in concurrent.futures.as_completed(planted):
-            trouble, seconds = future.result()
-            report.add(f"{planted[future]} notices it", trouble or "", seconds)
+        planted = {pool.submit(in_a_tree, Tree.judge, entry,
+                               usual[entry["test"]]): (name, entry["case"])
+                   for name, entry in faults}
+        for number, future in enumerate(
+                concurrent.futures.as_completed(planted), 1):
+            state = future.result()
+            name, case = planted[future]
+            line = f"ok {number} - {name}: {case} notices it"
+            if state.startswith("skipped: "):
+                print(f"{line} # SKIP {state[9:]}", flush=True)
+                continue
+            n_failed += state != "failed"
+            print(line if state == "failed" else f"not {line}")
+            for text in state.splitlines() if state != "failed" else ():
+                print(f"# {text}")
+            sys.stdout.flush()
     shutil.rmtree(COPIES, ignore_errors=True)
-    return 1 if report.failed else 0
+    return 1 if n_failed else 0
 
 
 if __name__ == "__main__":

@@ -20,11 +20,10 @@ import oracle
 import program
 import recorder
 
-FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "digital_rf")
+FOLDER = os.path.join(program.RECORDINGS, "digital_rf")
 
 
-@unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
-                     "recording: FX8_RECORDINGS is not set")
+@unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
 class RecordingDigitalRf(program.Case):
     """Test names hold "recording": with the recordings present, a skip is a
     failure."""

@@ -18,7 +18,7 @@ import oracle
 import program
 import uvdata
 
-FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart")
+FOLDER = os.path.join(program.RECORDINGS, "tart")
 RECORDING = os.path.join(FOLDER, "mg-tana-raw.hdf")
 CONFIG = "config/ready/tart.ini"
 
@@ -34,8 +34,7 @@ def coherence(values):
                      for row, (i, j) in enumerate(rows) if i != j])
 
 
-@unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
-                     "recording: FX8_RECORDINGS is not set")
+@unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
 class RecordingTart(program.Case):
     """Test names hold "recording": with the recordings present, a skip is a
     failure."""

@@ -4,7 +4,6 @@ run. A file under the final name is always whole.
 
 Shows: as test_output.c
 """
-import fcntl
 import os
 import signal
 import time
@@ -135,25 +134,3 @@ class Interrupted(program.Job):
         self.end(process, signal.SIGINT)
         self.assertFalse(os.path.exists(self.output))
         self.assertFalse(os.path.exists(self.output + ".part"))
-
-    def test_two_runs_on_one_output(self):
-        recording = self.slow()
-        first = self.start(recording)
-        self.wait_for_part(first)
-        second = self.correlate(self.recording(), "--quiet")
-        self.assert_one_line(second, 2, "out.uvh5")
-        # poll the first run until its header is written
-        printed = program.run("info", self.output + ".part")
-        while printed.returncode != 0 and first.poll() is None:
-            printed = program.run("info", self.output + ".part")
-        self.assertRegex(printed.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
-                         "has not come to its end\n")
-        self.end(first, signal.SIGTERM)
-        self.assertEqual(program.read(self.output).header["Nants_data"], 24)
-
-    def test_part_locked_by_someone_else(self):
-        with open(self.output + ".part", "w", encoding="ascii") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            fcntl.lockf(file, fcntl.LOCK_EX)
-            done = self.correlate(self.recording())
-            self.assert_one_line(done, 2, "out.uvh5")

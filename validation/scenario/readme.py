@@ -21,7 +21,6 @@ import numpy as np
 
 import program
 
-RECORDINGS = os.environ.get("FX8_RECORDINGS")
 COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
 
 
@@ -195,15 +194,14 @@ class Figures(program.Case):
         for words in lines:
             self.assertIn(words, printed)
 
-    @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
+    @unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
     def test_recording_of_tart(self):
         """The loss by INT8, to a thousandth: see above."""
         shown = next(block for block in BLOCKS
                      if block.startswith("verdict: good:"))
         output = self.path("tart.uvh5")
         self.well(
-            "correlate", "config/ready/tart.ini", os.path.join(
-                RECORDINGS, "tart/mg-tana-raw.hdf"), "-o", output,
+            "correlate", "config/ready/tart.ini", program.TART, "-o", output,
             "--precision", "both", "--quiet", code=(0, 3))
         names = self.path("tart.int8.uvh5"), self.path("tart.fp32.uvh5")
         header = program.read(names[0]).header
