@@ -87,6 +87,12 @@ class Recordings(program.Job):
         return json.loads(self.info("--json", *arguments, **options),
                           parse_constant=refuse)
 
+    def assert_input(self, got, samples, missing):
+        """Quotients and a root of the same integers."""
+        for name, value in levels_of(samples, missing).items():
+            np.testing.assert_allclose(got[name], value, rtol=1e-14,
+                                       err_msg=name)
+
     def assert_levels(self, report, missing):
         self.assertEqual(len(report["levels"]["inputs"]), 12)
         for number, got in enumerate(report["levels"]["inputs"]):
@@ -100,12 +106,8 @@ class Recordings(program.Job):
                     self.assertIsNone(got["rms_lsb"])
                     self.assertEqual(got["n_samples"], 0)
                     continue
-                want = levels_of(self.samples[antenna, pol],
-                                 missing[antenna, pol])
-                for name, value in want.items():
-                    # quotients and a root of the same integers
-                    np.testing.assert_allclose(got[name], value, rtol=1e-14,
-                                               err_msg=name)
+                self.assert_input(got, self.samples[antenna, pol],
+                                  missing[antenna, pol])
 
     def test_levels_and_remarks_as_json(self):
         report = self.json(self.write(self.scene))
@@ -248,11 +250,9 @@ class Recordings(program.Job):
         rate = float(self.scene.rate)
         report = self.json(self.write(self.scene), keys={
             "input.start_s": 7001 / rate, "input.duration_s": 333 / rate})
-        got = report["levels"]["inputs"][2]
-        want = levels_of(self.samples[1, 0, 7001:7334],
-                         self.missing[1, 0, 7001:7334])
-        self.assertEqual(got["n_samples"], 333)
-        self.assertAlmostEqual(got["rms_lsb"], want["rms_lsb"], 12)
+        self.assert_input(report["levels"]["inputs"][2],
+                          self.samples[1, 0, 7001:7334],
+                          self.missing[1, 0, 7001:7334])
         self.assert_one_line(
             program.run("info", self.write(self.scene), "--set",
                         "input.start_s=1"), 2, "input.start_s", "less than")
@@ -477,20 +477,15 @@ class Recordings(program.Job):
                          100)
         self.assertEqual(held.sum(), 3400)
         inputs = iter(report["levels"]["inputs"])
-        for band in range(2):
-            for antenna in range(3):
-                for pol in range(2):
-                    got = next(inputs)
-                    self.assertEqual((got["band"], got["antenna_position"],
-                                      got["polarization"]),
-                                     (band, antenna, "XY"[pol]))
-                    want = levels_of(samples[band, antenna, pol],
-                                     ~held[antenna])
-                    for name, value in want.items():
-                        np.testing.assert_allclose(got[name], value,
-                                                   rtol=1e-14, err_msg=name)
-                    self.assertEqual(got["remarks"],
-                                     ["dead"] if (band, antenna, pol)
-                                     == (1, 2, 1) else [])
+        for band, antenna, pol in np.ndindex(2, 3, 2):
+            got = next(inputs)
+            self.assertEqual((got["band"], got["antenna_position"],
+                              got["polarization"]),
+                             (band, antenna, "XY"[pol]))
+            self.assert_input(got, samples[band, antenna, pol],
+                              ~held[antenna])
+            self.assertEqual(got["remarks"],
+                             ["dead"] if (band, antenna, pol)
+                             == (1, 2, 1) else [])
         self.assertIn("1 of 12 inputs looks wrong: antenna 2 Y band 1 (dead)",
                       self.info(*paths))
