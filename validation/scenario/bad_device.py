@@ -40,8 +40,8 @@ class BadDevice(program.Job):
     def setUp(self):
         super().setUp()
         self.configure(oracle.Setup(4, 0.002, precision="int8", taps=2),
-            {"correlator.backend": "cuda", "correlator.threads": 1,
-             "correlator.precision": "both"})
+                       {"correlator.backend": "cuda", "correlator.threads": 1,
+                        "correlator.precision": "both"})
         self.tiny = self.recording(n_samples=5000)
 
     def run_failing(self, number, n_devices, *arguments):

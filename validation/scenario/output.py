@@ -133,7 +133,7 @@ class NoRoom(program.Job):
         generator = np.random.default_rng(171)
         samples = generator.integers(-60, 60, (12, 2, 40_000)) + 1j
         self.configure(oracle.Setup(64, 0.002, taps=4, precision="int8"),
-            {"output.compression": compression})
+                       {"output.compression": compression})
         return self.write(program.Scene(samples), "big.h5")
 
     def test_limit_on_file_size(self):

@@ -20,8 +20,8 @@ class SpotCheck(program.Job):
     def setUp(self):
         super().setUp()
         self.configure(oracle.Setup(4, 0.002, precision="int8", taps=2),
-            {"correlator.backend": "cuda", "correlator.threads": 1,
-             "correlator.kernel": "dp4a-16"})
+                       {"correlator.backend": "cuda", "correlator.threads": 1,
+                        "correlator.kernel": "dp4a-16"})
         self.tiny = self.recording(n_samples=7000)
 
     def run_idle(self, number, spot_check):

@@ -31,7 +31,7 @@ class TwoRuns(program.Job):
     def setUp(self):
         super().setUp()
         self.configure(oracle.Setup(16, 0.002, precision="int8"),
-            {"correlator.threads": 2, "output.compression": "gzip"})
+                       {"correlator.threads": 2, "output.compression": "gzip"})
         generator = np.random.default_rng(201)
         self.inputs, self.want = [], []
         for number in range(2):
