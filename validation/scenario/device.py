@@ -101,24 +101,23 @@ class Device(program.Case):
             self.assertLess(np.count_nonzero(error), 0.02 * error.size)
         return np.count_nonzero(error)
 
-    def check(self, n_devices, precision, device, methods=METHODS):
+    def check(self, n_devices, device, methods=METHODS):
         for method, is_complex in methods:
             with self.subTest(method=method, is_complex=is_complex):
                 channels = 1 if method == "none" else 20
                 path = self.write(self.scene(is_complex), "in.h5")
-                setup = oracle.Setup(
-                    channels, 0.003, method=method, precision=(
-                        "int8" if precision == "both" else precision))
+                setup = oracle.Setup(channels, 0.003, method=method,
+                                     precision="int8")
                 for cpu, cuda in self.run_both(
-                        path, setup, precision, program.devices(n_devices),
+                        path, setup, "both", program.devices(n_devices),
                         device):
                     self.compare(cpu, cuda, method == "none")
 
     def test_both(self):
-        self.check(1, "both", "0")
+        self.check(1, "0")
 
     def test_three_devices(self):
-        self.check(3, "both", "0,1,2", METHODS[::2])
+        self.check(3, "0,1,2", METHODS[::2])
 
     def test_bands(self):
         """Coarse channels, each with its own engine on the devices; their
