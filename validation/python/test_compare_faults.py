@@ -200,8 +200,8 @@ class Faults(program.Case):
     def test_faults(self):
         for name, change, place in FAULTS:
             with self.subTest(name):
-                result = self.compare(self.spoiled(self.rough, change), self.exact,
-                                 3)
+                result = self.compare(self.spoiled(self.rough, change),
+                                      self.exact, 3)
                 self.assertTrue(result["reason"].startswith(place),
                                 result["reason"])
 
@@ -232,8 +232,8 @@ class Faults(program.Case):
         for name, value in (("flags", True), ("nsamples", 0.5),
                             ("nsamples", 0)):
             with self.subTest(name=name, value=value):
-                result = self.compare(change(name, (row, 20, 0), value), self.exact,
-                                 3)
+                result = self.compare(change(name, (row, 20, 0), value),
+                                      self.exact, 3)
                 self.assertEqual("flags or weights differ in 1 cell, first "
                                  + CELL[:-2], result["reason"])
 

@@ -343,7 +343,8 @@ class Report(program.Case):
         _, exact = self.make(20)
         turn = 1.02 * np.exp(0.01j)
         paths = {}
-        with warnings.catch_warnings(action="ignore"):     # about missing metadata
+        # about missing metadata
+        with warnings.catch_warnings(action="ignore"):
             data = uvdata.UVData.from_file(exact)
             data.extra_keywords = {}
             for kind in ("all", "cross"):
@@ -429,7 +430,7 @@ class Report(program.Case):
 
         def flag(file):
             file["Data/flags"][...] = True
-        report, words = self.report(self.changed(rough, flag), exact, code=3)
+        report, _ = self.report(self.changed(rough, flag), exact, code=3)
         self.assertEqual(report["reason"], "every cell is flagged or without "
                          "data: nothing to judge by")
         done = program.run("compare", self.changed(exact, flag), exact)

@@ -164,7 +164,8 @@ class BasebandZero(program.Case):
         self.save("sources.csv",
                   "az_deg,el_deg,I,Q,U,V,tone_hz\n" + sources)
         keys = {
-            "channelizer.channels": str(channels), "array.antennas": "3", "simulate.samples": "real",
+            "channelizer.channels": channels, "array.antennas": 3,
+            "simulate.samples": "real",
             "array.positions": self.path("antennas.csv"),
             "simulate.sources": self.path("sources.csv"),
             "simulate.duration_s": repr((spectra + 7) * 2 * channels

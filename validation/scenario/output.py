@@ -50,8 +50,8 @@ class Output(program.Job):
                              ("e.ms.uvh5", None), ("f.msx", None)):
             with self.subTest(name=name):
                 self.output = self.path(name)
-                done = self.well(*self.words(recording, "--quiet", "--set",
-                                             f"postprocess.quicklook={self.output}.h5"))
+                done = self.well(*self.words(recording, "--quiet"), keys={
+                    "postprocess.quicklook": f"{self.output}.h5"})
                 self.assertEqual(program.read(self.output).header["Nfreqs"], 16)
                 said = [line for line in done.stderr.splitlines()
                         if "written" in line]
@@ -64,8 +64,9 @@ class Output(program.Job):
                     self.assertIn(f'.{method}("{self.output}",', said[0])
         self.output = self.path("g.ms")
         look = self.path("h.fits")
-        done = self.well(*self.words(recording, "--quiet", "--precision=both", "--set",
-                                     f"postprocess.quicklook={look}"), code=(0, 3))
+        done = self.well(
+            *self.words(recording, "--quiet", "--precision=both"),
+            keys={"postprocess.quicklook": look}, code=(0, 3))
         # the name g.ms.int8.uvh5 already states the format
         self.assertEqual([line for line in done.stderr.splitlines()
                           if "written" in line],

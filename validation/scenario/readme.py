@@ -80,7 +80,8 @@ class Commands(unittest.TestCase):
                 self.assertRegex(sections[section], rf"(?m)^  {key} =")
 
     def test_targets(self):
-        made = set(re.findall(r"^([a-z-]+):", program.text("Makefile"), re.MULTILINE))
+        made = set(re.findall(r"^([a-z-]+):", program.text("Makefile"),
+                              re.MULTILINE))
         named = {text.split()[1] for text in SHOWN
                  if text.startswith("make ") and len(text.split()) == 2}
         self.assertGreater(len(named), 5)
@@ -187,7 +188,7 @@ class Figures(program.Case):
         recording = self.path("demo.h5")
         self.well("simulate", "config/ready/demo.ini", "-o", recording)
         printed = [line.split() for line in
-                program.run("info", recording).stdout.splitlines()]
+                   program.run("info", recording).stdout.splitlines()]
         lines = [line.split() for line in shown.splitlines()[1:]]
         lines = [words for words in lines if words != ["..."]]
         self.assertGreater(len(lines), 8)
@@ -258,8 +259,8 @@ class Figures(program.Case):
         kept = program.text("validation/results/reading-amd-zen5-2cores.md")
         shares = [float(share) for share in re.findall(
             r"GB/s +([01]\.\d\d) +0\.[89]0 ", kept)]
-        figures = re.search(r": ([0-9.]+) to ([0-9.]+) of it, and two threads unpack "
-                         r"deflate ([0-9.]+) times", words)
+        figures = re.search(r": ([0-9.]+) to ([0-9.]+) of it, and two threads "
+                            r"unpack deflate ([0-9.]+) times", words)
         self.assertEqual([min(shares), max(shares)],
                          [float(figures[1]), float(figures[2])])
         one, two = re.search(r"shuffle, deflate 1 +([0-9.]+) GB/s.* ([0-9.]+) "
