@@ -155,15 +155,13 @@ static inline void expect_shrunk(const struct opened *opened, int64_t first,
                    part);
 }
 
+/** Begin a case with an empty folder, and one called "away" in it. */
 static inline int remove_files(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "main.h5", "a.h5",   "b.h5",    "c.h5",      "raw",
-        "raw2",    "50%.h5", "link.h5", "away/b.h5", "away/main.h5"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        unlink(scratch_path(names[i]));
-    mkdir(scratch_path("away"), 0777);
+    scratch_remove();
+    mkdir(scratch_folder(), 0700);
+    mkdir(scratch_path("away"), 0700);
     return 0;
 }
 

@@ -7,8 +7,7 @@
  */
 #include <unistd.h>
 
-#include "validation/reader_calls.h"
-#include "validation/tart_file.h"
+#include "validation/good_files.h"
 
 /* A bit as +1 or -1, the most significant one first. */
 static int8_t bit_at(const struct fx8_input_position *input, int64_t t,
