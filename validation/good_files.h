@@ -11,8 +11,7 @@
 #include "validation/recording_file.h"
 #include "validation/uvh5_file.h"
 
-/* --- TART ------------------------------------------------------------------
- */
+/* --- TART ------------------------------------------------------------- */
 
 /* 2100 bytes hold more than a millisecond: a dump. */
 enum { TART_ANTENNAS = 3, TART_BYTES = 2100 };
@@ -44,8 +43,7 @@ static inline void put_tart(const char *name, const char *config,
     H5Fclose(file);
 }
 
-/* --- good files ------------------------------------------------------------
- */
+/* --- good files ------------------------------------------------------- */
 
 /* Every function puts its files into an existing folder of the scratch folder.
  */

@@ -19,8 +19,7 @@ enum {
     MOST_GAPS = 60
 };
 
-/* --- a recording -----------------------------------------------------------
- */
+/* --- a recording ------------------------------------------------------ */
 
 struct memory_reader {
     struct fx8_reader base;
@@ -126,8 +125,7 @@ static inline struct memory_reader *open_memory(size_t components,
     return reader;
 }
 
-/* --- missing samples -------------------------------------------------------
- */
+/* --- missing samples -------------------------------------------------- */
 
 static inline bool is_of(int32_t listed, size_t index)
 {

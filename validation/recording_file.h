@@ -106,8 +106,7 @@ static inline void make_good(const char *name)
     H5Fclose(file);
 }
 
-/* --- tables ----------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------- */
 
 /** Rows as other programs may lay them out: members in any order and width. */
 struct antenna_row {
@@ -180,8 +179,7 @@ static inline void put_missing(hid_t file, const struct missing_row *rows,
     put_table(file, "missing", type, n, rows);
 }
 
-/* --- what fx8 must read ----------------------------------------------------
- */
+/* --- what fx8 must read ----------------------------------------------- */
 
 /** The same as check_samples() asks for it. */
 static inline int8_t sample_at(const struct fx8_input_position *input,

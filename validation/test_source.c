@@ -54,8 +54,7 @@ static struct memory_reader *open_recording(int64_t n_samples)
     return reader;
 }
 
-/* --- sample by sample ------------------------------------------------------
- */
+/* --- sample by sample ------------------------------------------------- */
 
 /* Everything behind the samples to be processed counts as missing. */
 static void check_block(const struct memory_reader *reader,
@@ -111,8 +110,7 @@ TEST(blocks_against_sample_by_sample)
     }
 }
 
-/* --- for a session ---------------------------------------------------------
- */
+/* --- for a session ---------------------------------------------------- */
 
 /* A recording whose inputs have rows of their own, and a session for it. */
 struct fed {
@@ -199,8 +197,7 @@ TEST(stopped_before_the_session_is_closed)
     }
 }
 
-/* --- what a long list costs ------------------------------------------------
- */
+/* --- what a long list costs ------------------------------------------- */
 
 /* A million gaps under 50,000 blocks: looking at each gap once takes a fraction
  * of a second, going through all for every block 2.5 10^10 steps. */

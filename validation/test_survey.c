@@ -25,8 +25,7 @@ static void fill(struct memory_reader *reader, struct generator *g)
                     random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
 }
 
-/* --- sample by sample ------------------------------------------------------
- */
+/* --- sample by sample ------------------------------------------------- */
 
 static bool is_missing(const struct memory_reader *reader, size_t input,
                        int64_t t)
@@ -111,8 +110,7 @@ TEST(full_scale)
     assert_true(f.zero_share == 0.0 && f.missing_share == 0.0);
 }
 
-/* --- remarks ---------------------------------------------------------------
- */
+/* --- remarks ---------------------------------------------------------- */
 
 /* Sums of 10^6 real samples of an rms, none of them at the limits. */
 static struct fx8_sample_sums noise(double rms)
@@ -245,8 +243,7 @@ TEST(gaps_against_samples)
     }
 }
 
-/* --- surveys ---------------------------------------------------------------
- */
+/* --- surveys ---------------------------------------------------------- */
 
 static void assert_survey(const struct fx8_survey *survey,
                           const struct fx8_sample_sums *want)

@@ -12,8 +12,7 @@
 
 static const double two_pi = 6.283185307179586;
 
-/* --- sources ----------------------------------------------------------------
- */
+/* --- sources ---------------------------------------------------------- */
 
 /* Rows of a file with all four columns fill either pair; a tone is fully
  * polarised. */

@@ -15,8 +15,7 @@
 
 #include "validation/good_files.h"
 
-/* --- headers ---------------------------------------------------------------
- */
+/* --- headers ---------------------------------------------------------- */
 
 TEST(test_header)
 {
@@ -351,8 +350,7 @@ TEST(test_other_writers)
     fx8_uvh5_file_close(&odd);
 }
 
-/* --- dumps -----------------------------------------------------------------
- */
+/* --- dumps ------------------------------------------------------------ */
 
 /* Whole files, and files cut behind their first dumps. */
 TEST(test_round_trip)
