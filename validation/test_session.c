@@ -27,6 +27,7 @@ static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     plan->channel_average = 2;
     plan->channelizer.flag_edges = 1;
     plan->lower_sideband = true;
+    plan->quicklook = true;
     const size_t size = 1 + is_complex;
     struct voltages v = make_voltages(6, size, 5000, 15, 1300);
     memset(voltages_at(&v, 1, 0), 0, 5000 * size);

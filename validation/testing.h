@@ -60,7 +60,7 @@ void test_register_fixture(struct test_fixture *fixture);
 /** Number of elements of an array. */
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/** Texts that end with NULL. */
+/** An array of texts that ends with NULL. */
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /** Results are filled with this byte before a call. */
