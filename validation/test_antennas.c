@@ -21,13 +21,23 @@ static enum fx8_status try_to_load(const char *path, size_t *n,
     return status;
 }
 
-/* Load a text that must be good. */
-static void load(const char *text, size_t n_expected)
+/* Load a text that must be good, and have these antennas unless NULL. */
+static void load(const char *text, size_t n_expected,
+                 const struct fx8_antenna *expected)
 {
     size_t n = 0;
     struct fx8_error error;
     must(try_to_load(scratch_text("antennas", text), &n, &error), error);
     assert_int_equal(n, n_expected);
+    for (size_t i = 0; i < n && expected != NULL; i++) {
+        const struct fx8_antenna *got = &antennas[i], *want = &expected[i];
+        assert_int_equal(got->number, want->number);
+        assert_string_equal(got->name, want->name);
+        check_bytes(got->enu_m, want->enu_m, sizeof got->enu_m);
+        check_bytes(got->cable_delay_s, want->cable_delay_s,
+                    sizeof got->cable_delay_s);
+        assert_int_equal(got->position, want->position);
+    }
 }
 
 /* Load a file that must be refused with "PATH" + expected. */
@@ -49,6 +59,10 @@ static void refuse(const char *text, const char *expected)
 
 TEST(csv_with_every_column)
 {
+    static const struct fx8_antenna expected[] = {
+        {7, "West", {-15, 2.25, -0.5}, {12.5e-9, -3e-9}, 1},
+        {2147483647, "East 2", {1000000, 0, 0}, {0, 1.0}, 0},
+    };
     load("\xef\xbb\xbf# a comment\r\n"
          "number, name, east_m, north_m, up_m, cable_delay_x_ns, "
          "cable_delay_y_ns, input\r\n"
@@ -56,35 +70,16 @@ TEST(csv_with_every_column)
          " 7 , West , -1.5e1 , 2.25 , -.5 , 12.5 , -3 , 1 \r\n"
          "# between\r\n"
          "2147483647,East 2,1000000,0,+0,0,1e9,0",
-         2);
-    assert_int_equal(antennas[0].number, 7);
-    assert_string_equal(antennas[0].name, "West");
-    assert_true(antennas[0].enu_m[0] == -15.0);
-    assert_true(antennas[0].enu_m[1] == 2.25);
-    assert_true(antennas[0].enu_m[2] == -0.5);
-    assert_true(antennas[0].cable_delay_s[0] == 12.5e-9);
-    assert_true(antennas[0].cable_delay_s[1] == -3e-9);
-    assert_int_equal(antennas[0].position, 1);
-    assert_int_equal(antennas[1].number, 2147483647);
-    assert_string_equal(antennas[1].name, "East 2");
-    assert_true(antennas[1].cable_delay_s[1] == 1.0);
-    assert_int_equal(antennas[1].position, 0);
+         2, expected);
 }
 
 TEST(csv_defaults_come_from_the_row)
 {
-    load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(antennas[i].number, i);
-        assert_int_equal(antennas[i].position, i);
-        assert_true(antennas[i].enu_m[0] == 1.0 + 3.0 * (double)i);
-        assert_true(antennas[i].enu_m[1] == 2.0 + 3.0 * (double)i);
-        assert_true(antennas[i].enu_m[2] == 3.0 + 3.0 * (double)i);
-    }
-    assert_string_equal(antennas[0].name, "ANT000");
-    assert_string_equal(antennas[1].name, "ANT001");
-    assert_true(antennas[0].cable_delay_s[0] == 4e-9);
-    assert_true(antennas[0].cable_delay_s[1] == 4e-9);
+    static const struct fx8_antenna expected[] = {
+        {0, "ANT000", {1, 2, 3}, {4e-9, 4e-9}, 0},
+        {1, "ANT001", {4, 5, 6}, {0, 0}, 1},
+    };
+    load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2, expected);
 }
 
 TEST(csv_faults_of_the_header)
@@ -155,7 +150,7 @@ TEST(antennas_that_collide)
            ":4: position: 0, 0, 0.0005: expected at least 1 mm from the "
            "antenna of line 2");
     /* with explicit numbers nothing clashes: numbers are one column */
-    load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3);
+    load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3, NULL);
 }
 
 TEST(a_line_of_antennas_is_checked_fast)
@@ -180,18 +175,12 @@ TEST(json_of_tart)
         "[true, false, null, {}, [], -0.5]}],\r\n\t\"antenna_positions\" :\n"
         "[ [0.068 , 0.33 , 0.0 ] ,\n[-15,78,-0.25]], \"more\": 1e3 }\n",
     };
-    for (size_t i = 0; i < LENGTH(texts); i++) {
-        load(texts[i], 2);
-        assert_true(antennas[0].enu_m[0] == 0.068);
-        assert_true(antennas[0].enu_m[1] == 0.33);
-        assert_true(antennas[0].enu_m[2] == 0.0);
-        assert_true(antennas[1].enu_m[0] == -15.0);
-        assert_true(antennas[1].enu_m[1] == 78.0);
-        assert_true(antennas[1].enu_m[2] == -0.25);
-        assert_int_equal(antennas[1].number, 1);
-        assert_int_equal(antennas[1].position, 1);
-        assert_string_equal(antennas[1].name, "ANT001");
-    }
+    static const struct fx8_antenna expected[] = {
+        {0, "ANT000", {0.068, 0.33, 0}, {0, 0}, 0},
+        {1, "ANT001", {-15, 78, -0.25}, {0, 0}, 1},
+    };
+    for (size_t i = 0; i < LENGTH(texts); i++)
+        load(texts[i], 2, expected);
 }
 
 TEST(json_faults)

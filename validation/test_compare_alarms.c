@@ -105,22 +105,6 @@ static void spoil(struct array *array, size_t dump)
     array->int8[2 * at] = 1e15;
 }
 
-static void tell(const struct array *array, uint64_t seed, const char *reason)
-{
-    print_message(
-        "# seed %llu: %zu antennas, %zu products, %zu channels of "
-        "%zu, %zu dumps of %zu spectra, level %.3g, common %.2f, "
-        "tone %.3g in %zd on %zd, pulse %.3g in %zd on %zd share "
-        "%.3g, lattice %.3g in %zd, valid %.2f: %s\n",
-        (unsigned long long)seed, array->shape.n_antennas,
-        array->shape.n_products, array->shape.n_channels, array->n_average,
-        array->n_dumps, array->n_spectra, array->level, array->common,
-        array->tone, (ssize_t)array->tone_channel, (ssize_t)array->tone_input,
-        array->pulse, (ssize_t)array->pulse_channel,
-        (ssize_t)array->pulse_input, array->pulse_share, array->lattice,
-        (ssize_t)array->lattice_channel, array->valid_share, reason);
-}
-
 /* Verdict on array number `seed`: 'g'ood, 'o'utside, 'n'one. */
 static char verdict_of(uint64_t seed, bool is_to_spoil)
 {
@@ -137,7 +121,7 @@ static char verdict_of(uint64_t seed, bool is_to_spoil)
     const char verdict = fx8_compare_verdict_word(&comparison)[0];
     fx8_compare_verdict(&comparison, reason);
     if ((verdict == 'o') != is_spoiled && verdict != 'n')
-        tell(&array, seed, reason);
+        print_message("# seed %llu: %s\n", (unsigned long long)seed, reason);
     fx8_compare_clear(&comparison);
     release_all();
     return verdict;
