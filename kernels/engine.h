@@ -167,6 +167,21 @@ struct fx8_engine_times {
 struct fx8_engine;
 
 /**
+ * What an engine says of itself; the texts are for the summary and the BACKEND,
+ * KERNEL and FFTPLAN keywords.
+ */
+struct fx8_engine_facts {
+    /** Spectra per block.  FP32 sums depend on it, so it is a function of the
+     *  plan without threads and memory limit. */
+    size_t block_spectra;
+    size_t memory; /**< bytes of host memory that it has allocated */
+    /** The operations in use: the caller aligns samples with them. */
+    const struct fx8_operations *operations;
+    const char *device; /**< "0 NVIDIA H200", or "" for the CPU */
+    const char *kernel, *fft_plan;
+};
+
+/**
  * fx8_engine_consume -- run the quick-look of a finished dump on the engine's
  * device instead of the host.
  *
@@ -195,12 +210,8 @@ struct fx8_engine_operations {
                             struct fx8_engine **engine,
                             struct fx8_error *error);
 
-    /** Spectra per block.  FP32 sums depend on it, so it is a function of the
-     *  plan without threads and memory limit. */
-    size_t (*block_spectra)(const struct fx8_engine *engine);
-
-    /** Bytes of host memory that the engine has allocated. */
-    size_t (*memory)(const struct fx8_engine *engine);
+    /** Valid until the engine is closed. */
+    const struct fx8_engine_facts *(*facts)(const struct fx8_engine *engine);
 
     /**
      * pin -- pin caller memory that samples are pushed from or results are
@@ -211,16 +222,6 @@ struct fx8_engine_operations {
      */
     void (*pin)(struct fx8_engine *engine, void *memory, size_t bytes);
 
-    /** The operations in use: the caller aligns samples with them. */
-    const struct fx8_operations *(*operations)(const struct fx8_engine *engine);
-
-    /** Text for the summary and the BACKEND, KERNEL and FFTPLAN keywords;
-     *  valid until the engine is closed.  Device: ordinal and name, "0 NVIDIA
-     *  H200", or "" for the CPU. */
-    const char *(*device_name)(const struct fx8_engine *engine);
-    const char *(*kernel_name)(const struct fx8_engine *engine);
-    const char *(*fft_plan_name)(const struct fx8_engine *engine);
-
     /** Gains of one input, float [n_channels]; must precede the first block
      *  in which the input has a valid spectrum with a sample other than 0. */
     enum fx8_status (*set_gain)(struct fx8_engine *engine, size_t input,
@@ -230,7 +231,7 @@ struct fx8_engine_operations {
      * push -- channelise and correlate one block.
      *
      * Notes: 1) blocks of a dump come in ascending order, each but the last
-     *           of block_spectra() spectra, the first at first_spectrum 0.  Any
+     *           of block_spectra spectra, the first at first_spectrum 0.  Any
      *           block without a valid spectrum may be left out, even all blocks
      *           of a dump
      *        2) samples in pinned memory must not change until the next

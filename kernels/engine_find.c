@@ -219,7 +219,7 @@ enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
         const enum fx8_status status = open_cuda(plan, found, &why);
         if (status == FX8_OK && wish == FX8_ENGINE_ANY)
             snprintf(found->reason, sizeof found->reason, "device %s is usable",
-                     found->operations->device_name(found->engine));
+                     found->operations->facts(found->engine)->device);
         if (status == FX8_OK)
             return FX8_OK;
         if (wish == FX8_ENGINE_CUDA || strcmp(kernel, "auto") != 0)

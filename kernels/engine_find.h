@@ -24,7 +24,7 @@ extern "C" {
 #define FX8_ENGINE_PLUGIN_VARIABLE "FX8_CUDA_PLUGIN"
 
 /** Changes with every declaration that the library and the plug-in share. */
-#define FX8_ENGINE_ABI 9u
+#define FX8_ENGINE_ABI 10u
 
 /** What a plug-in exports. */
 struct fx8_engine_plugin {

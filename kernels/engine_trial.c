@@ -66,8 +66,8 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
     plan.machine.kernel = "auto";
     plan.precisions |= FX8_PRECISION_FP32; /* to check quantised spectra */
     FX8_TRY(fx8_engine_cpu.open(&plan, &trial->cpu, error));
-    const size_t blocks[] = {trial->tried->block_spectra(trial->engine),
-                             fx8_engine_cpu.block_spectra(trial->cpu)};
+    const size_t blocks[] = {trial->tried->facts(trial->engine)->block_spectra,
+                             fx8_engine_cpu.facts(trial->cpu)->block_spectra};
     trial->n_spectra = (size_t)plan.spectra_per_dump;
     for (size_t k = 0; k < 2; k++)
         if (trial->n_spectra > blocks[k])

@@ -30,8 +30,8 @@ enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
     return fx8_fail(
         error, FX8_ERR_DEVICE,
         "%s: device %s, kernel %s: result differs from the CPU's: %s",
-        trial->tried->name, trial->tried->device_name(trial->engine),
-        trial->tried->kernel_name(trial->engine), what);
+        trial->tried->name, trial->tried->facts(trial->engine)->device,
+        trial->tried->facts(trial->engine)->kernel, what);
 }
 
 static struct fx8_engine_block block_of(const struct fx8_trial *trial)

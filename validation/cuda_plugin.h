@@ -62,7 +62,7 @@ static inline bool opens(const char *kernel, size_t n_devices,
     if (fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, error) != FX8_OK)
         return false;
     cuda = found.operations;
-    assert_non_null(strstr(cuda->kernel_name(found.engine), kernel));
+    assert_non_null(strstr(cuda->facts(found.engine)->kernel, kernel));
     cuda->close(&found.engine);
     return true;
 }

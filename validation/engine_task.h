@@ -211,7 +211,7 @@ static inline void run_blocks(const struct task *task,
                               struct fx8_engine *engine,
                               const struct outcome *given, struct outcome *o)
 {
-    const size_t block = task->engine->block_spectra(engine);
+    const size_t block = task->engine->facts(engine)->block_spectra;
     for (size_t first = 0; first < task->n_spectra; first += block) {
         const size_t rest = task->n_spectra - first;
         run_block(task, engine, first, rest < block ? rest : block, given, o);
@@ -242,7 +242,7 @@ static inline struct outcome run_task(const struct task *task,
     };
     struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
-    const size_t block = task->engine->block_spectra(engine);
+    const size_t block = task->engine->facts(engine)->block_spectra;
     struct fx8_engine_dump dump = {
         {o.sums8, o.sums32, o.down, o.up}, o.counts, o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;

@@ -193,7 +193,7 @@ TEST(several_blocks_per_dump)
         task.plan.precisions |= FX8_PRECISION_INTERVAL;
         task.plan.machine.threads.count = 1 + 4 * k;
         must(cpu->open(&task.plan, &engine, &error), error);
-        assert_int_equal(cpu->block_spectra(engine), 2048);
+        assert_int_equal(cpu->facts(engine)->block_spectra, 2048);
         cpu->close(&engine);
         for (size_t input = 0; input < 3; input++)
             memset(task.valid + input * words + holes[k][0] / 64, 0,
@@ -354,8 +354,8 @@ TEST(what_an_engine_refuses)
     assert_null(engine);
     must(cpu->open(&task.plan, &engine, &error), error);
     assert_int_equal(n_asked, 2);
-    assert_int_equal(asked_bytes, cpu->memory(engine));
-    assert_int_equal(asked_spectra, cpu->block_spectra(engine));
+    assert_int_equal(asked_bytes, cpu->facts(engine)->memory);
+    assert_int_equal(asked_spectra, cpu->facts(engine)->block_spectra);
     const struct fx8_engine_block block = cut_block(&task, 0, 40);
     struct fx8_cf32 x32[80] = {{0, 0}};
     static const char text[] =

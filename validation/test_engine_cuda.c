@@ -229,7 +229,7 @@ TEST(names_of_kernels)
             continue;
         }
         must(cuda->open(&plan, &engine, &error), error);
-        assert_string_equal(cuda->kernel_name(engine), cases[k].name);
+        assert_string_equal(cuda->facts(engine)->kernel, cases[k].name);
         struct fx8_ci8 x8[80] = {{0, 0}};
         must_fail(cuda->export_spectra(engine, x8, NULL, &error), error,
                   FX8_ERR_USAGE,

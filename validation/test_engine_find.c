@@ -49,7 +49,7 @@ static void check_missing(const char *wanted)
               FX8_ERR_UNSUPPORTED, wanted);
     must(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error);
     assert_string_equal(found.operations->name, "cpu");
-    assert_string_equal(found.operations->device_name(found.engine), "");
+    assert_string_equal(found.operations->facts(found.engine)->device, "");
     assert_string_equal(found.reason, wanted);
     found.operations->close(&found.engine);
     plan.machine.kernel = "dp4a";

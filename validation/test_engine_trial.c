@@ -65,10 +65,13 @@ static enum fx8_status fake_open(const struct fx8_engine_plan *plan,
     return cpu->open(&other, engine, error);
 }
 
-static const char *fake_device_name(const struct fx8_engine *engine)
+static const struct fx8_engine_facts *fake_facts(
+    const struct fx8_engine *engine)
 {
-    (void)engine;
-    return "0 of a test";
+    static struct fx8_engine_facts facts;
+    facts = *fx8_engine_cpu.facts(engine);
+    facts.device = "0 of a test";
+    return &facts;
 }
 
 static enum fx8_status fake_set_gain(struct fx8_engine *engine, size_t input,
@@ -188,7 +191,7 @@ static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
     struct fx8_engine_operations fake = fx8_engine_cpu;
     fake.name = "fake";
     fake.open = fake_open;
-    fake.device_name = fake_device_name;
+    fake.facts = fake_facts;
     fake.set_gain = fake_set_gain;
     fake.push = fake_push;
     fake.export_spectra = fake_export;

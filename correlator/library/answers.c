@@ -24,9 +24,9 @@ struct fx8_session_info fx8_info(const struct fx8_session *session)
         .backend = operations->name,
         .reason = session->reason,
         .is_spare = session->is_spare,
-        .device = operations->device_name(engine),
-        .kernel = operations->kernel_name(engine),
-        .fft_plan = operations->fft_plan_name(engine),
+        .device = operations->facts(engine)->device,
+        .kernel = operations->facts(engine)->kernel,
+        .fft_plan = operations->facts(engine)->fft_plan,
     };
 }
 

@@ -91,7 +91,7 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     FX8_TRY(fx8_allocate(1, sizeof *s->quicklook, "quick-look", &s->quicklook,
                          error));
     const struct fx8_operations *operations =
-        s->operations->operations(s->engines[0]);
+        s->operations->facts(s->engines[0])->operations;
     struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
     shape.functions = operations->functions;

@@ -84,7 +84,7 @@ static bool is_setting_gains(const struct fx8_session *s)
 /* Correlate while the stream holds whole engine blocks with known gains. */
 static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
-    const size_t most = s->operations->block_spectra(s->engines[0]);
+    const size_t most = s->operations->facts(s->engines[0])->block_spectra;
     /* a dump may have had to wait until the caller took the previous one */
     FX8_TRY(fx8_session_end_dump(s, error));
     while (!is_setting_gains(s)) {
@@ -106,7 +106,8 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
                                 struct fx8_error *error)
 {
-    const int64_t block = (int64_t)s->operations->block_spectra(s->engines[0]);
+    const int64_t block =
+        (int64_t)s->operations->facts(s->engines[0])->block_spectra;
     for (;;) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
@@ -501,7 +502,8 @@ struct progress {
 
 static struct progress progress_after(const struct fx8_session *s, int64_t n)
 {
-    const int64_t block = (int64_t)s->operations->block_spectra(s->engines[0]);
+    const int64_t block =
+        (int64_t)s->operations->facts(s->engines[0])->block_spectra;
     const int64_t in_dump = n % s->plan.spectra_per_dump;
     const int64_t left = s->plan.spectra_per_dump - (in_dump - in_dump % block);
     return (struct progress){in_dump % block, left < block ? left : block};

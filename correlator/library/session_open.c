@@ -184,8 +184,9 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
 static enum fx8_status allocate(struct fx8_session *s, struct fx8_error *error)
 {
     struct fx8_array arrays[N_ARRAYS];
-    const size_t n = list_arrays(
-        s, s->operations, s->operations->block_spectra(s->engines[0]), arrays);
+    const size_t n =
+        list_arrays(s, s->operations,
+                    s->operations->facts(s->engines[0])->block_spectra, arrays);
     return fx8_allocate_arrays(arrays, n, "results", error);
 }
 
@@ -265,9 +266,10 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
         return FX8_OK;
     size_t engines = 0;
     for (size_t band = 0; band < s->plan.n_bands; band++)
-        engines = plus(engines, s->operations->memory(s->engines[band]));
-    const struct need need = find_need(
-        s, s->operations, engines, s->operations->block_spectra(s->engines[0]));
+        engines = plus(engines, s->operations->facts(s->engines[band])->memory);
+    const struct need need =
+        find_need(s, s->operations, engines,
+                  s->operations->facts(s->engines[0])->block_spectra);
     s->memory = sum_of(&need);
     if (s->memory <= limit)
         return FX8_OK;
@@ -314,7 +316,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     FX8_TRY(open_within_limit(s, &engine_plan, error));
     return s->axes.has_quantiser
                ? fx8_power_open(&bank, coefficients,
-                                s->operations->operations(s->engines[0]),
+                                s->operations->facts(s->engines[0])->operations,
                                 plan->machine.threads.count, &s->power, error)
                : FX8_OK;
 }
@@ -364,8 +366,8 @@ static enum fx8_status open_stream(struct fx8_session *s,
                                    struct fx8_error *error)
 {
     struct fx8_stream_shape shape = stream_shape(
-        s, s->operations, s->operations->block_spectra(s->engines[0]));
-    shape.operations = s->operations->operations(s->engines[0]);
+        s, s->operations, s->operations->facts(s->engines[0])->block_spectra);
+    shape.operations = s->operations->facts(s->engines[0])->operations;
     s->kept.shape = shape;
     s->kept.limit = s->plan.machine.memory_limit == 0
                         ? SIZE_MAX

@@ -323,8 +323,8 @@ enum fx8_status fx8_spot_end(struct fx8_spot *spot,
     struct fx8_engine *engine = engines[band];
     struct finding f = {spot,
                         operations->name,
-                        operations->device_name(engine),
-                        operations->kernel_name(engine),
+                        operations->facts(engine)->device,
+                        operations->facts(engine)->kernel,
                         0,
                         0};
     enum fx8_status status = FX8_OK;

@@ -201,6 +201,14 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
     e->plan.coefficients = e->coefficients;
     for (size_t i = 0; i < plan->n_inputs * e->n_channels; i++)
         e->gain[i] = 1.0f;
+    e->facts = (struct fx8_engine_facts){
+        .block_spectra = e->block_spectra,
+        .memory = e->memory,
+        .operations = e->operations,
+        .device = "",
+        .kernel = e->operations->name,
+        .fft_plan = e->fft_name,
+    };
     *engine = e;
     return FX8_OK;
 fail:
@@ -208,36 +216,9 @@ fail:
     return status;
 }
 
-static size_t cpu_block_spectra(const struct fx8_engine *engine)
+static const struct fx8_engine_facts *cpu_facts(const struct fx8_engine *engine)
 {
-    return engine->block_spectra;
-}
-
-static size_t cpu_memory(const struct fx8_engine *engine)
-{
-    return engine->memory;
-}
-
-static const struct fx8_operations *cpu_operations(
-    const struct fx8_engine *engine)
-{
-    return engine->operations;
-}
-
-static const char *cpu_device_name(const struct fx8_engine *engine)
-{
-    (void)engine;
-    return "";
-}
-
-static const char *cpu_kernel_name(const struct fx8_engine *engine)
-{
-    return engine->operations->name;
-}
-
-static const char *cpu_fft_plan_name(const struct fx8_engine *engine)
-{
-    return engine->fft_name;
+    return &engine->facts;
 }
 
 static enum fx8_status cpu_set_gain(struct fx8_engine *engine, size_t input,
@@ -421,12 +402,7 @@ static void cpu_times(const struct fx8_engine *engine,
 const struct fx8_engine_operations fx8_engine_cpu = {
     .name = "cpu",
     .open = cpu_open,
-    .block_spectra = cpu_block_spectra,
-    .memory = cpu_memory,
-    .operations = cpu_operations,
-    .device_name = cpu_device_name,
-    .kernel_name = cpu_kernel_name,
-    .fft_plan_name = cpu_fft_plan_name,
+    .facts = cpu_facts,
     .set_gain = cpu_set_gain,
     .push = cpu_push,
     .finish_dump = cpu_finish_dump,

@@ -52,6 +52,7 @@ struct fx8_engine {
     struct fx8_engine_times times;
     size_t memory; /* bytes of the arrays */
     char fft_name[64];
+    struct fx8_engine_facts facts;
 };
 
 /** FIR, FFT, rotation, quantiser and corner turn of a block into x8 and x32. */

@@ -231,6 +231,8 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     e->plan.devices = nullptr;
     e->plan.machine.kernel = e->plan.machine.device = nullptr;
     e->last = &e->devices[0];
+    e->facts = {e->shape.block_spectra, e->memory,      plan->host_operations,
+                e->device_name,         e->kernel_name, e->fft_name};
     *engine = e;
     return FX8_OK;
 }
@@ -238,35 +240,10 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
 /* --- getters ---------------------------------------------------------------
  */
 
-static size_t cuda_block_spectra(const struct fx8_engine *engine)
-{
-    return engine->shape.block_spectra;
-}
-
-static size_t cuda_memory(const struct fx8_engine *engine)
-{
-    return engine->memory;
-}
-
-static const struct fx8_operations *cuda_operations(
+static const struct fx8_engine_facts *cuda_facts(
     const struct fx8_engine *engine)
 {
-    return engine->plan.host_operations;
-}
-
-static const char *cuda_device_name(const struct fx8_engine *engine)
-{
-    return engine->device_name;
-}
-
-static const char *cuda_kernel_name(const struct fx8_engine *engine)
-{
-    return engine->kernel_name;
-}
-
-static const char *cuda_fft_plan_name(const struct fx8_engine *engine)
-{
-    return engine->fft_name;
+    return &engine->facts;
 }
 
 /* Times of the slowest device: devices work in parallel. */
@@ -466,13 +443,22 @@ static enum fx8_status cuda_watch(struct fx8_engine *engine,
 
 /* In the order of the members: C++17 has no designated initialisers. */
 static const struct fx8_engine_operations cuda = {
-    "cuda",           cuda_open,           cuda_block_spectra,
-    cuda_memory,      fx8_cuda_pin,        cuda_operations,
-    cuda_device_name, cuda_kernel_name,    cuda_fft_plan_name,
-    cuda_set_gain,    cuda_push,           cuda_settle,
-    cuda_finish_dump, cuda_end_dump,       cuda_take_dump,
-    cuda_consume,     cuda_export_spectra, cuda_import_spectra,
-    cuda_watch,       cuda_times,          cuda_close,
+    "cuda",
+    cuda_open,
+    cuda_facts,
+    fx8_cuda_pin,
+    cuda_set_gain,
+    cuda_push,
+    cuda_settle,
+    cuda_finish_dump,
+    cuda_end_dump,
+    cuda_take_dump,
+    cuda_consume,
+    cuda_export_spectra,
+    cuda_import_spectra,
+    cuda_watch,
+    cuda_times,
+    cuda_close,
 };
 
 extern "C" {

@@ -258,6 +258,7 @@ struct fx8_engine {
     const struct fx8_engine_watch *watch, *ended_watch;
     char left_out[256]; /**< kernels that failed their trial, and why */
     char device_name[256], kernel_name[320], fft_name[64];
+    struct fx8_engine_facts facts;
 };
 
 /* --- device.cu ------------------------------------------------------------ */

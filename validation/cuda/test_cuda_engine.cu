@@ -394,8 +394,8 @@ TEST(a_kernel_that_is_not_built_is_named)
             harness::settings().fail_call = harness::count_calls() + call;
             const fx8_status status = table().open(&plan, &engine, &error);
             harness::settings().fail_call = 0;
-            text =
-                status == FX8_OK ? table().kernel_name(engine) : error.message;
+            text = status == FX8_OK ? table().facts(engine)->kernel
+                                    : error.message;
             table().close(&engine);
         }
         CHECK(text.find(is_alone ? "of its trial; not dp4a-16: not in this "
@@ -440,7 +440,7 @@ TEST(a_device_that_hangs_is_given_up)
             const fx8_status status = table().open(&plan, &engine, &error);
             if (each.n_devices == 2)
                 CHECK(status == FX8_OK &&
-                      !strncmp(table().device_name(engine), "1 ", 2));
+                      !strncmp(table().facts(engine)->device, "1 ", 2));
             else
                 CHECK(status == FX8_ERR_DEVICE &&
                       strstr(error.message,
@@ -462,7 +462,7 @@ TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
         struct fx8_engine *engine = nullptr;
         fx8_error error = {};
         must(table().open(&plan, &engine, &error), error);
-        CHECK(strstr(table().kernel_name(engine), "does not end") != nullptr);
+        CHECK(strstr(table().facts(engine)->kernel, "does not end") != nullptr);
         table().pin(engine, memory, bytes);
         table().close(&engine);
         MUST(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));

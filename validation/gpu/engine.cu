@@ -132,7 +132,8 @@ class Engine
           results_(shape.n_inputs, shape.n_channels, n_spectra_)
     {
         open(bench.settings.device, precision);
-        block_spectra_ = std::min(n_spectra_, operations.block_spectra(engine));
+        block_spectra_ =
+            std::min(n_spectra_, operations.facts(engine)->block_spectra);
         row_stride_ = (block_spectra_ + TAPS - 1) * fx8_filterbank_row(&bank_);
         samples.resize(n_inputs_ * row_stride_);
         uint64_t state = 1;
@@ -327,7 +328,7 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
     const double compute = r.channelize + r.correlate;
     const double limit = std::max(copy, compute);
     const char *name = precision == FX8_PRECISION_INT8 ? "int8" : "fp32";
-    const char *kernel = engine.operations.kernel_name(engine.engine);
+    const char *kernel = engine.operations.facts(engine.engine)->kernel;
     /* a machine may refuse */
     const bool is_pinned = fx8_cuda_is_pinned(
         engine.engine, engine.samples.data(), engine.samples.size());
