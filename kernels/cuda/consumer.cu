@@ -74,10 +74,7 @@ size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
         fx8_product(engine->shape.n_baselines, plan->n_result_products, 1, 1);
     const size_t in = cells_of(engine, consumer->n_baselines);
     const size_t out = cells_of(engine, FX8_CUDA_SLOTS * consumer->n_baselines);
-    const struct {
-        void *pointer;
-        size_t n, size;
-    } list[] = {
+    const struct fx8_cuda_array list[] = {
         {&consumer->products, products, sizeof *consumer->products},
         {&consumer->is_real, channels, 1},
         {&consumer->power, levels, sizeof(float)},
@@ -95,10 +92,8 @@ size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
         {&consumer->pairs, products, sizeof *consumer->pairs},
         {&consumer->notes, 1, sizeof *consumer->notes},
     };
-    size_t n = 0;
-    for (const auto &each : list)
-        arrays[n++] = {each.pointer, each.n, each.size, false, false};
-    return n;
+    memcpy(arrays, list, sizeof list);
+    return sizeof list / sizeof *list;
 }
 
 /* --- between host and device -----------------------------------------------

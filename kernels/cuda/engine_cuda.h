@@ -192,8 +192,8 @@ struct fx8_cuda_pinned {
 struct fx8_cuda_array {
     void *pointer;             /**< address of a pointer to objects */
     size_t n_items, item_size; /**< 0: not needed */
-    bool is_pinned;
-    bool is_zero; /**< zero after allocation */
+    bool is_pinned = false;
+    bool is_zero = false; /**< zero after allocation */
 };
 
 /** A device and the engine's state there. */
@@ -553,14 +553,11 @@ enum fx8_status fx8_cuda_consume(struct fx8_engine *engine, const void *work,
 
 /* --- watch.cu ------------------------------------------------------------- */
 
-/** Resources for watching on a device: list the arrays for memory.cu to
- *  allocate (returns their number), create stream and events, destroy them. */
+/** List the arrays for watching on a device, for memory.cu to allocate; returns
+ *  their number. */
 size_t fx8_cuda_list_watching(const struct fx8_engine *engine,
                               struct fx8_cuda_watching *watching,
                               struct fx8_cuda_array *arrays);
-enum fx8_status fx8_cuda_open_watching(struct fx8_cuda_device *device,
-                                       struct fx8_error *error);
-void fx8_cuda_close_watching(const struct fx8_cuda_watching *watching);
 
 /** Queue a copy of the watched spectra of the last block, which is channelised
  *  and not empty; the previous block in its slot is taken first. */

@@ -53,21 +53,18 @@ static size_t list_results(const struct fx8_engine *engine,
             ? fx8_product(n_products, channels / plan->channel_average, 1, 1)
             : fx8_product(FX8_CUDA_SLOTS, shape->slab_cells, 1, 1);
     const struct fx8_cuda_array list[] = {
-        {&results->products, n_products, sizeof *results->products, false,
-         false},
-        {&results->counts, shape->n_pairs, sizeof *results->counts, false,
-         false},
-        {&results->gain, n_cells, sizeof *results->gain, false, false},
-        {&results->flag_cell, n_cells, 1, false, false},
-        {&results->input_gain, inputs, sizeof *results->input_gain, false,
-         false},
-        {&results->flag_input, inputs, 1, false, false},
-        {&results->flag_channel, channels, 1, false, false},
-        {&results->slabs.visibilities, cells, 2 * sizeof(float), false, false},
-        {&results->slabs.flags, cells, 1, false, false},
-        {&results->slabs.nsamples, cells, sizeof(float), false, false},
-        {&results->received, n_received, shape->staging_bytes, false, false},
-        {&results->pinned_plan, 1, shape->plan_bytes, true, false},
+        {&results->products, n_products, sizeof *results->products},
+        {&results->counts, shape->n_pairs, sizeof *results->counts},
+        {&results->gain, n_cells, sizeof *results->gain},
+        {&results->flag_cell, n_cells, 1},
+        {&results->input_gain, inputs, sizeof *results->input_gain},
+        {&results->flag_input, inputs, 1},
+        {&results->flag_channel, channels, 1},
+        {&results->slabs.visibilities, cells, 2 * sizeof(float)},
+        {&results->slabs.flags, cells, 1},
+        {&results->slabs.nsamples, cells, sizeof(float)},
+        {&results->received, n_received, shape->staging_bytes},
+        {&results->pinned_plan, 1, shape->plan_bytes, true},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
@@ -101,14 +98,14 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const size_t tail = FX8_CUDA_TAIL_ROWS;
     const struct fx8_cuda_array fixed[] = {
         {&device->coefficients, weights,
-         (bank && !fx8_has_int16_fir(plan)) * sizeof(float), false, false},
+         (bank && !fx8_has_int16_fir(plan)) * sizeof(float)},
         {&device->coefficients16, weights,
-         (bank && fx8_has_int16_fir(plan)) * sizeof(int16_t), false, false},
-        {&device->gain, cells, bank * sizeof(float), false, false},
+         (bank && fx8_has_int16_fir(plan)) * sizeof(int16_t)},
+        {&device->gain, cells, bank * sizeof(float)},
         {&device->clips, cells, sizeof(unsigned long long), false, true},
-        {&device->ended_clips, cells, sizeof(unsigned long long), true, false},
+        {&device->ended_clips, cells, sizeof(unsigned long long), true},
         {&device->folded, chunk, bank * sizeof(float), false, true},
-        {&device->fft_area, device->fft_bytes, device->has_fft, false, false},
+        {&device->fft_area, device->fft_bytes, device->has_fft},
         {&call->x8, fx8_product(channels, stride8, 1, 1) + tail,
          int8 * size_t(16), false, true},
         {&call->x32, fx8_product(channels, stride32, 1, 1) + tail,
@@ -120,19 +117,18 @@ static size_t list_arrays(const struct fx8_engine *engine,
         arrays[n++] = {&device->sums[kind], shape->n_sums,
                        fx8_is_planned(plan, kind) * sizeof(double), false,
                        true};
-    arrays[n++] = {&device->samples, device->n_slots, samples, false, false};
+    arrays[n++] = {&device->samples, device->n_slots, samples};
     const size_t rotation = bank * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {
-        arrays[n++] = {&notes.valid, words, sizeof(uint64_t), false, false};
-        arrays[n++] = {&notes.pinned_valid, words, sizeof(uint64_t), true,
-                       false};
+        arrays[n++] = {&notes.valid, words, sizeof(uint64_t)};
+        arrays[n++] = {&notes.pinned_valid, words, sizeof(uint64_t), true};
     }
     for (struct fx8_cuda_rotation &slot : device->rotations) {
-        arrays[n++] = {&slot.rotation, rotations, rotation, false, false};
-        arrays[n++] = {&slot.pinned, rotations, rotation, true, false};
+        arrays[n++] = {&slot.rotation, rotations, rotation};
+        arrays[n++] = {&slot.pinned, rotations, rotation, true};
     }
     for (struct fx8_cuda_staging &slot : device->staging)
-        arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
+        arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true};
     n += fx8_cuda_list_watching(engine, &device->watching, arrays + n);
     if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
@@ -279,26 +275,40 @@ static enum fx8_status plan_fft(const struct fx8_engine *engine,
                               device, error, "cufftSetStream");
 }
 
-static enum fx8_status create_events(struct fx8_cuda_device *device,
+static const size_t MOST_EVENTS =
+    2 * (1 + FX8_CUDA_SLOTS + FX8_CUDA_MOST_BATCHES + FX8_CUDA_NOTES +
+         FX8_CUDA_WATCH_SLOTS);
+
+/* List the events that are created when a device is opened; returns their
+ * number. */
+static size_t list_events(struct fx8_cuda_device *device,
+                          cudaEvent_t *events[MOST_EVENTS])
+{
+    size_t n = 0;
+    const auto add = [&](cudaEvent_t *one, cudaEvent_t *other) {
+        events[n++] = one;
+        events[n++] = other;
+    };
+    add(&device->drained, &device->ended);
+    for (struct fx8_cuda_staging &slot : device->staging)
+        add(&slot.made, &slot.copied);
+    for (size_t k = 0; k < device->n_slots; ++k)
+        add(&device->slots[k].copied, &device->slots[k].done);
+    for (struct fx8_cuda_notes &notes : device->notes)
+        add(&notes.copied, &notes.done);
+    for (struct fx8_cuda_picked &slot : device->watching.slots)
+        if (device->watching.stream != nullptr)
+            add(&slot.picked, &slot.copied);
+    return n;
+}
+
+static enum fx8_status create_stream(const struct fx8_cuda_device *device,
+                                     cudaStream_t *stream,
                                      struct fx8_error *error)
 {
-    for (cudaEvent_t *event : {&device->drained, &device->ended})
-        FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
-                                      error));
-    for (struct fx8_cuda_staging &slot : device->staging)
-        for (cudaEvent_t *event : {&slot.made, &slot.copied})
-            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
-                                          error));
-    for (size_t k = 0; k < device->n_slots; ++k)
-        for (cudaEvent_t *event :
-             {&device->slots[k].copied, &device->slots[k].done})
-            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
-                                          error));
-    for (struct fx8_cuda_notes &notes : device->notes)
-        for (cudaEvent_t *event : {&notes.copied, &notes.done})
-            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
-                                          error));
-    return FX8_OK;
+    return fx8_cuda_check(
+        cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, error,
+        "cudaStreamCreate");
 }
 
 static enum fx8_status copy_in(const struct fx8_cuda_device *device, void *to,
@@ -355,15 +365,18 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
 {
     for (cudaStream_t *stream :
          {&device->compute, &device->copy, &device->back})
-        FX8_TRY(fx8_cuda_check(
-            cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device,
-            error, "cudaStreamCreate"));
+        FX8_TRY(create_stream(device, stream, error));
     if (engine->has_filterbank && engine->plan.bank.fft_length > 1)
         FX8_TRY(plan_fft(engine, device, error));
     FX8_TRY(choose_sizes(engine, device, error));
     if (engine->plan.n_watched_inputs > 0)
-        FX8_TRY(fx8_cuda_open_watching(device, error));
-    return create_events(device, error);
+        FX8_TRY(create_stream(device, &device->watching.stream, error));
+    cudaEvent_t *events[MOST_EVENTS];
+    const size_t n_events = list_events(device, events);
+    for (size_t k = 0; k < n_events; ++k)
+        FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, events[k],
+                                      error));
+    return FX8_OK;
 }
 
 enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
@@ -395,11 +408,10 @@ void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
             (void)cudaStreamSynchronize(stream);
 }
 
-static void destroy_events(std::initializer_list<cudaEvent_t> events)
+static void destroy_event(cudaEvent_t event)
 {
-    for (cudaEvent_t event : events)
-        if (event != nullptr)
-            (void)cudaEventDestroy(event);
+    if (event != nullptr)
+        (void)cudaEventDestroy(event);
 }
 
 void fx8_cuda_release(const struct fx8_engine *engine,
@@ -415,17 +427,16 @@ void fx8_cuda_release(const struct fx8_engine *engine,
         memcpy(&memory, arrays[k].pointer, sizeof memory);
         (void)(arrays[k].is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
     }
-    for (const struct fx8_cuda_slot &slot : device->slots)
-        destroy_events({slot.copied, slot.done});
-    for (const struct fx8_cuda_notes &notes : device->notes)
-        destroy_events({notes.copied, notes.done});
-    for (const struct fx8_cuda_timer &timer : device->timers)
-        destroy_events({timer.begin, timer.end});
-    for (const struct fx8_cuda_staging &slot : device->staging)
-        destroy_events({slot.made, slot.copied});
-    destroy_events({device->drained, device->ended});
-    fx8_cuda_close_watching(&device->watching);
-    for (cudaStream_t stream : {device->copy, device->compute, device->back})
+    cudaEvent_t *events[MOST_EVENTS];
+    const size_t n_events = list_events(device, events);
+    for (size_t k = 0; k < n_events; ++k)
+        destroy_event(*events[k]);
+    for (const struct fx8_cuda_timer &timer : device->timers) {
+        destroy_event(timer.begin);
+        destroy_event(timer.end);
+    }
+    for (cudaStream_t stream :
+         {device->copy, device->compute, device->back, device->watching.stream})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);
     (void)cudaGetLastError();

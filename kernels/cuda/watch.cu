@@ -39,40 +39,15 @@ size_t fx8_cuda_list_watching(const struct fx8_engine *engine,
     for (struct fx8_cuda_picked &slot : watching->slots) {
         const size_t size8 = int8 * sizeof *slot.int8;
         const size_t size32 = fp32 * sizeof *slot.fp32;
-        arrays[n++] = {&slot.int8, items, size8, false, false};
-        arrays[n++] = {&slot.pinned_int8, items, size8, true, false};
-        arrays[n++] = {&slot.fp32, items, size32, false, false};
-        arrays[n++] = {&slot.pinned_fp32, items, size32, true, false};
+        arrays[n++] = {&slot.int8, items, size8};
+        arrays[n++] = {&slot.pinned_int8, items, size8, true};
+        arrays[n++] = {&slot.fp32, items, size32};
+        arrays[n++] = {&slot.pinned_fp32, items, size32, true};
     }
     const size_t sums = plan->n_watched_inputs == 0 ? 0 : 2;
-    arrays[n++] = {&watching->sums, sums, sizeof *watching->sums, false, false};
-    arrays[n++] = {&watching->pinned_sums, sums, sizeof *watching->sums, true,
-                   false};
+    arrays[n++] = {&watching->sums, sums, sizeof *watching->sums};
+    arrays[n++] = {&watching->pinned_sums, sums, sizeof *watching->sums, true};
     return n;
-}
-
-enum fx8_status fx8_cuda_open_watching(struct fx8_cuda_device *device,
-                                       struct fx8_error *error)
-{
-    struct fx8_cuda_watching *watching = &device->watching;
-    FX8_TRY(fx8_cuda_check(
-        cudaStreamCreateWithFlags(&watching->stream, cudaStreamNonBlocking),
-        device, error, "cudaStreamCreate"));
-    for (struct fx8_cuda_picked &slot : watching->slots)
-        for (cudaEvent_t *event : {&slot.picked, &slot.copied})
-            FX8_TRY(fx8_cuda_create_event(device, cudaEventDisableTiming, event,
-                                          error));
-    return FX8_OK;
-}
-
-void fx8_cuda_close_watching(const struct fx8_cuda_watching *watching)
-{
-    for (const struct fx8_cuda_picked &slot : watching->slots)
-        for (cudaEvent_t event : {slot.picked, slot.copied})
-            if (event != nullptr)
-                (void)cudaEventDestroy(event);
-    if (watching->stream != nullptr)
-        (void)cudaStreamDestroy(watching->stream);
 }
 
 /* --- spectra ---------------------------------------------------------------
