@@ -35,17 +35,9 @@ static const bool is_short = FX8_CHECKED || getenv("FX8_SHORT") != nullptr;
 /* --- values ----------------------------------------------------------------
  */
 
-static double most_negative(uint64_t)
+template <int VALUE> double constant(uint64_t)
 {
-    return -128;
-}
-static double most_positive(uint64_t)
-{
-    return 127;
-}
-static double zero(uint64_t)
-{
-    return 0;
+    return VALUE;
 }
 static double fraction(uint64_t random)
 {
@@ -209,8 +201,8 @@ TEST(int8_sums_of_any_size_are_exact)
 TEST(int8_extremes_are_exact)
 {
     for (size_t n_inputs : {1, 17, 66}) {
-        check_exact<int8_t, int64_t>({n_inputs, 2, 300}, most_negative, 1);
-        check_exact<int8_t, int64_t>({n_inputs, 2, 40}, zero, 1);
+        check_exact<int8_t, int64_t>({n_inputs, 2, 300}, constant<-128>, 1);
+        check_exact<int8_t, int64_t>({n_inputs, 2, 40}, constant<0>, 1);
     }
 }
 
@@ -224,7 +216,7 @@ TEST(int8_rings_come_round)
 
 TEST(int8_longest_calls_add_up_beyond_32_bits)
 {
-    check_exact<int8_t, int64_t>({2, 1, FX8_MAX_INT32_SPECTRA}, most_negative,
+    check_exact<int8_t, int64_t>({2, 1, FX8_MAX_INT32_SPECTRA}, constant<-128>,
                                  3, is_short ? 16 : 128);
 }
 
@@ -249,10 +241,10 @@ TEST(large_arrays)
 TEST(fp32_sums_of_integers_are_exact)
 {
     check_sizes<float, double>();
-    check_exact<float, double>({5, 2, 1025}, most_negative, 2);
+    check_exact<float, double>({5, 2, 1025}, constant<-128>, 2);
     check_exact<float, double>({70, 1, 1001}, full_range, 1);
     /* Its sums have 25 bits: a float that is never folded cannot hold them. */
-    check_exact<float, double>({5, 1, 1100}, most_positive, 1);
+    check_exact<float, double>({5, 1, 1100}, constant<127>, 1);
 }
 
 /* 520 * 2^-24 of the magnitudes: struct fx8_correlate_fp32. */

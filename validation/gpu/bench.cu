@@ -122,32 +122,19 @@ size_t Bench::streamed_bytes() const
 namespace
 {
 
-class Event
-{
-  public:
-    Event() : event_(nullptr)
-    {
-        must(cudaEventCreate(&event_), "cudaEventCreate");
-    }
-    ~Event()
-    {
-        (void)cudaEventDestroy(event_);
-    }
-    Event(const Event &) = delete;
-    Event &operator=(const Event &) = delete;
-    cudaEvent_t get() const
-    {
-        return event_;
-    }
+using Event = std::unique_ptr<CUevent_st, cudaError_t (*)(cudaEvent_t)>;
 
-  private:
-    cudaEvent_t event_;
-};
+Event make_event()
+{
+    cudaEvent_t event = nullptr;
+    must(cudaEventCreate(&event), "cudaEventCreate");
+    return Event(event, cudaEventDestroy);
+}
 
 /** Seconds of n calls; the first one is call `first`. */
 double time_round(const Bench &bench, const Work &work, size_t first, size_t n)
 {
-    const Event begin, end;
+    const Event begin = make_event(), end = make_event();
     must(cudaEventRecord(begin.get(), bench.stream), "cudaEventRecord");
     for (size_t k = first; k < first + n; ++k)
         work(k);
