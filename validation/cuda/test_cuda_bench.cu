@@ -183,62 +183,34 @@ TEST(a_kernel_that_is_wrong_costs_itself_alone)
 
 /* --- data for the peers ----------------------------------------------- */
 
-/** Noise, its sums by a correlator, and its products in the shapes of the
- *  peers. */
-struct Products {
-    static constexpr size_t N = 5, TIMES = 128, CHANNELS = 2;
-    bench::Bench bench = {};
-    DeviceArray<int8_t> x, rows;
-    DeviceArray<int64_t> sums;
-    std::vector<int32_t> real; /* [channel][row][row] */
-
-    Products()
-        : x(CHANNELS * TIMES * fx8_cuda_pitch(N) + 16 * FX8_CUDA_TAIL_ROWS),
-          rows(CHANNELS * TIMES * 2 * N),
-          sums(std::vector<int64_t>(2 * CHANNELS * fx8_pair_count(N))),
-          real(CHANNELS * 4 * N * N)
-    {
-        const size_t vectors = CHANNELS * TIMES / 16 * fx8_cuda_pitch(N);
-        bench::fill_noise(bench, x.data(), vectors, 1);
-        bench::unroll_rows(bench, x.data(), rows.data(), N, CHANNELS, TIMES);
-        size_t n;
-        const fx8_cuda_correlation job = {
-            N,           CHANNELS, TIMES, x.data(), vectors / CHANNELS,
-            sums.data(), nullptr};
-        const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
-        for (size_t k = 0, n_done = 0; k < n && n_done == 0; ++k)
-            if (all[k].is_int8) {
-                MUST(all[k].accumulate(&job));
-                ++n_done;
-            }
-        multiply(rows.read());
-    }
-    void multiply(const std::vector<int8_t> &all)
-    {
-        for (size_t k = 0; k < real.size(); ++k) {
-            const size_t channel = k / (4 * N * N), row = k / (2 * N) % (2 * N);
-            const int8_t *a = &all[(channel * 2 * N + row) * TIMES];
-            const int8_t *b = &all[(channel * 2 * N + k % (2 * N)) * TIMES];
-            for (size_t t = 0; t < TIMES; ++t)
-                real[k] += a[t] * b[t];
-        }
-    }
-    size_t count()
-    {
-        DeviceArray<int32_t> products(real);
-        return bench::count_differing_products(bench, sums.data(),
-                                               products.data(), N, CHANNELS);
-    }
-};
-
+/* Products of rows of noise against sums by the definition. */
 TEST(products_of_rows_are_compared)
 {
-    Products products;
-    CHECK(products.count() == 0);
-    products.real.back() += 1; /* the last input's power */
-    CHECK(products.count() == 1);
-    products.real.front() -= 1;
-    CHECK(products.count() == 2);
+    constexpr size_t N = 5, TIMES = 128, CHANNELS = 2, ROWS = 2 * N;
+    const size_t x_bytes = CHANNELS * TIMES * fx8_cuda_pitch(N);
+    const bench::Bench bench = {};
+    DeviceArray<int8_t> x(x_bytes), rows(CHANNELS * ROWS * TIMES);
+    DeviceArray<int64_t> sums(2 * CHANNELS * fx8_pair_count(N));
+    bench::fill_noise(bench, x.data(), x_bytes / 16, 1);
+    bench::unroll_rows(bench, x.data(), rows.data(), N, CHANNELS, TIMES);
+    bench::correlate_plainly(bench, x.data(), sums.data(), N, CHANNELS, TIMES);
+    const std::vector<int8_t> all = rows.read();
+    std::vector<int32_t> products(CHANNELS * ROWS * ROWS);
+    for (size_t k = 0; k < products.size(); ++k) {
+        const size_t row = k / ROWS, column = row / ROWS * ROWS + k % ROWS;
+        for (size_t t = 0; t < TIMES; ++t)
+            products[k] += all[row * TIMES + t] * all[column * TIMES + t];
+    }
+    const auto count = [&] {
+        DeviceArray<int32_t> on_device(products);
+        return bench::count_differing_products(bench, sums.data(),
+                                               on_device.data(), N, CHANNELS);
+    };
+    CHECK(count() == 0);
+    products.back() += 1; /* the last input's power */
+    CHECK(count() == 1);
+    products.front() -= 1;
+    CHECK(count() == 2);
 }
 
 /** Rows of all goals, from the figures noted in a bench. */
