@@ -50,7 +50,7 @@ Row &Row::text(const char *key, const std::string &value)
     return *this;
 }
 
-Row &Row::number(const char *key, double value)
+Row &Row::real(const char *key, double value)
 {
     char digits[32];
     name(key);

@@ -82,10 +82,14 @@ class Row
   public:
     explicit Row(const char *kind);
     Row &text(const char *name, const std::string &value);
-    Row &number(const char *name, double value);
+    template <class Number> Row &number(const char *key, Number value)
+    {
+        return real(key, static_cast<double>(value));
+    }
     std::string line() const;
 
   private:
+    Row &real(const char *key, double value);
     void name(const char *name);
     std::string line_;
 };

@@ -45,15 +45,14 @@ void tell_stage(Bench &bench, const Chain &chain, const char *name,
         "%5zu %-7s %4zu  %-22s %9.1f GB/s %6.2f %10.2f G/s\n",
         chain.bank.fft_length, chain.bank.is_complex ? "complex" : "real",
         chain.bank.n_taps, name, rate * 1e-9, share, samples / seconds * 1e-9);
-    bench.report->row(
-        Row("channelizer")
-            .text("kernel", name)
-            .number("fft_length", static_cast<double>(chain.bank.fft_length))
-            .number("is_complex", chain.bank.is_complex)
-            .number("taps", static_cast<double>(chain.bank.n_taps))
-            .number("bytes_s", rate)
-            .number("of_copy", share)
-            .number("samples_s", samples / seconds));
+    bench.report->row(Row("channelizer")
+                          .text("kernel", name)
+                          .number("fft_length", chain.bank.fft_length)
+                          .number("is_complex", chain.bank.is_complex)
+                          .number("taps", chain.bank.n_taps)
+                          .number("bytes_s", rate)
+                          .number("of_copy", share)
+                          .number("samples_s", samples / seconds));
 }
 
 namespace

@@ -115,13 +115,12 @@ void measure_host(Bench &bench, const Host &host, const Task &task,
         if (over > 0)
             bench.report->text("  %s: %.1f times %s\n", best->name.c_str(),
                                over, each.name);
-        bench.report->row(
-            Row("over_cpu")
-                .text("cpu", each.name)
-                .number("inputs", static_cast<double>(part.n_inputs))
-                .number("times", static_cast<double>(task.array8.n_times))
-                .number("cpu_times", static_cast<double>(part.n_times))
-                .number("ratio", over));
+        bench.report->row(Row("over_cpu")
+                              .text("cpu", each.name)
+                              .number("inputs", part.n_inputs)
+                              .number("times", task.array8.n_times)
+                              .number("cpu_times", part.n_times)
+                              .number("ratio", over));
         figures->push_back(figure);
     }
 }

@@ -70,9 +70,9 @@ struct Dump {
     Row row(const char *kind) const
     {
         return Row(kind)
-            .number("antennas", static_cast<double>(shape.n_antennas))
-            .number("feeds", static_cast<double>(shape.n_feeds))
-            .number("channels", static_cast<double>(shape.n_channels));
+            .number("antennas", shape.n_antennas)
+            .number("feeds", shape.n_feeds)
+            .number("channels", shape.n_channels);
     }
 };
 

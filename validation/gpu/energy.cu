@@ -217,8 +217,8 @@ void tell(Bench &bench, const Nvml &nvml, const fx8_cuda_correlator &correlator,
                           .text("kernel", correlator.name)
                           .number("joules_a_product", joules)
                           .number("joules_a_visibility", visibility)
-                          .number("times", static_cast<double>(TIMES))
-                          .number("inputs", static_cast<double>(INPUTS)));
+                          .number("times", TIMES)
+                          .number("inputs", INPUTS));
 }
 
 } // namespace

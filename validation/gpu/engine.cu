@@ -346,22 +346,21 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
             Aim::ENGINE, limit / r.whole,
             std::string(kernel) + ", " + std::to_string(shape.n_inputs) +
                 " inputs, calls of " + std::to_string(engine.call_spectra()));
-    bench.report->row(
-        Row("engine")
-            .number("inputs", static_cast<double>(shape.n_inputs))
-            .number("channels", static_cast<double>(shape.n_channels))
-            .text("precision", name)
-            .text("kernel", kernel)
-            .number("call_spectra", static_cast<double>(engine.call_spectra()))
-            .number("is_pinned", is_pinned)
-            .number("samples", n)
-            .number("whole_s", r.whole)
-            .number("channelize_s", r.channelize)
-            .number("correlate_s", r.correlate)
-            .number("process_s", r.process)
-            .number("look_s", r.look)
-            .number("copy_s", copy)
-            .number("of_limit", limit / r.whole));
+    bench.report->row(Row("engine")
+                          .number("inputs", shape.n_inputs)
+                          .number("channels", shape.n_channels)
+                          .text("precision", name)
+                          .text("kernel", kernel)
+                          .number("call_spectra", engine.call_spectra())
+                          .number("is_pinned", is_pinned)
+                          .number("samples", n)
+                          .number("whole_s", r.whole)
+                          .number("channelize_s", r.channelize)
+                          .number("correlate_s", r.correlate)
+                          .number("process_s", r.process)
+                          .number("look_s", r.look)
+                          .number("copy_s", copy)
+                          .number("of_limit", limit / r.whole));
 }
 
 /** A case that fails does not stop the others. */

@@ -148,8 +148,7 @@ size_t tell_goals(Bench &bench)
         if (goal.stretch > 0)
             row.number("stretch", goal.stretch);
         if (found.n > 0)
-            row.number("least", found.value)
-                .number("of", static_cast<double>(found.n));
+            row.number("least", found.value).number("of", found.n);
         bench.report->row(
             row.text("verdict", verdict).text("where", found.where));
     }

@@ -122,8 +122,7 @@ void measure_shape(Bench &bench, const DumpShape &shape)
     char average[16];
     std::snprintf(average, sizeof average, " %7zu", shape.average);
     tell_cells(bench, job.dump.describe() + average,
-               job.dump.row("postprocess")
-                   .number("average", static_cast<double>(shape.average)),
+               job.dump.row("postprocess").number("average", shape.average),
                cells / seconds, bytes / seconds);
 }
 

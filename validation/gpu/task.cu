@@ -229,8 +229,8 @@ void tell_figure(Bench &bench, const Array &array, const Figure &figure,
     const double ceiling = ceiling_of(bench.ceilings, figure.name);
     Row row("correlator");
     row.text("kernel", figure.name)
-        .number("inputs", static_cast<double>(array.n_inputs))
-        .number("times", static_cast<double>(array.n_times))
+        .number("inputs", array.n_inputs)
+        .number("times", array.n_times)
         .number("operations", figure.operations)
         .number("seconds", figure.seconds)
         .number("operations_s", figure.rate());

@@ -30,25 +30,14 @@ limit=${LIMIT:-60}
 n_cases=0
 n_failed=0
 
-# The machine's own C library, where it is new enough for these programs.
-loader=
-LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
-if ! "$bundle/bin/fx8" --version >/dev/null 2>&1; then
-    LD_LIBRARY_PATH=$bundle/lib/c:$LD_LIBRARY_PATH
-    loader=$(echo "$bundle"/lib/c/ld-linux*)
-fi
+start=$(cd "$(dirname "$0")" && pwd)/start.sh
 
 # Of the group of this script, so that what stops it stops them.
 limited() {
     program=$1
     shift
-    if [ -n "$loader" ]; then
-        timeout --foreground -k 5 "$limit" "$loader" --library-path \
-            "$LD_LIBRARY_PATH" "$bundle/bin/$program" "$@"
-    else
-        timeout --foreground -k 5 "$limit" "$bundle/bin/$program" "$@"
-    fi
+    timeout --foreground -k 5 "$limit" "$start" "$bundle" \
+        "$bundle/bin/$program" "$@"
 }
 
 # result NAME STATUS: a case.
