@@ -421,32 +421,6 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     return FX8_OK;
 }
 
-/* What is needed, or the caller's, only during fx8_open(). */
-static void forget(struct fx8_session *s)
-{
-    s->plan.machine.kernel = s->plan.machine.device = NULL;
-    s->plan.band_offset_hz = NULL;
-    free(s->weights);
-    s->weights = NULL;
-}
-
-/* Open everything behind the handle; after a failure fx8_close() frees it. */
-static enum fx8_status open_parts(struct fx8_session *s,
-                                  const struct fx8_plan *plan,
-                                  struct fx8_error *error)
-{
-    FX8_TRY(copy_plan(s, plan, error));
-    FX8_TRY(plan_engines(s, error));
-    FX8_TRY(allocate(s, error));
-    FX8_TRY(open_stream(s, error));
-    pin_memory(s);
-    set_up_results(s);
-    set_up_spot(s);
-    if (s->axes.has_quantiser)
-        FX8_TRY(fx8_gains_open(s, &s->gains, error));
-    return fx8_session_quicklook_open(s, error);
-}
-
 enum fx8_status fx8_open(const struct fx8_plan *plan,
                          fx8_dump_callback *callback, void *context,
                          struct fx8_session **session, struct fx8_error *error)
@@ -457,23 +431,33 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     *session = NULL;
     if (plan == NULL)
         return fx8_fail(error, FX8_ERR_USAGE, "plan: NULL: expected one");
-    struct fx8_session *s;
+    struct fx8_axes axes;
+    struct fx8_filterbank bank;
+    FX8_AUTO_FREE double *weights = NULL;
+    FX8_AUTO(fx8_close) struct fx8_session *s = NULL;
+    FX8_TRY(fx8_plan_derive(plan, &axes, &bank, &weights, error));
     FX8_TRY(fx8_allocate(1, sizeof *s, "session", &s, error));
-    enum fx8_status status =
-        fx8_plan_derive(plan, &s->axes, &s->bank, &s->weights, error);
-    if (status != FX8_OK) {
-        free(s);
-        return status;
-    }
+    s->axes = axes;
+    s->bank = bank;
+    s->weights = weights;
     s->callback = callback;
     s->context = context;
-    status = open_parts(s, plan, error);
-    if (status != FX8_OK) {
-        fx8_close(&s);
-        return status;
-    }
-    forget(s);
+    FX8_TRY(copy_plan(s, plan, error));
+    FX8_TRY(plan_engines(s, error));
+    FX8_TRY(allocate(s, error));
+    FX8_TRY(open_stream(s, error));
+    pin_memory(s);
+    set_up_results(s);
+    set_up_spot(s);
+    if (s->axes.has_quantiser)
+        FX8_TRY(fx8_gains_open(s, &s->gains, error));
+    FX8_TRY(fx8_session_quicklook_open(s, error));
+    /* the caller's, or needed only so far */
+    s->plan.machine.kernel = s->plan.machine.device = NULL;
+    s->plan.band_offset_hz = NULL;
+    s->weights = NULL;
     *session = s;
+    s = NULL;
     return FX8_OK;
 }
 
@@ -491,7 +475,6 @@ void fx8_close(struct fx8_session **session)
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
     fx8_free_arrays(arrays, n);
-    free(s->weights);
     free(s->engines);
     free(s->flag_antenna);
     free(s->input_gain);
