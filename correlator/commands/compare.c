@@ -94,11 +94,9 @@ static enum fx8_status open_page(const struct fx8_command_line *line,
                                  struct fx8_error *error)
 {
     for (size_t k = 0; k < 2; k++) {
-        struct fx8_uvh5_file *file = NULL;
-        struct fx8_uvh5_header header = {0};
+        FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+        FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
         FX8_TRY(fx8_uvh5_open(line->files[k], &file, &header, error));
-        fx8_uvh5_header_clear(&header);
-        fx8_uvh5_file_close(&file);
     }
     return fx8_output_open(line->given[HTML], line->given[FORCE] != NULL, 0,
                            NULL, page, error);
