@@ -139,12 +139,6 @@ static bool are_powers_of_two(const double *gains, size_t n)
     return true;
 }
 
-/* Whether an enum value is valid: 0 to `last`. */
-static bool is_at_most(unsigned choice, unsigned last)
-{
-    return choice <= last;
-}
-
 /* Whether any kind is planned, and of the two bounds both or neither. */
 static bool is_precision(enum fx8_precision precision)
 {
@@ -203,19 +197,19 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                                      plan->n_antennas *
                                                      plan->n_polarizations),
          "input_gain: expected powers of two, 2^-30 to 1"},
-        {is_at_most(bank->method, FX8_METHOD_NONE),
+        {(unsigned)bank->method <= FX8_METHOD_NONE,
          "method: expected PFB, FFT or NONE"},
         {!none || (plan->is_complex && bank->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
         {bank->method != FX8_METHOD_PFB ||
              (bank->n_taps >= 1 && bank->n_taps <= FX8_MAX_TAPS),
          "n_taps: expected 1 to 64"},
-        {is_at_most(bank->window, FX8_WINDOW_RECTANGULAR),
+        {(unsigned)bank->window <= FX8_WINDOW_RECTANGULAR,
          "window: expected AUTO, HAMMING, HANN or RECTANGULAR"},
-        {is_at_most(bank->fir, FX8_FIR_DP2A), "fir: expected FP32 or DP2A"},
+        {(unsigned)bank->fir <= FX8_FIR_DP2A, "fir: expected FP32 or DP2A"},
         {plan->quantizer.target_rms > 0 && plan->quantizer.target_rms <= 127,
          "target_rms: expected above 0, at most 127 LSB"},
-        {is_at_most(plan->quantizer.gain_per, FX8_GAIN_PER_INPUT),
+        {(unsigned)plan->quantizer.gain_per <= FX8_GAIN_PER_INPUT,
          "level: expected CHANNEL or INPUT"},
         {is_precision(plan->precision),
          "precision: expected INT8, FP32, INTERVAL or several of them"},
@@ -228,10 +222,10 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},
-        {is_at_most(plan->math, FX8_MATH_FAST), "math: expected IEEE or FAST"},
-        {is_at_most(plan->machine.backend, FX8_BACKEND_CUDA),
+        {(unsigned)plan->math <= FX8_MATH_FAST, "math: expected IEEE or FAST"},
+        {(unsigned)plan->machine.backend <= FX8_BACKEND_CUDA,
          "backend: expected AUTO, CPU or CUDA"},
-        {is_at_most(plan->machine.spot_check, FX8_SPOT_NO),
+        {(unsigned)plan->machine.spot_check <= FX8_SPOT_NO,
          "spot_check: expected AUTO, YES or NO"},
         {plan->machine.kernel != NULL, "kernel: expected a name"},
         {plan->machine.device != NULL, "device: expected auto or ordinals"},

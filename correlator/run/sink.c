@@ -152,20 +152,6 @@ static enum fx8_status create_file(struct fx8_sink *s,
                         "spectra per dump (M)", error);
 }
 
-/* The quick-look shows INT8 if computed: it is the main result. */
-static enum fx8_status create_quicklook(struct fx8_sink *s,
-                                        const struct fx8_run_request *request,
-                                        struct fx8_error *error)
-{
-    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
-                                          ? FX8_RESULT_INT8
-                                          : FX8_RESULT_FP32;
-    const struct fx8_provenance provenance =
-        provenance_of(request, s->report, kind);
-    return fx8_run_quicklook_open(request, &provenance, kind, s->session,
-                                  &s->quicklook, error);
-}
-
 static enum fx8_status create_outputs(struct fx8_sink *s,
                                       const struct fx8_run_request *request,
                                       struct fx8_error *error)
@@ -173,9 +159,16 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (request->paths[kind] != NULL)
             FX8_TRY(create_file(s, request, kind, error));
-    return request->path_quicklook == NULL
-               ? FX8_OK
-               : create_quicklook(s, request, error);
+    if (request->path_quicklook == NULL)
+        return FX8_OK;
+    /* INT8 if computed: it is the main result */
+    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
+                                          ? FX8_RESULT_INT8
+                                          : FX8_RESULT_FP32;
+    const struct fx8_provenance provenance =
+        provenance_of(request, s->report, kind);
+    return fx8_run_quicklook_open(request, &provenance, kind, s->session,
+                                  &s->quicklook, error);
 }
 
 /* Allocate copies and start the thread. */
