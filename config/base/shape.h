@@ -99,6 +99,12 @@ struct fx8_array {
     size_t item_size; /**< 0: not wanted, the pointer becomes NULL */
 };
 
+/** An array of `n` items of the type that `pointer` points to. */
+#define FX8_ITEMS(pointer, n)                                                  \
+    {                                                                          \
+        &(pointer), (n), sizeof *(pointer)                                     \
+    }
+
 /** Total bytes of the wanted arrays, or SIZE_MAX on overflow. */
 size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays);
 

@@ -171,8 +171,8 @@ static enum fx8_status measure_halves(const struct fx8_bench_run *run,
                                             .ruler = "memcpy"};
     FX8_AUTO_FREE float *values = NULL;
     FX8_AUTO_FREE uint16_t *halves = NULL;
-    const struct fx8_array arrays[] = {{&values, N_HALVES, sizeof *values},
-                                       {&halves, N_HALVES, sizeof *halves}};
+    const struct fx8_array arrays[] = {FX8_ITEMS(values, N_HALVES),
+                                       FX8_ITEMS(halves, N_HALVES)};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "halves", error));
     struct conversion c = {&run->operations->half, is_to_half, values, halves};
     double rates[FX8_BENCH_ROUNDS], copies[FX8_BENCH_ROUNDS];
@@ -213,9 +213,9 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     if (index >= N_RANGES)
         return measure_halves(run, index - N_RANGES == 1, error);
     FX8_AUTO_FREE float *a = NULL, *b = NULL, *y = NULL;
-    const struct fx8_array arrays[] = {{&a, N_ELEMENTS, sizeof(float)},
-                                       {&b, N_ELEMENTS, sizeof(float)},
-                                       {&y, N_ELEMENTS, sizeof(float)}};
+    const struct fx8_array arrays[] = {FX8_ITEMS(a, N_ELEMENTS),
+                                       FX8_ITEMS(b, N_ELEMENTS),
+                                       FX8_ITEMS(y, N_ELEMENTS)};
     FX8_TRY(fx8_allocate_arrays(arrays, 3, "functions", error));
     fill(a, ranges[index].from, ranges[index].to, 1);
     fill(b, ranges[index].from, ranges[index].to, 2);

@@ -120,8 +120,7 @@ static enum fx8_status open_pass(struct pass *pass, struct fx8_error *error)
         pass->reader->buffer_size(pass->reader, pass->block_samples);
     const struct fx8_array arrays[] = {
         {&pass->buffer, pass->buffer_size, 1},
-        {&pass->input_offset, o->n_antennas * o->n_polarizations,
-         sizeof *pass->input_offset},
+        FX8_ITEMS(pass->input_offset, o->n_antennas * o->n_polarizations),
     };
     return fx8_allocate_arrays(arrays, 2, "samples", error);
 }

@@ -263,9 +263,8 @@ static enum fx8_status open_line(struct parsed *parsed, int argc, char **argv,
     struct fx8_command_line *line = &parsed->line;
     const size_t n = line->command->n_options;
     const struct fx8_array arrays[] = {
-        {&parsed->options, n + 2, sizeof *parsed->options},
-        {&line->given, n, sizeof *line->given},
-        {&line->settings, (size_t)argc + n, sizeof *line->settings}};
+        FX8_ITEMS(parsed->options, n + 2), FX8_ITEMS(line->given, n),
+        FX8_ITEMS(line->settings, (size_t)argc + n)};
     line->text = parsed->text = fx8_command_join("fx8", argv, (size_t)argc);
     return parsed->text == NULL
                ? fx8_no_memory("arguments", error)

@@ -128,9 +128,8 @@ static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
     const size_t n_slots = work->observation.n_polarizations;
     const bool swapped = n_slots == 2 && work->settings.input.y_first;
     const struct fx8_array arrays[] = {
-        {&work->position_m, n_antennas, sizeof *work->position_m},
-        {&work->cable_delay_s, fx8_product(n_antennas, n_slots, 1, 1),
-         sizeof *work->cable_delay_s}};
+        FX8_ITEMS(work->position_m, n_antennas),
+        FX8_ITEMS(work->cable_delay_s, fx8_product(n_antennas, n_slots, 1, 1))};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "antennas", error));
     for (size_t a = 0; a < n_antennas; a++)
         work->position_m[a][0] = (double)a;

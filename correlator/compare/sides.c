@@ -213,7 +213,7 @@ static enum fx8_status allocate(struct fx8_compare_sides *sides,
         const struct fx8_array arrays[] = {
             {&side->visibilities, n_cells, 2 * sizeof(double)},
             {&side->flags, n_cells, 1},
-            {&side->nsamples, n_cells, sizeof(float)}};
+            FX8_ITEMS(side->nsamples, n_cells)};
         FX8_TRY(fx8_allocate_arrays(arrays, 3, "visibilities", error));
     }
     return fx8_allocate(shape->n_baselines, sizeof *sides->antennas,

@@ -76,16 +76,16 @@ static void list_arrays(struct fx8_gain_setting *g,
         fx8_product(g->n_rows, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1);
     const size_t powers = fx8_product(g->round_capacity, per_row, 1, 1);
     const struct fx8_array list[N_ARRAYS] = {
-        {&g->is_set, g->n_rows, sizeof *g->is_set},
-        {&g->gain, cells, sizeof *g->gain},
-        {&g->zero, cells, sizeof *g->zero},
-        {&g->row_gain, g->n_channels, sizeof *g->row_gain},
-        {&g->valid, words, sizeof *g->valid},
-        {&g->round_row, g->round_capacity, sizeof *g->round_row},
-        {&g->round_spectra, g->round_capacity, sizeof *g->round_spectra},
-        {&g->power, powers, sizeof *g->power},
-        {&g->whole, fx8_product(g->round_capacity, FX8_GAIN_SPECTRA, 1, 1),
-         sizeof *g->whole},
+        FX8_ITEMS(g->is_set, g->n_rows),
+        FX8_ITEMS(g->gain, cells),
+        FX8_ITEMS(g->zero, cells),
+        FX8_ITEMS(g->row_gain, g->n_channels),
+        FX8_ITEMS(g->valid, words),
+        FX8_ITEMS(g->round_row, g->round_capacity),
+        FX8_ITEMS(g->round_spectra, g->round_capacity),
+        FX8_ITEMS(g->power, powers),
+        FX8_ITEMS(g->whole,
+                  fx8_product(g->round_capacity, FX8_GAIN_SPECTRA, 1, 1)),
     };
     memcpy(arrays, list, sizeof list);
 }

@@ -83,18 +83,18 @@ static size_t list_arrays(struct fx8_session *s,
     const size_t baselines = s->axes.n_baselines;
     const size_t products = s->axes.n_products;
     const struct fx8_array fixed[] = {
-        {&s->products, baselines * products, sizeof *s->products},
+        FX8_ITEMS(s->products, baselines * products),
         {&s->flag_channel, kept, 1},
         {&s->flag_input, rows, 1},
-        {&s->band.counts, pairs, sizeof(int64_t)},
-        {&s->band.clips, fx8_product(inputs, kept, 1, 1), sizeof(int64_t)},
-        {&s->valid, fx8_product(rows, fx8_bit_words(block_spectra), 1, 1),
-         sizeof(uint64_t)},
-        {&s->valid_in_dump, rows, sizeof(int64_t)},
-        {&s->has_signal, rows, sizeof(bool)},
+        FX8_ITEMS(s->band.counts, pairs),
+        FX8_ITEMS(s->band.clips, fx8_product(inputs, kept, 1, 1)),
+        FX8_ITEMS(s->valid,
+                  fx8_product(rows, fx8_bit_words(block_spectra), 1, 1)),
+        FX8_ITEMS(s->valid_in_dump, rows),
+        FX8_ITEMS(s->has_signal, rows),
         {&s->dead, rows, 1},
-        {&s->clips, fx8_product(rows, kept, 1, 1), sizeof(int64_t)},
-        {&s->valid_spectra, rows, sizeof(int64_t)},
+        FX8_ITEMS(s->clips, fx8_product(rows, kept, 1, 1)),
+        FX8_ITEMS(s->valid_spectra, rows),
     };
     const size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
@@ -405,8 +405,8 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         s->plan.machine.threads.count = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
     const struct fx8_array arrays[] = {
-        {&s->engines, plan->n_bands, sizeof *s->engines},
-        {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
+        FX8_ITEMS(s->engines, plan->n_bands),
+        FX8_ITEMS(s->flag_antenna, plan->n_antennas),
         {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
     };
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "plan",

@@ -56,8 +56,8 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     const size_t n = shape->n_inputs;
     const struct fx8_array arrays[] = {
         {&s->memory, fx8_stream_size(shape), 1},
-        {&s->gaps, n + 1, sizeof *s->gaps},
-        {&s->marker_start, n, sizeof *s->marker_start},
+        FX8_ITEMS(s->gaps, n + 1),
+        FX8_ITEMS(s->marker_start, n),
     };
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
                                 "samples", error));

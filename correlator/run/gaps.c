@@ -203,8 +203,8 @@ enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
     const size_t n = fx8_product(reader->n_missing, 2, 1, 1);
     FX8_AUTO_FREE struct event *events = NULL;
     FX8_AUTO_FREE int64_t *depth = NULL;
-    const struct fx8_array arrays[] = {{&events, n, sizeof *events},
-                                       {&depth, n_inputs, sizeof *depth}};
+    const struct fx8_array arrays[] = {FX8_ITEMS(events, n),
+                                       FX8_ITEMS(depth, n_inputs)};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "missing stretches", error));
     for (size_t i = 0; i < n; i++) {
         const struct fx8_missing *gap = &reader->missing[i / 2];

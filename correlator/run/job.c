@@ -216,7 +216,7 @@ static enum fx8_status copy_observation(struct fx8_job *job,
     copy->band_offset_hz = NULL;
     const bool has_offsets = recorded->band_offset_hz != NULL;
     const struct fx8_array arrays[] = {
-        {&copy->antennas, recorded->n_table, sizeof *copy->antennas},
+        FX8_ITEMS(copy->antennas, recorded->n_table),
         {&copy->band_offset_hz, recorded->n_bands,
          has_offsets * sizeof *copy->band_offset_hz},
     };

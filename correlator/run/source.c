@@ -63,7 +63,7 @@ static enum fx8_status allocate_block(const struct fx8_source *s,
 {
     const struct fx8_array arrays[] = {
         {&block->buffer, buffer_bytes(s), 1},
-        {&block->input_offset, s->job->n_inputs, sizeof *block->input_offset},
+        FX8_ITEMS(block->input_offset, s->job->n_inputs),
     };
     return fx8_allocate_arrays(arrays, 2, "samples", error);
 }

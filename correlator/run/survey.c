@@ -169,11 +169,11 @@ static enum fx8_status prepare(struct work *work,
     if (work->read_samples > range->n_samples)
         work->read_samples = range->n_samples;
     const struct fx8_array arrays[] = {
-        {&work->survey->sums, n_inputs, sizeof *work->survey->sums},
-        {&work->survey->remarks, n_inputs, sizeof *work->survey->remarks},
+        FX8_ITEMS(work->survey->sums, n_inputs),
+        FX8_ITEMS(work->survey->remarks, n_inputs),
         {&work->buffer,
          work->reader->buffer_size(work->reader, work->read_samples), 1},
-        {&work->input_offset, n_inputs, sizeof *work->input_offset},
+        FX8_ITEMS(work->input_offset, n_inputs),
     };
     return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
                                "levels", error);

@@ -37,14 +37,11 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
     for (size_t s = 0; s < plan->n_sources; s++)
         simulator->n_celestial += simulator->plan.sources[s].is_celestial;
     const struct fx8_array arrays[] = {
-        {&simulator->icrs_deg, simulator->n_celestial,
-         sizeof *simulator->icrs_deg},
-        {&simulator->nodes[0].directions, simulator->n_celestial,
-         3 * sizeof(double)},
-        {&simulator->nodes[1].directions, simulator->n_celestial,
-         3 * sizeof(double)},
-        {&simulator->directions, plan->n_sources, 3 * sizeof(double)},
-        {&simulator->earlier, plan->n_sources, 3 * sizeof(double)},
+        FX8_ITEMS(simulator->icrs_deg, simulator->n_celestial),
+        FX8_ITEMS(simulator->nodes[0].directions, simulator->n_celestial),
+        FX8_ITEMS(simulator->nodes[1].directions, simulator->n_celestial),
+        FX8_ITEMS(simulator->directions, plan->n_sources),
+        FX8_ITEMS(simulator->earlier, plan->n_sources),
     };
     FX8_TRY(fx8_simulator_allocate(simulator, arrays,
                                    sizeof arrays / sizeof *arrays, error));

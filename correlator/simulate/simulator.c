@@ -222,12 +222,12 @@ static enum fx8_status allocate_inputs(struct fx8_simulator *simulator,
     const size_t n_inputs = simulator->n_inputs;
     const size_t n_dropouts = fx8_product(n_inputs, DROPOUT_PARTS, 1, 1);
     const struct fx8_array arrays[] = {
-        {&simulator->gain, n_inputs, sizeof(double)},
-        {&simulator->gain_turns, n_inputs, sizeof(double)},
-        {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
-        {&simulator->clipped, n_inputs, sizeof(int64_t)},
-        {&simulator->dropout, n_dropouts, sizeof *simulator->dropout},
-        {&simulator->missing, n_dropouts, sizeof *simulator->missing},
+        FX8_ITEMS(simulator->gain, n_inputs),
+        FX8_ITEMS(simulator->gain_turns, n_inputs),
+        FX8_ITEMS(simulator->tones, plan->n_sources),
+        FX8_ITEMS(simulator->clipped, n_inputs),
+        FX8_ITEMS(simulator->dropout, n_dropouts),
+        FX8_ITEMS(simulator->missing, n_dropouts),
     };
     return fx8_simulator_allocate(simulator, arrays,
                                   sizeof arrays / sizeof *arrays, error);
@@ -243,18 +243,16 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
     const size_t n_half = fx8_product(simulator->n_inputs, simulator->half,
                                       simulator->n_parts, 1);
     const struct fx8_array arrays[] = {
-        {&simulator->window, simulator->length, sizeof(float)},
-        {&simulator->scratch,
-         fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1),
-         sizeof(float)},
-        {&simulator->spectra,
-         fx8_product(plan->n_sources, 2, simulator->length, 1),
-         sizeof *simulator->spectra},
-        {&simulator->tail, n_half, sizeof(float)},
+        FX8_ITEMS(simulator->window, simulator->length),
+        FX8_ITEMS(
+            simulator->scratch,
+            fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1)),
+        FX8_ITEMS(simulator->spectra,
+                  fx8_product(plan->n_sources, 2, simulator->length, 1)),
+        FX8_ITEMS(simulator->tail, n_half),
         {&simulator->samples, n_half, 1},
-        {&simulator->series,
-         fx8_product(simulator->n_tones, simulator->half, 1, 1),
-         sizeof *simulator->series},
+        FX8_ITEMS(simulator->series,
+                  fx8_product(simulator->n_tones, simulator->half, 1, 1)),
     };
     FX8_TRY(fx8_simulator_allocate(simulator, arrays,
                                    sizeof arrays / sizeof *arrays, error));
