@@ -12,14 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/divisor.h"
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/digital_rf/digital_rf_reader.h"
-
-/* __extension__: gcc and clang have 128-bit integers, C17 does not */
-__extension__ typedef __int128 wide;
 
 /* Latest file name, the year 9999: milliseconds times a rate fit 128 bits. */
 #define MAX_SECONDS INT64_C(253402300800)
@@ -211,9 +209,9 @@ void fx8_drf_clear_list(struct fx8_drf_list *list)
 
 int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds)
 {
-    const wide denominator = (wide)1000 * rate.denominator;
-    const wide index =
-        ((wide)milliseconds * rate.numerator_hz + denominator - 1) /
+    const fx8_wide denominator = (fx8_wide)1000 * rate.denominator;
+    const fx8_wide index =
+        ((fx8_wide)milliseconds * rate.numerator_hz + denominator - 1) /
         denominator;
     return index < FX8_DRF_MAX_INDEX ? (int64_t)index : FX8_DRF_MAX_INDEX;
 }

@@ -226,12 +226,6 @@ enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
 /** Whether the table has a member of that name. */
 bool fx8_h5_has_column(const struct fx8_h5_item *table, const char *member);
 
-/** Read one member, texts stored as `type`; see fx8_h5_read_table(). */
-enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_item *table,
-                                       const struct fx8_h5_member *member,
-                                       hid_t type, size_t row_bytes, void *rows,
-                                       struct fx8_error *error);
-
 /**
  * fx8_h5_read_table -- read members [n] of all rows.
  *
