@@ -5,7 +5,6 @@
  * checks this).
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/keys.h"

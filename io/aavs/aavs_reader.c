@@ -3,13 +3,11 @@
  * aavs_reader.c -- recordings of the SKA-Low/AAVS acquisition (data/README.md):
  * channel files of many tiles and parts as one recording.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"

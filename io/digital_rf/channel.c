@@ -4,7 +4,6 @@
  * and the location of its samples in files.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
-#include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/digital_rf/digital_rf_reader.h"
 

@@ -7,14 +7,11 @@
  * the indices; read() finds all other gaps.  Absolute indices count from the
  * epoch, samples of the recording from `origin`.
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"

@@ -3,13 +3,10 @@
  * load.c -- load a Digital RF recording: its channels, and the gaps shown by
  * file names and indices.
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
-#include "config/base/text.h"
 #include "config/base/try.h"
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config/base/line.h"
-#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/dataset.h"
 #include "io/native/format.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/base/json.h"
 #include "config/base/number.h"

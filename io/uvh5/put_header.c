@@ -3,7 +3,6 @@
  * put_header.c -- write the parts of Header/ whose size does not grow with the
  * number of dumps.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

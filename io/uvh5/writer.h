@@ -8,7 +8,6 @@
 #define FX8_IO_UVH5_WRITER_H
 
 #include "io/h5/cubes.h"
-#include "io/h5/put.h"
 #include "io/uvh5/uvh5.h"
 
 /** Datasets of Data/, in the order of their chunks in the file. */
