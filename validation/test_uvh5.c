@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_uvh5.c -- UVH5 files as fx8 reads them back: headers, feeds, fx8's own
- * values and keywords, dumps of complete, cut and empty runs, files of other
- * writers; types and shapes of all items; wrong use.  python/test_pyuvdata.py
- * compares values, scenario/kills.py dumps of killed runs, and
- * scenario/interrupted.py reads files that are still written.
+ * values and keywords, dumps of complete, cut and empty runs and of one that is
+ * still writing, files of other writers; types and shapes of all items; wrong
+ * use.  python/test_pyuvdata.py compares values, and scenario/kills.py dumps of
+ * killed runs.
  *
  * Shows (results, UVH5 item by item): header and dumps are correct, also of
  *     killed and cut runs and in files of other writers
@@ -12,6 +12,8 @@
  * In: test_hostile.c, scenario/kills.py
  */
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "validation/good_files.h"
 
@@ -461,4 +463,26 @@ TEST(test_no_dump_no_file)
     assert_false(scratch_exists("none.uvh5"));
     assert_false(scratch_exists("none.uvh5.part"));
     must(fx8_uvh5_close(&writer, 0, &error), error);
+}
+
+/* Another program may read the .part while it is written. */
+TEST(test_read_while_written)
+{
+    struct fixture f;
+    fill(&f, 5, 60, 4);
+    struct fx8_uvh5_writer *writer =
+        create("live.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    write_dump(writer, &f.header, 0);
+    write_dump(writer, &f.header, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        check_file("live.uvh5.part", &f.header, 5, 2);
+        _exit(0);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct fx8_error error;
+    must(fx8_uvh5_close(&writer, 2, &error), error);
+    check_file("live.uvh5", &f.header, 2, 2);
 }
