@@ -61,6 +61,9 @@ struct collected {
     void *quicklook[N_LOOKS];
     size_t n_written; /**< channels of a band, averaged */
     struct fx8_quicklook_counts looks;
+    struct fx8_quicklook_differences differences;
+    size_t n_averages;
+    struct fx8_quicklook_average *averages; /**< [baseline][product] */
 };
 
 static inline int8_t *voltages_at(const struct voltages *v, size_t input,
@@ -339,8 +342,11 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
         *error);
     const enum fx8_status status = push_all(session, v, d, c, error);
     fx8_get_statistics(session, &c->statistics);
-    struct fx8_quicklook_differences differences;
-    fx8_get_quicklook(session, &c->looks, &differences);
+    const struct fx8_axes axes = fx8_plan_axes(plan);
+    c->n_averages = axes.n_baselines * axes.n_products;
+    c->averages = temporary(c->n_averages * sizeof *c->averages);
+    fx8_get_quicklook(session, &c->looks, &c->differences);
+    fx8_get_coherences(session, c->averages);
     const size_t cells = c->n_inputs * c->n_channels;
     const struct fx8_input_gains gains = fx8_gains(session);
     const struct fx8_input_counts inputs = fx8_inputs(session);
@@ -417,6 +423,13 @@ static inline void check_same(const struct collected *a,
         check_bytes(of_a[k].data, of_b[k].data,
                     of_a[k].n_rows * of_a[k].n_items * of_a[k].size);
     assert_int_equal(a->statistics.n_clipped, b->statistics.n_clipped);
+    check_bytes(&a->looks, &b->looks, sizeof a->looks);
+    check_bytes(&a->differences, &b->differences, sizeof a->differences);
+    for (size_t i = 0; i < a->n_averages; i++) {
+        assert_int_equal(a->averages[i].state, b->averages[i].state);
+        check_bytes(&a->averages[i].coherence, &b->averages[i].coherence,
+                    3 * sizeof(double));
+    }
 }
 
 /** A small plan: every member without a default is set. */

@@ -16,39 +16,6 @@
 #define N_CHANNELS 16
 #define M          100
 
-enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA_DB, N_ARRAYS };
-
-/* Output of a session; arrays over all dumps. */
-struct looked {
-    size_t n_dumps;
-    size_t n_bytes[N_ARRAYS]; /* of a dump */
-    void *arrays[N_ARRAYS];
-    struct fx8_quicklook_counts counts;
-    struct fx8_quicklook_differences differences;
-    struct fx8_quicklook_average averages[6 * 4];
-};
-
-static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
-                                 struct fx8_error *error)
-{
-    (void)error;
-    struct looked *l = context;
-    const struct fx8_quicklook_dump *q = &dump->quicklook;
-    const size_t n_inputs = N_ANTENNAS * (dump->n_products == 4 ? 2 : 1);
-    const size_t n = dump->n_baselines * dump->n_channels * dump->n_products;
-    const void *const from[N_ARRAYS] = {q->coherence, q->amplitude, q->phase,
-                                        q->spectra_db};
-    const size_t n_bytes[N_ARRAYS] = {4 * n, 2 * n, 2 * n,
-                                      4 * n_inputs * dump->n_channels};
-    memcpy(l->n_bytes, n_bytes, sizeof n_bytes);
-    for (size_t k = 0; k < N_ARRAYS; k++)
-        if (from[k] != NULL)
-            l->arrays[k] =
-                append(l->arrays[k], l->n_dumps, from[k], 1, n_bytes[k]);
-    l->n_dumps++;
-    return FX8_OK;
-}
-
 /* Make real samples whose spectra in the lower sideband are those that they had
  * in the upper one. */
 static void turn_round(struct voltages *v)
@@ -61,22 +28,14 @@ static void turn_round(struct voltages *v)
         }
 }
 
-static struct looked look(const struct fx8_plan *plan, const struct delivery *d)
+static struct collected look(const struct fx8_plan *plan,
+                             const struct delivery *d)
 {
     struct voltages v = make_voltages(N_ANTENNAS * plan->n_polarizations,
                                       plan->is_complex ? 2 : 1, 9000, 20, 71);
     if (!plan->is_complex && plan->lower_sideband)
         turn_round(&v);
-    struct looked l = {0};
-    struct collected unused = {0};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(plan, keep_look, &l, &session, &error), error);
-    must(push_all(session, &v, d, &unused, &error), error);
-    fx8_get_quicklook(session, &l.counts, &l.differences);
-    fx8_get_coherences(session, l.averages);
-    fx8_close(&session);
-    return l;
+    return collect(plan, &v, d);
 }
 
 static struct fx8_plan look_plan(size_t n_polarizations, enum fx8_math math)
@@ -94,29 +53,14 @@ TEST(nothing_without_being_planned)
 {
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
     plan.quicklook = false;
-    struct looked l = look(&plan, &whole);
+    const struct collected l = look(&plan, &whole);
     assert_true(l.n_dumps > 0);
-    assert_null(l.arrays[COHERENCE]);
-    assert_int_equal(l.counts.n_cells, 0);
+    assert_null(l.quicklook[0]);
+    assert_int_equal(l.looks.n_cells, 0);
     assert_int_equal(l.differences.n_dumps, 0);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(l.averages[i].state, FX8_QUICKLOOK_NONE);
         assert_true(isnan(l.averages[i].upper));
-    }
-}
-
-static void check_same_look(const struct looked *a, const struct looked *b)
-{
-    assert_int_equal(a->n_dumps, b->n_dumps);
-    for (size_t k = COHERENCE; k <= SPECTRA_DB; k++)
-        check_bytes(a->arrays[k], b->arrays[k], a->n_dumps * a->n_bytes[k]);
-    assert_memory_equal(&a->counts, &b->counts, sizeof a->counts);
-    assert_memory_equal(&a->differences, &b->differences,
-                        sizeof a->differences);
-    for (size_t i = 0; i < 6 * 4; i++) {
-        assert_int_equal(a->averages[i].state, b->averages[i].state);
-        assert_memory_equal(&a->averages[i].coherence,
-                            &b->averages[i].coherence, 3 * sizeof(double));
     }
 }
 
@@ -125,10 +69,10 @@ TEST(blocks_and_threads_change_nothing)
     const struct delivery odd = {.block_samples = 777, .layout = TIME_MAJOR};
     for (int math = 0; math < 2; math++) {
         struct fx8_plan plan = look_plan(2, (enum fx8_math)math);
-        struct looked one = look(&plan, &whole);
+        const struct collected one = look(&plan, &whole);
         plan.machine.threads.count = 4;
-        struct looked many = look(&plan, &odd);
-        check_same_look(&one, &many);
+        const struct collected many = look(&plan, &odd);
+        check_same(&one, &many);
         assert_int_equal(one.differences.n_dumps, math);
     }
 }
@@ -139,11 +83,11 @@ TEST(real_spectra_of_either_sideband)
 {
     struct fx8_plan plan = look_plan(2, FX8_MATH_IEEE);
     plan.is_complex = false;
-    struct looked upper = look(&plan, &whole);
+    const struct collected upper = look(&plan, &whole);
     plan.lower_sideband = true;
-    struct looked lower = look(&plan, &whole);
-    check_same_look(&upper, &lower);
-    assert_true(upper.counts.fisher_real > 0);
+    const struct collected lower = look(&plan, &whole);
+    check_same(&upper, &lower);
+    assert_true(upper.looks.fisher_real > 0);
 }
 
 /* MiB for results. */
