@@ -7,7 +7,7 @@ Shows (correlation, bands through the program): in recordings of several coarse
     channels with the oracle; a tone of the sky appears in one channel of the
     stitched axis; pyuvdata reads the file without a warning; overlap is refused
 Within: to the bit; frequencies the nearest doubles; as for the oracle
-In: python/test_station.py
+In: python/test_station.py, test_job.c
 """
 import os
 from fractions import Fraction
@@ -175,17 +175,3 @@ class Bands(program.Case):
                 "plan       none, 1 channel of 925.926 kHz in each band, ",
                 " Y: dead at 110.15625 MHz\n", " X: dead\n"):
             self.assertIn(words, done.stdout)
-
-    def test_bands_that_overlap_are_refused(self):
-        paths, _ = self.write_tiles(noise(5))
-        output = self.path("none.uvh5")
-        for keep, expected in (("1", "27/32"), ("15/16", "27/32")):
-            config = self.ini(
-                oracle.Setup(CHANNELS, "all"),
-                {**KEEP, "channelizer.keep_fraction": keep}, name="keep.ini")
-            done = self.well("correlate", config, *paths, "-o", output, code=2)
-            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-            self.assertIn(f"channelizer.keep_fraction: {keep}: bands of ",
-                          done.stderr)
-            self.assertIn(f"expected at most {expected}", done.stderr)
-            self.assertFalse(os.path.exists(output))

@@ -19,6 +19,7 @@ Within: equal to a count over samples, flags too; visibilities FP32 2·10⁻⁶ 
 Because: weights are quotients of integers
 """
 import dataclasses
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -339,30 +340,26 @@ class Losses(program.Case):
     def compare_dump(self, got, dump, channels, valid, spectra):
         """One dump of one band: every baseline and product."""
         n_antennas, n_pols = valid.shape[:2]
-        row = 0
-        for i in range(n_antennas):
-            for j in range(i, n_antennas):
-                for k, (p, q) in enumerate(oracle.PRODUCTS[n_pols]):
-                    both = valid[i, p] & valid[j, q]
-                    count = np.count_nonzero(both)
-                    at = (dump, row, channels, k)
-                    where = f"dump {dump}, {i}-{j}, product {k}"
-                    np.testing.assert_array_equal(
-                        got.nsamples[at], np.float32(count / len(both)), where)
-                    np.testing.assert_array_equal(
-                        got.flags[at], count == 0, where)
-                    if count == 0:
-                        np.testing.assert_array_equal(got.visibilities[at], 0,
-                                                      where)
-                        continue
-                    e1, e2 = spectra[i, p][both], spectra[j, q][both]
-                    power = [np.mean(np.abs(e)**2, axis=0) for e in (e1, e2)]
-                    error = np.abs(got.visibilities[at]
-                                   - np.mean(e1.conj() * e2, axis=0))
-                    # single precision: see program.Case.compare_fp32()
-                    np.testing.assert_array_less(
-                        error, 2e-6 * np.sqrt(power[0] * power[1]), where)
-                row += 1
+        pairs = itertools.combinations_with_replacement(range(n_antennas), 2)
+        for (row, (i, j)), (k, (p, q)) in itertools.product(
+                enumerate(pairs), enumerate(oracle.PRODUCTS[n_pols])):
+            both = valid[i, p] & valid[j, q]
+            count = np.count_nonzero(both)
+            at = (dump, row, channels, k)
+            where = f"dump {dump}, {i}-{j}, product {k}"
+            np.testing.assert_array_equal(
+                got.nsamples[at], np.float32(count / len(both)), where)
+            np.testing.assert_array_equal(got.flags[at], count == 0, where)
+            if count == 0:
+                np.testing.assert_array_equal(got.visibilities[at], 0, where)
+                continue
+            e1, e2 = spectra[i, p][both], spectra[j, q][both]
+            power = [np.mean(np.abs(e)**2, axis=0) for e in (e1, e2)]
+            error = np.abs(got.visibilities[at]
+                           - np.mean(e1.conj() * e2, axis=0))
+            # single precision: see program.Case.compare_fp32()
+            np.testing.assert_array_less(
+                error, 2e-6 * np.sqrt(power[0] * power[1]), where)
 
 
 def _add(make):
