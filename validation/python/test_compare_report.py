@@ -12,7 +12,6 @@ Within: measured, predicted, phase rms 10⁻⁸; medians 1 %; the page is HTML5 
 Because: doubles are summed in another order than numpy's; medians have the
     width of a histogram bin; the page has six digits
 """
-import html.parser
 import json
 import pathlib
 import re
@@ -29,7 +28,6 @@ import program
 import test_bands
 import uvdata
 
-VOID = {"meta"}
 PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
 
 
@@ -92,30 +90,6 @@ class Cells:
         return np.degrees(np.angle(self.a * self.b.conj()))[self.usable]
 
 
-class Page(html.parser.HTMLParser):
-    """A page in which every element is closed as HTML5 requires."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.names = [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.names.append(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            raise AssertionError(f"</{tag}> closes nothing")
-
-
 class Report(program.Case):
     """Polarised recordings with gaps, unequal gains and an uneven band."""
 
@@ -163,15 +137,13 @@ class Report(program.Case):
 
     def check_page(self, text, report):
         """The page is valid, self-contained and has the numbers of the JSON."""
-        page = Page(text)
-        self.assertEqual(page.open, [])
         self.assertTrue(text.startswith("<!DOCTYPE html>\n<html lang="))
-        self.assertEqual(set(page.names) & {
-            "script", "link", "img", "iframe", "object"}, set())
         self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""),
                             r"https?:|url\(|@import|href=|src=")
         self.assertLess(len(text), 1_000_000)
         root = ElementTree.fromstring(text)
+        self.assertEqual({item.tag for item in root.iter()} & {
+            "script", "link", "img", "iframe", "object"}, set())
         verdict = root.find(".//p[@class='verdict %s']" % report["verdict"])
         self.assertIn(report["reason"], "".join(verdict.itertext()))
         judged = {row[0].text: row for row in root.findall(
