@@ -146,7 +146,7 @@ class Looking(program.Case):
     def check_averages(self, look, weights, taps, average=1):
         """Averages by the formulas of CONVENTIONS.md."""
         fisher = look.groups["fisher"]
-        n_dumps, _, n_channels, n_products = look.rho.shape
+        n_channels = look.rho.shape[2]
         m = int(look.attributes["spectra_per_dump"])
         length = len(weights) // taps
         cell = overlap(weights, taps, length, m, average)
@@ -260,28 +260,23 @@ class Looking(program.Case):
 
     def test_dead_input_is_counted(self):
         """One input is all zeros, another is always missing."""
-        generator = np.random.default_rng(191)
-        samples = program.to_int8(20 * generator.normal(size=(3, 1, 8000)))
-        samples = samples + 0j
+        samples = program.noise(191, 3, 1, 8000)
         samples[1] = 0
-        recording = self.write(program.Scene(
-            samples, missing=[(2, -1, 0, 8000)]))
-        config = self.ini(oracle.Setup(16, 0.002), name="dead.ini")
-        output, quick = self.path("out.uvh5"), self.path("quick.h5")
-        done = self.well("correlate", config, recording, "-o", output,
-                         "--set", f"postprocess.quicklook={quick}")
+        quick = self.path("quick.h5")
+        done = self.well(
+            "correlate", self.ini(oracle.Setup(16, 0.002)), self.write(
+                program.Scene(samples, missing=[(2, -1, 0, 8000)])), "-o",
+            self.path("out.uvh5"), keys={"postprocess.quicklook": quick})
         with h5py.File(quick, "r") as file:
-            cells = file["coherence"].shape[0] * 16
             counts = {name: int(item[()])
                       for name, item in file["counts"].items()}
-            spectra = file["spectra_db"][...]
-            coherence = file["coherence"][...]
-            states = file["fisher/state"][...]
+            spectra, coherence, states = (file[name][...] for name in (
+                "spectra_db", "coherence", "fisher/state"))
+        cells = len(coherence) * 16
         # 0-1 and 1-1 have no power; 0-2, 1-2 and 2-2 have no product
-        self.assertEqual(counts["no_power"], 2 * cells)
-        self.assertEqual(counts["no_product"], 3 * cells)
-        self.assertEqual(counts["spectra_no_power"], cells)
-        self.assertEqual(counts["spectra_no_data"], cells)
+        self.assertEqual([counts[name] for name in (
+            "no_power", "no_product", "spectra_no_power", "spectra_no_data")],
+            [2 * cells, 3 * cells, cells, cells])
         self.assertTrue(np.all(spectra[:, 1] == -400))
         self.assertTrue(np.all(np.isnan(spectra[:, 2])))
         self.assertTrue(np.all(coherence[:, 1:] == 0))
