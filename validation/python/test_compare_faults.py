@@ -197,6 +197,21 @@ class Faults(program.Case):
                 self.assertIn(f"/fx8/{name}: {value:g}: expected 0 to ",
                               done.stderr)
 
+    def test_levels_of_another_shape(self):
+        for name, cut in (("gain", np.s_[:, 1:]), ("clip_fraction", np.s_[1:])):
+            with self.subTest(name=name):
+                copy = self.path("shape.uvh5")
+                shutil.copy(self.rough, copy)
+                with h5py.File(copy, "r+") as file:
+                    values = file[f"fx8/{name}"][cut]
+                    del file[f"fx8/{name}"]
+                    file[f"fx8/{name}"] = values
+                done = self.well("compare", copy, self.exact, code=1)
+                rows, columns = values.shape
+                self.assertIn(f"/fx8/{name}: {rows} x {columns}: expected ",
+                              done.stderr)
+                self.assertIn("multiple of ", done.stderr)
+
     def test_faults(self):
         for name, change, place in FAULTS:
             with self.subTest(name):
