@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * try.h -- passing failures on, and memory that is freed on every way out.
+ * try.h -- passing failures on, and what is released on every way out.
  */
 #ifndef FX8_CONFIG_BASE_TRY_H
 #define FX8_CONFIG_BASE_TRY_H
@@ -18,10 +18,6 @@
             return fx8_tried;                                                  \
     } while (0)
 
-/** Declares objects that release(&object) is called for where their scope ends,
- *  after the value of a return has been computed. */
-#define FX8_AUTO(release) __attribute__((cleanup(release)))
-
 /** Free what a pointer points to; `pointer` is its address. */
 static inline void fx8_free_at(void *pointer)
 {
@@ -30,8 +26,8 @@ static inline void fx8_free_at(void *pointer)
     free(memory);
 }
 
-/** Declares a variable that `release`, given its address, releases where its
- *  scope ends; initialise it. */
+/** Declares variables for which `release` is called with their address where
+ *  their scope ends, after the value of a return is known; initialise them. */
 #define FX8_AUTO(release) __attribute__((cleanup(release)))
 
 /** Declares pointers to memory that is freed where their scope ends. */
