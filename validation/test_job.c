@@ -200,6 +200,7 @@ TEST(an_average_divides_the_channels)
     fx8_job_clear(&job);
     settings.output.channel_average = 3; /* refused by the settings alone */
     struct fx8_error error;
+    fx8_job_clear(&job);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE,
               "--set: output.channel_average: 4: expected a divisor of the 16 "
@@ -327,6 +328,7 @@ TEST(keys_reach_the_plan)
              "%s:4: correlator.integration_time_s: 5: expected at most "
              "0.099888 s: rec.h5 has 0.1 s to process",
              path);
+    fx8_job_clear(&job);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE, text);
 }
