@@ -314,6 +314,30 @@ typedef enum fx8_status fx8_reread_callback(void *context, int64_t first_sample,
                                             struct fx8_error *error);
 
 /**
+ * fx8_delay_callback -- returns the delays of all inputs at an instant.
+ *
+ * Given:    context  of struct fx8_delays
+ *           sample   absolute index of the instant; up to two minutes before
+ * the first or behind the last sample pushed Returned: delay_s  double
+ * [n_inputs], positive: the signal arrives late. A function of `sample` alone,
+ * smooth over minutes: it is evaluated every 20 s error    never NULL; fill it
+ * with fx8_fail() on failure Status:   negative: stops the session, as for
+ * fx8_reread_callback
+ */
+typedef enum fx8_status fx8_delay_callback(void *context, int64_t sample,
+                                           double *delay_s,
+                                           struct fx8_error *error);
+
+/** Delays to remove.  The phases of all channels are removed with them: the
+ *  signal of a delay tau at sky frequency f is multiplied by exp(2 pi i f tau).
+ */
+struct fx8_delays {
+    fx8_delay_callback *delay; /**< NULL: none */
+    void *context;
+    double most_s; /**< bound of their magnitude, of less than 2^30 samples */
+};
+
+/**
  * What to correlate.  Fill it from fx8_plan_default().  fx8_open() copies it,
  * including the arrays.
  *
@@ -344,6 +368,7 @@ struct fx8_plan {
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
     struct fx8_marker marker;
 
+    struct fx8_delays delays; /**< not with FX8_METHOD_NONE */
     struct fx8_channelizer channelizer;
     struct fx8_quantizer quantizer;
     fx8_reread_callback *reread; /**< delivers again the samples that set the

@@ -36,6 +36,7 @@ struct fx8_engine_plan {
     int64_t spectra_per_dump;  /**< M */
     unsigned precisions;       /**< bits of enum fx8_precision: each bit set is
                                     one correlation of the same spectra */
+    size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
     struct fx8_machine machine;         /**< kernel, threads (at least 1) and
                                              measure_fft matter to an engine */
@@ -80,24 +81,16 @@ static inline bool fx8_has_int16_fir(const struct fx8_engine_plan *plan)
 }
 
 /**
- * Delay and fringe rotation of one spectrum of one input: channel c is
- * multiplied by exp(2 pi i (phase_turns + c * slope_turns)).
- */
-struct fx8_rotation {
-    double phase_turns;
-    double slope_turns; /**< per channel */
-};
-
-/**
  * Samples of consecutive spectra of one dump.
  *
  * samples: int8 or ci8, input i at samples + i * row_stride (bytes), holding
- *          (n_spectra + n_taps - 1) * N samples; the first is the first sample
- *          of first_spectrum
+ *          (n_spectra + n_taps - 1) * N samples, and the plan's margin before
+ *          and after them; the first is the first sample of first_spectrum
  * valid:   uint64 [n_inputs][fx8_bit_words(n_spectra)], bit t of row i:
  *          spectrum first_spectrum + t of input i is valid; bits beyond
  *          n_spectra are clear
- * rotation: [n_inputs][n_spectra], or NULL: no rotation
+ * rotation: [n_inputs][fx8_groups(n_spectra)], or NULL: no delays.  Every
+ *          |shift| is at most the plan's margin
  */
 struct fx8_engine_block {
     const int8_t *samples;

@@ -15,7 +15,7 @@
 
 #include "correlator/fx8.h"
 #include "kernels/functions.h"
-#include "kernels/numeric/target.h"
+#include "kernels/numeric/rotate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +35,46 @@ struct fx8_ci8 {
  * transposed, and the alignment of every time axis of spectra (32 ci8 = 64
  * bytes). */
 #define FX8_GROUP 32
+
+/**
+ * Phases of a group of spectra, in units of 2^-64 turn
+ * (kernels/numeric/rotate.h).  Channels, and their tiles, count from the first
+ * one of the group.
+ */
+struct fx8_phases {
+    uint64_t first[FX8_GROUP]; /**< of channel 0 of each spectrum */
+    uint64_t slope[FX8_GROUP]; /**< from channel to channel */
+    uint64_t middle_slope;     /**< common to the group */
+};
+
+/** The phases of n spectra of a group, from spectrum `first` of it on; channel
+ *  `channel` is channel 0 of the call. */
+static inline void fx8_find_phases(const struct fx8_rotation *rotation,
+                                   size_t first, size_t n, size_t channel,
+                                   struct fx8_phases *phases)
+{
+    for (size_t s = 0; s < n; s++) {
+        phases->first[s] = fx8_rotation_phase(rotation, first + s, channel);
+        phases->slope[s] = fx8_rotation_slope(rotation, first + s);
+    }
+    phases->middle_slope = fx8_rotation_slope(rotation, FX8_GROUP / 2);
+}
+
+/** Spectra of one input as the FFT delivers them. */
+struct fx8_spectra_group {
+    size_t n_spectra;                /**< at most FX8_GROUP */
+    size_t n_channels;               /**< to read, from the first one on */
+    const struct fx8_cf32 *spectra;  /**< [n_spectra][stride] */
+    size_t stride;                   /**< at least n_channels */
+    uint32_t valid;                  /**< bit t: spectrum t is valid */
+    const struct fx8_phases *phases; /**< to rotate by; NULL: not rotated */
+};
+
+/** Groups that n_spectra begin. */
+static inline size_t fx8_groups(size_t n_spectra)
+{
+    return (n_spectra + FX8_GROUP - 1) / FX8_GROUP;
+}
 
 /** Inputs in one row block of the correlator; the input axis of spectra is
  *  padded to a multiple of it with readable memory. */
@@ -197,30 +237,26 @@ struct fx8_operations {
                       float scale, float *folded, size_t folded_stride);
 
     /**
-     * quantise -- gain, round half to even, clamp to +-127, corner turn.
+     * quantise -- rotate, gain, round half to even, clamp to +-127, corner
+     * turn.
      *
-     * Given:    spectra      cf32 [n_spectra][spectrum_stride], n_spectra <=
-     *                        FX8_GROUP; channels [0, n_channels) are read
-     *           gain         float [n_channels]
-     *           valid        bit t set: spectrum t is valid; others become 0
-     * Returned: out          ci8 [n_channels][channel_stride], elements
-     *                        [0, n_spectra) of each row
-     *           clips        uint32 [n_channels]: the number of valid spectra
-     *                        with a component beyond +-127 is added
-     * Numerics: float product rounded once, then rint; equal in every variant.
-     *           Inputs are finite.
+     * Given:    gain    float [n_channels]
+     * Returned: out     ci8 [n_channels][channel_stride], elements
+     *                   [0, n_spectra) of each row; 0 if not valid
+     *           clips   uint32 [n_channels]: the number of valid spectra
+     *                   with a component beyond +-127 is added
+     * Numerics: rotation as fx8_rotate_reference(); float product with the
+     *           gain rounded once, then rint; equal in every variant.  Inputs
+     *           are finite.
      */
-    void (*quantise)(size_t n_spectra, size_t n_channels,
-                     const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                     const float *gain, uint32_t valid, struct fx8_ci8 *out,
-                     size_t channel_stride, uint32_t *clips);
+    void (*quantise)(const struct fx8_spectra_group *group, const float *gain,
+                     struct fx8_ci8 *out, size_t channel_stride,
+                     uint32_t *clips);
 
-    /** turn -- the same corner turn for FP32: masked, without gain.  out: cf32
+    /** corner_turn -- the same for FP32, without gain.  out: cf32
      *  [n_channels][channel_stride]. */
-    void (*corner_turn)(size_t n_spectra, size_t n_channels,
-                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                        uint32_t valid, struct fx8_cf32 *out,
-                        size_t channel_stride);
+    void (*corner_turn)(const struct fx8_spectra_group *group,
+                        struct fx8_cf32 *out, size_t channel_stride);
 
     /**
      * count -- valid products per pair.

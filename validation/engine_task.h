@@ -18,10 +18,10 @@ struct task {
     size_t n_spectra;
     size_t row_stride;
     int8_t *samples;
-    float *coefficients; /* NULL: method none */
-    float *gains;        /* [input][channel] */
-    uint64_t *valid;     /* [input][words of all spectra] */
-    struct fx8_rotation *rotation;
+    float *coefficients;           /* NULL: method none */
+    float *gains;                  /* [input][channel] */
+    uint64_t *valid;               /* [input][words of all spectra] */
+    struct fx8_rotation *rotation; /* [input][groups of all spectra], or NULL */
 };
 
 /* The engine's output; spectra are [channel][spectrum][input]. */
@@ -50,19 +50,47 @@ static inline bool task_valid(const struct task *task, size_t input, size_t t)
     return fx8_bit_get(task->valid + input * fx8_bit_words(task->n_spectra), t);
 }
 
+/* The rotation of the group of spectrum t. */
+static inline const struct fx8_rotation *task_rotation(const struct task *task,
+                                                       size_t input, size_t t)
+{
+    return &task->rotation[input * fx8_groups(task->n_spectra) + t / FX8_GROUP];
+}
+
 /* Random, all -128, all 127 or all zero, by input. */
 static inline void make_samples(struct task *task, struct generator *g)
 {
-    const size_t row = fx8_filterbank_row(&task->plan.bank);
-    task->row_stride = (task->n_spectra + task->plan.bank.n_taps - 1) * row;
-    task->samples = temporary(task->plan.n_inputs * task->row_stride);
+    const struct fx8_filterbank *bank = &task->plan.bank;
+    const size_t row = fx8_filterbank_row(bank);
+    const size_t margin = task->plan.margin * (bank->is_complex ? 2 : 1);
+    task->row_stride = (task->n_spectra + bank->n_taps - 1) * row + 2 * margin;
+    int8_t *samples = temporary(task->plan.n_inputs * task->row_stride);
     for (size_t input = 0; input < task->plan.n_inputs; input++)
         for (size_t i = 0; i < task->row_stride; i++)
-            task->samples[input * task->row_stride + i] =
+            samples[input * task->row_stride + i] =
                 (int8_t)(input == 2   ? -128
                          : input == 4 ? 127
                          : input == 6 ? 0
                                       : (int)random_below(g, 256) - 128);
+    task->samples = samples + margin;
+}
+
+/* Shifts and phases of any size; the slope drifts by at most 2^-34 turn. */
+static inline void make_rotation(struct task *task, struct generator *g)
+{
+    const size_t n = task->plan.n_inputs * fx8_groups(task->n_spectra);
+    task->plan.margin = 37;
+    make_samples(task, g);
+    task->rotation = temporary(n * sizeof *task->rotation);
+    for (size_t k = 0; k < n; k++)
+        task->rotation[k] = (struct fx8_rotation){
+            .phase = random_bits(g),
+            .rate = random_bits(g),
+            .bend = random_bits(g),
+            .slope = random_bits(g),
+            .drift = random_bits(g) >> 34,
+            .shift = random_in(g, -37, 37),
+        };
 }
 
 /* Missing spectra, by kind: 0 none, 1 single ones, 2 gaps, 3 a whole input. */
@@ -132,16 +160,18 @@ static inline struct fx8_engine_block cut_block(const struct task *task,
                                                 size_t first, size_t n)
 {
     const size_t inputs = task->plan.n_inputs, words = fx8_bit_words(n);
+    const size_t groups = fx8_groups(n);
     uint64_t *valid = temporary_zeros(inputs * words * sizeof *valid);
-    struct fx8_rotation *rotation = temporary(inputs * n * sizeof *rotation);
-    for (size_t input = 0; input < inputs; input++)
-        for (size_t t = 0; t < n; t++) {
+    struct fx8_rotation *rotation =
+        temporary(inputs * groups * sizeof *rotation);
+    for (size_t input = 0; input < inputs; input++) {
+        for (size_t t = 0; t < n; t++)
             if (task_valid(task, input, first + t))
                 fx8_bit_set(valid + input * words, t);
-            if (task->rotation != NULL)
-                rotation[input * n + t] =
-                    task->rotation[input * task->n_spectra + first + t];
-        }
+        for (size_t k = 0; k < groups && task->rotation != NULL; k++)
+            rotation[input * groups + k] =
+                *task_rotation(task, input, first + k * FX8_GROUP);
+    }
     return (struct fx8_engine_block){
         .samples = task->samples + first * fx8_filterbank_row(&task->plan.bank),
         .row_stride = task->row_stride,

@@ -104,19 +104,6 @@ static void check_push(const struct task *task, size_t n_devices)
     check_sums(task, &got);
 }
 
-/* Phases of whole sixteenths of a turn, at which the sines and cosines of both
- * engines are close. */
-static struct fx8_rotation *make_rotation(const struct task *task,
-                                          struct generator *g)
-{
-    const size_t n = task->plan.n_inputs * task->n_spectra;
-    struct fx8_rotation *rotation = temporary(n * sizeof *rotation);
-    for (size_t i = 0; i < n; i++)
-        rotation[i] = (struct fx8_rotation){(double)random_in(g, -64, 64) / 16,
-                                            (double)random_in(g, -8, 8)};
-    return rotation;
-}
-
 /* Last, a FIR alone: no FFT.  With the filter in integers float spectra differ
  * only by the FFT. */
 TEST(samples_to_sums)
@@ -132,7 +119,7 @@ TEST(samples_to_sums)
         if (k == 2 || k == 3)
             task.plan.channelizer.fir = FX8_FIR_DP2A;
         if (k == 5)
-            task.rotation = make_rotation(&task, &g);
+            make_rotation(&task, &g);
         check_push(&task, is_complex && !is_fir ? 3 : 1);
     }
 }

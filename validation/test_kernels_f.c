@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "config/base/shape.h"
+#include "kernels/cpu/variants.h"
 #include "validation/testing.h"
 #include "validation/variants.h"
 
@@ -312,17 +313,18 @@ TEST(test_fir)
  */
 
 struct quantise_case {
-    size_t n_spectra, n_channels, spectrum_stride, channel_stride;
-    const struct fx8_cf32 *spectra;
+    struct fx8_spectra_group group;
+    size_t channel_stride;
     const float *gain;
-    uint32_t valid;
 };
 
 /** Clips of a result: behind its rows and a guard, counting up from 7. */
 static size_t clips_at(const struct quantise_case *c)
 {
-    return fx8_round_up(
-        c->n_channels * c->channel_stride * sizeof(struct fx8_ci8) + GUARD, 4);
+    return fx8_round_up(c->group.n_channels * c->channel_stride *
+                                sizeof(struct fx8_ci8) +
+                            GUARD,
+                        4);
 }
 
 static void run_quantise(const struct fx8_operations *operations,
@@ -330,20 +332,18 @@ static void run_quantise(const struct fx8_operations *operations,
 {
     const struct quantise_case *c = arguments;
     uint32_t *clips = (uint32_t *)(void *)(out + clips_at(c));
-    for (size_t channel = 0; channel < c->n_channels; channel++)
+    for (size_t channel = 0; channel < c->group.n_channels; channel++)
         clips[channel] = 7;
-    operations->quantise(c->n_spectra, c->n_channels, c->spectra,
-                         c->spectrum_stride, c->gain, c->valid,
-                         (struct fx8_ci8 *)out, c->channel_stride, clips);
+    operations->quantise(&c->group, c->gain, (struct fx8_ci8 *)out,
+                         c->channel_stride, clips);
 }
 
 static void run_turn(const struct fx8_operations *operations, void *arguments,
                      uint8_t *out)
 {
     const struct quantise_case *c = arguments;
-    operations->corner_turn(c->n_spectra, c->n_channels, c->spectra,
-                            c->spectrum_stride, c->valid,
-                            (struct fx8_cf32 *)(void *)out, c->channel_stride);
+    operations->corner_turn(&c->group, (struct fx8_cf32 *)(void *)out,
+                            c->channel_stride);
 }
 
 /** Rounding half to even and clamping, in integers where it matters. */
@@ -362,18 +362,25 @@ static int want_quantised(float x, float gain, bool *is_clipped)
     return rest > 0.5f ? below + 1 : below;
 }
 
+/** A spectrum's value, rotated; test_engine.c compares rotations with another
+ *  computation. */
+static struct fx8_cf32 want_turned(const struct fx8_spectra_group *group,
+                                   size_t t, size_t channel)
+{
+    return (group->valid >> t & 1) != 0
+               ? fx8_rotate_reference(group, t, channel)
+               : (struct fx8_cf32){0, 0};
+}
+
 /** The reference's integers and clips against want_quantised(). */
 static void check_quantised(const struct quantise_case *c, const uint8_t *out)
 {
     const struct fx8_ci8 *got = (const struct fx8_ci8 *)out;
     const uint32_t *clips = (const uint32_t *)(const void *)(out + clips_at(c));
-    for (size_t channel = 0; channel < c->n_channels; channel++) {
+    for (size_t channel = 0; channel < c->group.n_channels; channel++) {
         uint32_t n_clips = 7;
-        for (size_t t = 0; t < c->n_spectra; t++) {
-            struct fx8_cf32 x = c->spectra[t * c->spectrum_stride + channel];
-            const bool is_valid = (c->valid >> t & 1) != 0;
-            if (!is_valid)
-                x = (struct fx8_cf32){0, 0};
+        for (size_t t = 0; t < c->group.n_spectra; t++) {
+            const struct fx8_cf32 x = want_turned(&c->group, t, channel);
             bool is_clipped = false;
             const size_t at = channel * c->channel_stride + t;
             assert_int_equal(got[at].re, want_quantised(x.re, c->gain[channel],
@@ -383,26 +390,23 @@ static void check_quantised(const struct quantise_case *c, const uint8_t *out)
             n_clips += is_clipped;
         }
         assert_int_equal(clips[channel], n_clips);
-        check_garbage(
-            out, (channel * c->channel_stride + c->n_spectra) * sizeof *got,
-            (channel + 1) * c->channel_stride * sizeof *got);
+        check_garbage(out,
+                      (channel * c->channel_stride + c->group.n_spectra) *
+                          sizeof *got,
+                      (channel + 1) * c->channel_stride * sizeof *got);
     }
 }
 
 static void check_turned(const struct quantise_case *c, const uint8_t *out)
 {
     const struct fx8_cf32 *got = (const struct fx8_cf32 *)(const void *)out;
-    const struct fx8_cf32 zero = {0, 0};
-    for (size_t channel = 0; channel < c->n_channels; channel++) {
+    for (size_t channel = 0; channel < c->group.n_channels; channel++) {
         const size_t row = channel * c->channel_stride;
-        for (size_t t = 0; t < c->n_spectra; t++) {
-            const bool is_valid = (c->valid >> t & 1) != 0;
-            const struct fx8_cf32 *x =
-                &c->spectra[t * c->spectrum_stride + channel];
-            assert_memory_equal(&got[row + t], is_valid ? x : &zero,
-                                sizeof zero);
+        for (size_t t = 0; t < c->group.n_spectra; t++) {
+            const struct fx8_cf32 x = want_turned(&c->group, t, channel);
+            assert_memory_equal(&got[row + t], &x, sizeof x);
         }
-        check_garbage(out, (row + c->n_spectra) * sizeof *got,
+        check_garbage(out, (row + c->group.n_spectra) * sizeof *got,
                       (row + c->channel_stride) * sizeof *got);
     }
 }
@@ -432,28 +436,38 @@ static float component(int data, struct generator *g)
 
 /** Check quantise and corner turn of one shape. */
 static void check_quantise(size_t n_spectra, size_t n_channels, int data,
-                           struct generator *g)
+                           bool is_rotated, struct generator *g)
 {
-    struct quantise_case c = {.n_spectra = n_spectra,
-                              .n_channels = n_channels,
-                              .spectrum_stride = n_channels + n_spectra % 5,
+    struct quantise_case c = {.group = {.n_spectra = n_spectra,
+                                        .n_channels = n_channels,
+                                        .stride = n_channels + n_spectra % 5},
                               .channel_stride = n_spectra + n_channels % 4};
     if (n_spectra == FX8_GROUP && n_channels % 2 == 0)
         c.channel_stride = 3 * (size_t)FX8_GROUP;
-    const size_t n_items = (n_spectra - 1) * c.spectrum_stride + n_channels;
+    const size_t n_items = (n_spectra - 1) * c.group.stride + n_channels;
     struct fx8_cf32 *spectra = exact(n_items * sizeof *spectra);
     for (size_t i = 0; i < n_items; i++)
         spectra[i] = (struct fx8_cf32){component(data, g), component(data, g)};
+    /* room for |x| beyond the larger component */
+    for (size_t i = 0; i < n_items && is_rotated; i++)
+        spectra[i] =
+            (struct fx8_cf32){spectra[i].re / 2.0f, spectra[i].im / 2.0f};
     float *gain = exact(n_channels * sizeof *gain);
     for (size_t i = 0; i < n_channels; i++)
         gain[i] = data == 0   ? 0.25f + (float)random_uniform(g)
                   : data == 3 ? (float)(i % 3) * 1e20f
                               : 1.0f;
-    c.spectra = spectra;
+    struct fx8_phases phases = {.middle_slope = random_bits(g)};
+    for (size_t t = 0; t < n_spectra; t++) {
+        phases.first[t] = random_bits(g);
+        phases.slope[t] = random_bits(g);
+    }
+    c.group.spectra = spectra;
+    c.group.phases = is_rotated ? &phases : NULL;
     c.gain = gain;
-    c.valid = n_channels % 3 == 0   ? 0xffffffffu
-              : n_channels % 3 == 1 ? (uint32_t)random_bits(g)
-                                    : 0xfffffffeu;
+    c.group.valid = n_channels % 3 == 0   ? 0xffffffffu
+                    : n_channels % 3 == 1 ? (uint32_t)random_bits(g)
+                                          : 0xfffffffeu;
 
     const size_t size = clips_at(&c) + n_channels * sizeof(uint32_t) + GUARD;
     uint8_t *expected = exact(size);
@@ -480,10 +494,13 @@ TEST(test_quantise_and_turn)
     for (size_t n_spectra = 1; n_spectra <= FX8_GROUP; n_spectra++)
         for (size_t n_channels = 1; n_channels <= 70; n_channels++)
             check_quantise(n_spectra, n_channels,
-                           (int)((n_spectra + n_channels) % 5), &g);
+                           (int)((n_spectra + n_channels) % 5),
+                           n_channels % 4 > 1, &g);
     for (int data = 0; data < 5; data++)
-        for (size_t n_channels = 94; n_channels <= 99; n_channels++)
-            check_quantise(FX8_GROUP, n_channels, data, &g);
+        for (size_t n_channels = 94; n_channels <= 99; n_channels++) {
+            check_quantise(FX8_GROUP, n_channels, data, false, &g);
+            check_quantise(FX8_GROUP, n_channels, data, true, &g);
+        }
 }
 
 /* --- the table of variants -------------------------------------------- */

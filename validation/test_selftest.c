@@ -44,27 +44,21 @@ static void wrong_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
 }
 
 /* A clip that is not counted. */
-static void wrong_quantise(size_t n_spectra, size_t n_channels,
-                           const struct fx8_cf32 *spectra,
-                           size_t spectrum_stride, const float *gain,
-                           uint32_t valid, struct fx8_ci8 *out,
+static void wrong_quantise(const struct fx8_spectra_group *group,
+                           const float *gain, struct fx8_ci8 *out,
                            size_t channel_stride, uint32_t *clips)
 {
-    fx8_operations_variant(0)->quantise(n_spectra, n_channels, spectra,
-                                        spectrum_stride, gain, valid, out,
-                                        channel_stride, clips);
-    clips[n_channels - 1]--;
+    fx8_operations_variant(0)->quantise(group, gain, out, channel_stride,
+                                        clips);
+    clips[group->n_channels - 1]--;
 }
 
-static void wrong_turn(size_t n_spectra, size_t n_channels,
-                       const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                       uint32_t valid, struct fx8_cf32 *out,
-                       size_t channel_stride)
+static void wrong_turn(const struct fx8_spectra_group *group,
+                       struct fx8_cf32 *out, size_t channel_stride)
 {
-    fx8_operations_variant(0)->corner_turn(n_spectra, n_channels, spectra,
-                                           spectrum_stride, valid, out,
-                                           channel_stride);
-    out[(n_channels - 1) * channel_stride + n_spectra - 1].im += 1.0f;
+    fx8_operations_variant(0)->corner_turn(group, out, channel_stride);
+    out[(group->n_channels - 1) * channel_stride + group->n_spectra - 1].im +=
+        1.0f;
 }
 
 static void wrong_count(size_t n_inputs, size_t n_words, const uint64_t *valid,

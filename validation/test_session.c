@@ -7,6 +7,7 @@
  *
  * Shows: as python/test_exact.py
  */
+#include <math.h>
 #include <pthread.h>
 
 #include "validation/session_run.h"
@@ -42,6 +43,17 @@ static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     return v;
 }
 
+/* Delays that change by a sample every 700. */
+static enum fx8_status find_delays(void *context, int64_t sample,
+                                   double *delay_s, struct fx8_error *error)
+{
+    (void)error;
+    for (size_t input = 0; input < *(const size_t *)context; input++)
+        delay_s[input] =
+            1e-6 * ((double)input * 8.3 - 20.0) * cos((double)sample * 7e-5);
+    return FX8_OK;
+}
+
 TEST(blocks_layouts_and_threads)
 {
     static const struct delivery deliveries[] = {
@@ -68,9 +80,12 @@ TEST(blocks_layouts_and_threads)
         {.block_samples = 640, .reread_samples = 64, .is_pulled = true},
         {.block_samples = 250, .layout = IN_PLACE, .is_pulled = true},
     };
-    for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+    for (size_t k = 0; k < 4; k++) {
         struct fx8_plan plan;
-        const struct voltages v = eventful(&plan, is_complex);
+        const struct voltages v = eventful(&plan, k % 2);
+        size_t n_inputs = 6;
+        if (k / 2 == 1)
+            plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6};
         const struct collected first = collect(&plan, &v, &whole);
         assert_true(first.n_dumps >= 4);
         assert_int_equal(first.statistics.n_gain_rounds, 2);
@@ -106,6 +121,9 @@ TEST(a_gap_is_a_missing_stretch)
         struct fx8_plan plan =
             small_plan(2, 2, true, 4, cases[c].spectra_per_dump);
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        size_t n_inputs = 4;
+        if (k % 5 > 2)
+            plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6};
         struct voltages v = make_voltages(4, 2, n, 15, 1400);
         v.n_missing = 1;
         v.missing[0] = (struct fx8_gap){start, end - start, -1};

@@ -156,7 +156,8 @@ static void check_spectra(const struct run *run, size_t n)
     const struct recording *r = run->recording;
     const size_t n_words = fx8_bit_words(n);
     uint64_t *valid = temporary(r->shape.n_inputs * n_words * sizeof *valid);
-    fx8_stream_validity(run->stream, n, valid);
+    struct fx8_error error;
+    must(fx8_stream_validity(run->stream, n, valid, &error), error);
     for (size_t input = 0; input < r->shape.n_inputs; input++) {
         const int8_t *row = fx8_stream_row(run->stream, input);
         assert_ptr_equal(row, fx8_stream_row(run->stream, 0) +
@@ -379,7 +380,7 @@ TEST(a_run_of_a_block_ends_with_it)
     must(fx8_stream_append(stream, &block, &error), error);
     assert_int_equal(fx8_stream_ready(stream), 8);
     uint64_t valid = UINT64_MAX;
-    fx8_stream_validity(stream, 8, &valid);
+    must(fx8_stream_validity(stream, 8, &valid, &error), error);
     assert_int_equal(valid, 0xf4);
     fx8_stream_close(&stream);
     fx8_stream_close(&stream);

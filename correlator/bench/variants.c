@@ -34,9 +34,9 @@ enum ruler {
 struct trial {
     const struct kind *kind;
     const struct fx8_operations *operations;
-    size_t size; /* inputs or channels */
-    size_t
-        variety; /* align: bytes of a sample; quick-look: mode of functions */
+    size_t size;    /* inputs or channels */
+    size_t variety; /* align: bytes of a sample; quantise and turn: whether
+                       rotated; quick-look: mode of functions */
     /* set by open() */
     double work;               /* per step, in the kind's unit */
     double bytes;              /* per copy, read plus written; for RULER_COPY */
@@ -174,15 +174,41 @@ static size_t turn_stride(const struct trial *trial)
     return ROW_SPECTRA + FX8_ALIGNMENT / trial->kind->item_size;
 }
 
+/* `extra` holds phases, gains and clips. */
+static float *turn_gain(const struct trial *trial)
+{
+    return (float *)((struct fx8_phases *)trial->extra + 1);
+}
+
+static struct fx8_spectra_group turn_group(const struct trial *trial)
+{
+    return (struct fx8_spectra_group){
+        .n_spectra = FX8_GROUP,
+        .n_channels = trial->size,
+        .spectra = trial->from,
+        .stride = spectrum_stride(trial) / 2,
+        .valid = UINT32_MAX,
+        .phases = trial->variety == 0 ? NULL : trial->extra,
+    };
+}
+
 /* Spectra of a group, in cache as after the FFT; rows of results, in memory. */
 static enum fx8_status open_turn(struct trial *trial, struct fx8_error *error)
 {
     const size_t item_size = trial->kind->item_size;
     FX8_TRY(allocate(trial, FX8_GROUP * spectrum_stride(trial) * sizeof(float),
                      trial->size * turn_stride(trial) * item_size,
-                     trial->size * (sizeof(float) + sizeof(uint32_t)), error));
+                     sizeof(struct fx8_phases) +
+                         trial->size * (sizeof(float) + sizeof(uint32_t)),
+                     error));
     fill_floats(trial->from, FX8_GROUP * spectrum_stride(trial));
-    float *gain = trial->extra;
+    struct fx8_phases *phases = trial->extra;
+    for (size_t t = 0; t < FX8_GROUP; t++) {
+        phases->first[t] = t * 0x0123456789abcdef;
+        phases->slope[t] = 0x00ffeeddccbbaa99;
+    }
+    phases->middle_slope = phases->slope[0];
+    float *gain = turn_gain(trial);
     for (size_t k = 0; k < trial->size; k++)
         gain[k] = 0.9f;
     trial->bytes = trial->work =
@@ -193,21 +219,20 @@ static enum fx8_status open_turn(struct trial *trial, struct fx8_error *error)
 
 static void step_quantise(struct trial *trial, size_t k)
 {
-    const float *gain = trial->extra;
-    uint32_t *clips = (uint32_t *)trial->extra + trial->size;
+    float *gain = turn_gain(trial);
     struct fx8_ci8 *to = trial->to;
-    trial->operations->quantise(FX8_GROUP, trial->size, trial->from,
-                                spectrum_stride(trial) / 2, gain, UINT32_MAX,
-                                to + k * FX8_GROUP % ROW_SPECTRA,
-                                turn_stride(trial), clips);
+    const struct fx8_spectra_group group = turn_group(trial);
+    trial->operations->quantise(&group, gain, to + k * FX8_GROUP % ROW_SPECTRA,
+                                turn_stride(trial),
+                                (uint32_t *)(gain + trial->size));
 }
 
 static void step_turn(struct trial *trial, size_t k)
 {
     struct fx8_cf32 *to = trial->to;
-    trial->operations->corner_turn(
-        FX8_GROUP, trial->size, trial->from, spectrum_stride(trial) / 2,
-        UINT32_MAX, to + k * FX8_GROUP % ROW_SPECTRA, turn_stride(trial));
+    const struct fx8_spectra_group group = turn_group(trial);
+    trial->operations->corner_turn(&group, to + k * FX8_GROUP % ROW_SPECTRA,
+                                   turn_stride(trial));
 }
 
 /* --- correlators: channel by channel, on spectra larger than the caches ----
@@ -439,8 +464,10 @@ static const struct {
     {"filter 1024 int16", FILTER_INT16, 1024, 0},
     {"quantise 32", QUANTISE, 32, 0},
     {"quantise 1024", QUANTISE, 1024, 0},
+    {"quantise 1024 tracked", QUANTISE, 1024, 1},
     {"turn 32", TURN, 32, 0},
     {"turn 1024", TURN, 1024, 0},
+    {"turn 1024 tracked", TURN, 1024, 1},
     {"correlate 16 int8", CORRELATE_INT8, 16, 0},
     {"correlate 64 int8", CORRELATE_INT8, 64, 0},
     {"correlate 256 int8", CORRELATE_INT8, 256, 0},

@@ -274,29 +274,29 @@ static void measure_item(void *context, size_t k, size_t thread)
     const struct measure_context *job = context;
     struct fx8_gain_setting *g = job->setting;
     const size_t row = g->round_row[k], n = job->n_spectra;
-    const size_t step = fx8_filterbank_row(&g->s->bank);
     const uint64_t *valid = g->valid + row * fx8_bit_words(n);
-    const int8_t *samples = fx8_stream_row(g->stream, row);
     size_t *seen = &g->round_spectra[k];
     for (size_t s = 0; *seen < FX8_GAIN_SPECTRA; s++) {
         s = fx8_stream_first_signal(g->stream, row, valid, s, n);
         if (s >= n)
             break;
         const size_t at = k * FX8_GAIN_SPECTRA + *seen;
-        g->whole[at] = fx8_power_measure(g->s->power, samples + s * step,
-                                         thread, g->power + at * g->n_channels);
+        g->whole[at] =
+            fx8_power_measure(g->s->power, fx8_stream_window(g->stream, row, s),
+                              thread, g->power + at * g->n_channels);
         (*seen)++;
     }
 }
 
 /* Measure the ready spectra, and take them from the round's stream. */
-static void measure(struct fx8_gain_setting *g, bool *done)
+static enum fx8_status measure(struct fx8_gain_setting *g, bool *done,
+                               struct fx8_error *error)
 {
     size_t ready;
     while ((ready = fx8_stream_ready(g->stream)) > 0) {
         if (ready > LOOK_AHEAD_SPECTRA)
             ready = LOOK_AHEAD_SPECTRA;
-        fx8_stream_validity(g->stream, ready, g->valid);
+        FX8_TRY(fx8_stream_validity(g->stream, ready, g->valid, error));
         struct measure_context context = {g, ready};
         fx8_parallel_for(g->n_round, g->s->plan.machine.threads.count,
                          g->s->plan.machine.threads.pin, measure_item,
@@ -305,9 +305,10 @@ static void measure(struct fx8_gain_setting *g, bool *done)
         for (size_t k = 0; k < g->n_round; k++)
             *done = *done && g->round_spectra[k] == FX8_GAIN_SPECTRA;
         if (*done)
-            return;
+            break;
         fx8_stream_take(g->stream, ready);
     }
+    return FX8_OK;
 }
 
 enum fx8_status fx8_gains_push(struct fx8_gain_setting *g,
@@ -318,7 +319,7 @@ enum fx8_status fx8_gains_push(struct fx8_gain_setting *g,
     (void)fx8_stream_skip(g->stream, block->first_sample, INT64_MAX, 1);
     /* appends nothing if the stream is full already */
     FX8_TRY(fx8_stream_append(g->stream, block, error));
-    measure(g, done);
+    FX8_TRY(measure(g, done, error));
     return *done ? finish_round(g, error) : FX8_OK;
 }
 
@@ -332,7 +333,7 @@ enum fx8_status fx8_gains_end(struct fx8_gain_setting *setting,
 {
     bool done = false;
     fx8_stream_end(setting->stream);
-    measure(setting, &done);
+    FX8_TRY(measure(setting, &done, error));
     return finish_round(setting, error);
 }
 

@@ -62,6 +62,8 @@ static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
     struct fx8_stream_shape shape = kept->shape;
     const size_t least = LEAST_BYTES / shape.n_inputs / shape.sample_size;
     shape.step = shape.window = 1;
+    shape.tracker = NULL;
+    shape.margin = 0;
     shape.most_spectra = n > least ? n : least;
     if (shape.most_spectra < LEAST_SAMPLES)
         shape.most_spectra = LEAST_SAMPLES;

@@ -159,6 +159,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     const struct fx8_channelizer *bank = &plan->channelizer;
     const struct fx8_marker *marker = &plan->marker;
     const bool none = bank->method == FX8_METHOD_NONE;
+    const bool has_delays = plan->delays.delay != NULL;
     const bool has_channels =
         bank->n_channels >= 1 && bank->n_channels <= MOST_CHANNELS;
     const bool has_bands = plan->n_bands >= 1 && plan->n_bands <= MOST_BANDS;
@@ -201,6 +202,11 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "method: expected PFB, FFT or NONE"},
         {!none || (plan->is_complex && bank->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
+        {!has_delays || (plan->delays.most_s >= 0.0 &&
+                         plan->delays.most_s * fx8_rate_hz(plan->sample_rate) <
+                             (double)FX8_MAX_DELAY_SAMPLES),
+         "delays.most_s: expected less than 2^30 samples"},
+        {!has_delays || !none, "delays: expected method PFB or FFT"},
         {bank->method != FX8_METHOD_PFB ||
              (bank->n_taps >= 1 && bank->n_taps <= FX8_MAX_TAPS),
          "n_taps: expected 1 to 64"},

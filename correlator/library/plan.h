@@ -15,6 +15,9 @@
 /** Largest marker.least_length of a plan; it bounds the look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
 
+/** Bound of a delay, in samples. */
+#define FX8_MAX_DELAY_SAMPLES (INT64_C(1) << 30)
+
 /** FX8_ERR_USAGE naming the first member of the plan that is out of range. */
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error);

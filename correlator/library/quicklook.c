@@ -36,7 +36,7 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
         .n_channels = axes->n_channels,
         .products = s->products,
         .band_channels = axes->n_kept / axes->band_average,
-        .real_channel = fx8_filterbank_is_real(&s->bank, 0) ? 0 : axes->n_fine,
+        .real_channel = fx8_session_has_real(s) ? 0 : axes->n_fine,
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .threads = plan->machine.threads,

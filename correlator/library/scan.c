@@ -104,7 +104,7 @@ static void hand_over_row(void *context, size_t row, size_t thread)
 }
 
 /* Deliver the ready samples up to the end of the scan. */
-static void hand_over(struct fx8_scan *s)
+static enum fx8_status hand_over(struct fx8_scan *s, struct fx8_error *error)
 {
     size_t n;
     while (s->at < s->end && (n = fx8_stream_ready(s->stream)) > 0) {
@@ -112,13 +112,14 @@ static void hand_over(struct fx8_scan *s)
             n = s->shape.most_spectra;
         if ((int64_t)n > s->end - s->at)
             n = (size_t)(s->end - s->at);
-        fx8_stream_validity(s->stream, n, s->valid);
+        FX8_TRY(fx8_stream_validity(s->stream, n, s->valid, error));
         struct hand_over_context context = {s, n};
         fx8_parallel_for(s->shape.n_inputs, s->shape.threads.count, false,
                          hand_over_row, &context);
         fx8_stream_take(s->stream, n);
         s->at += (int64_t)n;
     }
+    return FX8_OK;
 }
 
 static enum fx8_status push_block(struct fx8_scan *s,
@@ -134,7 +135,7 @@ static enum fx8_status push_block(struct fx8_scan *s,
     do {
         const enum fx8_status status =
             fx8_stream_append(s->stream, &read, error);
-        hand_over(s);
+        FX8_TRY(hand_over(s, error));
         FX8_TRY(status);
     } while (s->at < s->end && fx8_stream_next_sample(s->stream) < end);
     return FX8_OK;
@@ -154,7 +155,7 @@ enum fx8_status fx8_scan_push(struct fx8_scan *scan,
     if (block == NULL) {
         scan->has_ended = true;
         fx8_stream_end(scan->stream);
-        hand_over(scan);
+        status = hand_over(scan, error);
     } else {
         status = push_block(scan, block, error);
     }

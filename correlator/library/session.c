@@ -34,6 +34,10 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
 {
     FX8_TRY(fx8_spot_begin(&s->spots[s->dump % 2], s->operations, s->engines,
                            s->dump, error));
+    if (s->tracker != NULL)
+        FX8_TRY(fx8_tracker_rotations(s->tracker,
+                                      fx8_stream_spectrum(s->stream), n_spectra,
+                                      s->rotations, error));
     for (size_t band = 0; band < s->plan.n_bands; band++) {
         const size_t row = band * s->axes.n_inputs;
         const struct fx8_engine_block block = {
@@ -42,6 +46,9 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
             .first_spectrum = s->position,
             .n_spectra = n_spectra,
             .valid = s->valid + row * fx8_bit_words(n_spectra),
+            .rotation = s->tracker == NULL
+                            ? NULL
+                            : s->rotations + row * fx8_groups(n_spectra),
         };
         FX8_TRY(s->operations->push(s->engines[band], &block, error));
     }
@@ -55,7 +62,7 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
                                        struct fx8_error *error)
 {
     double start = fx8_clock_seconds();
-    fx8_stream_validity(s->stream, n_spectra, s->valid);
+    FX8_TRY(fx8_stream_validity(s->stream, n_spectra, s->valid, error));
     if (s->gains != NULL) {
         bool needed = false;
         const enum fx8_status status = fx8_gains_begin(
@@ -220,6 +227,8 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
                                     struct fx8_error *error)
 {
     const struct fx8_block *again = &s->again;
+    if (sample < 0) /* of a margin */
+        sample = 0;
     *block = NULL;
     if (sample < s->samples_end && s->plan.reread != NULL) {
         if (sample < again->first_sample ||
@@ -470,8 +479,15 @@ enum fx8_status fx8_finish(struct fx8_session *session,
 {
     struct fx8_session *s = session;
     FX8_TRY(enter(s, error));
+    enum fx8_status status = FX8_OK;
+    if (!s->has_finished && s->margin > 0) {
+        /* a gap: the last windows may reach it */
+        s->pushed_end += s->margin;
+        status = give_back(s, NULL, error);
+    }
     s->has_finished = true;
-    enum fx8_status status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
+    if (status == FX8_OK)
+        status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
     if (status == FX8_OK)
         status = give_back(s, NULL, error);
     if (status == FX8_OK)
@@ -515,8 +531,8 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
     const struct fx8_plan *plan = &session->plan;
     const int64_t step = (int64_t)session->axes.step;
     /* start of the first spectrum if its window were one step long */
-    const int64_t origin =
-        plan->first_sample + (int64_t)session->axes.window - step;
+    const int64_t origin = plan->first_sample + session->margin +
+                           (int64_t)session->axes.window - step;
     const int64_t begin = first_sample > origin ? first_sample - origin : 0;
     const int64_t n = begin / step;
     const struct progress now = progress_after(session, n);

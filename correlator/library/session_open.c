@@ -29,6 +29,9 @@ static struct fx8_stream_shape stream_shape(
         .sample_size = plan->is_complex ? 2 : 1,
         .step = (int64_t)s->axes.step,
         .window = (int64_t)s->axes.window,
+        .tracker = s->tracker,
+        .margin = s->margin,
+        .n_delays = s->axes.n_inputs,
         .most_spectra = block_spectra,
         .has_two = operations->pin != NULL,
         .marker = plan->marker,
@@ -40,7 +43,7 @@ static struct fx8_stream_shape stream_shape(
  */
 
 /* Size of the list of list_arrays(). */
-enum { N_ARRAYS = 27 };
+enum { N_ARRAYS = 28 };
 
 /* List sums and results of every precision, [n_sums] and [n_cells]; size 0 if
  * not planned, and for sums that stay in an engine.  Returns the number of
@@ -90,6 +93,8 @@ static size_t list_arrays(struct fx8_session *s,
         FX8_ITEMS(s->band.clips, fx8_product(inputs, kept, 1, 1)),
         FX8_ITEMS(s->valid,
                   fx8_product(rows, fx8_bit_words(block_spectra), 1, 1)),
+        {&s->rotations, fx8_product(rows, fx8_groups(block_spectra), 1, 1),
+         s->tracker != NULL ? sizeof *s->rotations : 0},
         FX8_ITEMS(s->valid_in_dump, rows),
         FX8_ITEMS(s->has_signal, rows),
         {&s->dead, rows, 1},
@@ -298,6 +303,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
             plan->channelizer.method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->axes.n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
+        .margin = (size_t)s->margin,
         .precisions = (unsigned)plan->precision,
         .channelizer = plan->channelizer,
         .machine = plan->machine,
@@ -337,7 +343,7 @@ static void set_up_results(struct fx8_session *s)
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,
         .remove_bias = plan->quantizer.remove_bias,
-        .first_is_real = fx8_filterbank_is_real(&s->bank, 0),
+        .first_is_real = fx8_session_has_real(s),
         /* without a filter bank, samples were not conjugated */
         .negate_imaginary =
             plan->channelizer.method == FX8_METHOD_NONE && plan->lower_sideband,
@@ -443,6 +449,10 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));
+    if (plan->delays.delay != NULL) {
+        FX8_TRY(fx8_tracker_open(plan, &axes, &bank, &s->tracker, error));
+        s->margin = fx8_tracker_margin(plan);
+    }
     FX8_TRY(plan_engines(s, error));
     FX8_TRY(allocate(s, error));
     FX8_TRY(open_stream(s, error));
@@ -468,6 +478,7 @@ void fx8_close(struct fx8_session **session)
         return;
     close_engines(s);
     fx8_stream_close(&s->stream);
+    fx8_tracker_close(&s->tracker);
     fx8_kept_clear(&s->kept);
     fx8_gains_close(&s->gains);
     fx8_power_close(&s->power);

@@ -37,6 +37,9 @@ struct fx8_session {
     const struct fx8_engine_operations *operations;
     struct fx8_engine **engines; /* [n_bands] */
     struct fx8_stream *stream;
+    struct fx8_tracker *tracker;    /* NULL: no delays */
+    int64_t margin;                 /* most samples of a delay; 0: no delays */
+    struct fx8_rotation *rotations; /* [n_rows][groups of a block] */
     struct fx8_power *power;        /* NULL: no quantiser */
     struct fx8_gain_setting *gains; /* likewise */
     struct fx8_session_quicklook
@@ -76,6 +79,12 @@ struct fx8_session {
     bool is_delivering;      /* the callback is running */
     atomic_bool is_cancelled;
 };
+
+/* Whether the spectra of channel 0 are real: a rotation makes them complex. */
+static inline bool fx8_session_has_real(const struct fx8_session *s)
+{
+    return fx8_filterbank_is_real(&s->bank, 0) && s->tracker == NULL;
+}
 
 /* --- quicklook.c --- */
 

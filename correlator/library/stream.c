@@ -18,7 +18,7 @@ static size_t row_samples(const struct fx8_stream_shape *shape)
     const size_t columns =
         fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
     const size_t extra =
-        (size_t)shape->window +
+        (size_t)(shape->window + 2 * shape->margin) +
         (shape->marker.is_used ? (size_t)shape->marker.least_length : 0);
     return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
 }
@@ -40,6 +40,13 @@ size_t fx8_stream_size(const struct fx8_stream_shape *shape)
                        row_bytes(shape), 1);
 }
 
+/* Most spectra that can be ready. */
+static size_t most_ready(const struct fx8_stream_shape *shape)
+{
+    const int64_t beyond = (int64_t)row_samples(shape) - shape->window;
+    return (size_t)((beyond - 2 * shape->margin) / shape->step) + 1;
+}
+
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 int64_t first_sample,
                                 struct fx8_stream **stream,
@@ -49,7 +56,8 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     FX8_AUTO(fx8_stream_close) struct fx8_stream *s = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *s, "stream", &s, error));
     s->shape = *shape;
-    s->window_first = s->window_end = first_sample;
+    s->first_sample = first_sample;
+    s->window_first = s->window_end = first_sample - shape->margin;
     s->seen_before = -1;
     s->capacity = (int64_t)row_samples(shape);
     s->row_stride = row_bytes(shape);
@@ -58,12 +66,14 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
         {&s->memory, fx8_stream_size(shape), 1},
         FX8_ITEMS(s->gaps, n + 1),
         FX8_ITEMS(s->marker_start, n),
+        {&s->shifts, fx8_product(shape->n_delays, most_ready(shape), 1, 1),
+         shape->tracker != NULL ? sizeof *s->shifts : 0},
     };
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
                                 "samples", error));
     s->samples = s->memory;
     for (size_t input = 0; input < shape->n_inputs; input++)
-        s->marker_start[input] = first_sample;
+        s->marker_start[input] = s->window_first;
     *stream = s;
     s = NULL;
     return FX8_OK;
@@ -75,7 +85,7 @@ static void copy_held(const struct fx8_stream *s, int8_t *to, size_t stride)
     const size_t bytes =
         (size_t)(s->window_end - s->window_first) * s->shape.sample_size;
     for (size_t input = 0; input < s->shape.n_inputs; input++)
-        memcpy(to + input * stride, fx8_stream_row(s, input), bytes);
+        memcpy(to + input * stride, fx8_stream_held(s, input), bytes);
 }
 
 enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
@@ -86,8 +96,9 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     shape.has_two = false; /* nothing reads rows taken from a copy */
     FX8_AUTO(fx8_stream_close) struct fx8_stream *s = NULL;
     *stream = NULL;
-    FX8_TRY(fx8_stream_open(&shape, other->window_first, &s, error));
+    FX8_TRY(fx8_stream_open(&shape, other->first_sample, &s, error));
     const size_t n_inputs = other->shape.n_inputs;
+    s->window_first = other->window_first;
     s->window_end = other->window_end;
     s->has_ended = other->has_ended;
     s->has_begun = other->has_begun;
@@ -116,6 +127,7 @@ void fx8_stream_close(struct fx8_stream **stream)
             free(s->gaps[list].items);
     free(s->gaps);
     free(s->marker_start);
+    free(s->shifts);
     free(s->memory);
     free(s);
     *stream = NULL;
@@ -128,7 +140,33 @@ int64_t fx8_stream_next_sample(const struct fx8_stream *stream)
 
 const int8_t *fx8_stream_row(const struct fx8_stream *stream, size_t input)
 {
-    return stream->samples + input * stream->row_stride;
+    return fx8_stream_held(stream, input) +
+           (size_t)stream->shape.margin * stream->shape.sample_size;
+}
+
+/* Column of the first sample of a spectrum's window. */
+static size_t window_begin(const struct fx8_stream *s, size_t input,
+                           size_t spectrum)
+{
+    int64_t begin = (int64_t)spectrum * s->shape.step;
+    if (s->shape.tracker != NULL)
+        begin += s->shape.margin +
+                 s->shifts[input % s->shape.n_delays * s->n_shifted + spectrum];
+    return (size_t)begin;
+}
+
+const int8_t *fx8_stream_window(const struct fx8_stream *stream, size_t input,
+                                size_t spectrum)
+{
+    return fx8_stream_held(stream, input) +
+           window_begin(stream, input, spectrum) * stream->shape.sample_size;
+}
+
+int64_t fx8_stream_spectrum(const struct fx8_stream *stream)
+{
+    return (stream->window_first + stream->shape.margin -
+            stream->first_sample) /
+           stream->shape.step;
 }
 
 size_t fx8_stream_row_stride(const struct fx8_stream *stream)
@@ -382,7 +420,8 @@ int64_t fx8_stream_skip(struct fx8_stream *s, int64_t sample, int64_t most,
     const int64_t step = s->shape.step;
     if (sample <= s->window_end || !holds_nothing(s))
         return 0;
-    int64_t n = (sample - s->window_first) / step;
+    /* wherever its window is shifted, a spectrum dropped begins in the gap */
+    int64_t n = (sample - s->window_first - 2 * s->shape.margin) / step;
     n = n < most ? n - n % unit : most;
     if (n * step < s->window_end - s->window_first || n == 0)
         return 0;
@@ -436,47 +475,65 @@ void fx8_stream_end(struct fx8_stream *stream)
 size_t fx8_stream_ready(const struct fx8_stream *stream)
 {
     const int64_t held = fx8_stream_decided_end(stream) - stream->window_first;
-    if (held < stream->shape.window)
-        return 0;
-    return (size_t)((held - stream->shape.window) / stream->shape.step + 1);
+    const int64_t needed = stream->shape.window + 2 * stream->shape.margin;
+    return held < needed ? 0
+                         : (size_t)((held - needed) / stream->shape.step + 1);
 }
 
-/* Clear the bits of the spectra whose windows touch [span.first, span.end). */
-static void clear_span(const struct fx8_stream *s, const struct fx8_span *span,
-                       size_t n_spectra, uint64_t *valid)
+/* Clear the bits of an input's spectra whose windows touch [span.first,
+ * span.end). */
+static void clear_span(const struct fx8_stream *s, size_t input,
+                       const struct fx8_span *span, size_t n_spectra,
+                       uint64_t *valid)
 {
     const int64_t first = span->first - s->window_first;
     const int64_t end = span->end - s->window_first;
     const int64_t step = s->shape.step, window = s->shape.window;
-    /* spectrum t covers [t step, t step + window) */
-    const int64_t from = first < window ? 0 : (first - window) / step + 1;
+    const int64_t widest = window + 2 * s->shape.margin;
+    /* however it is shifted, spectrum t is within [t step, t step + widest) */
+    const int64_t from = first < widest ? 0 : (first - widest) / step + 1;
     const int64_t to = end <= 0 ? 0 : (end - 1) / step + 1;
-    for (int64_t t = from; t < to && t < (int64_t)n_spectra; t++)
-        fx8_bit_clear(valid, (size_t)t);
+    for (int64_t t = from; t < to && t < (int64_t)n_spectra; t++) {
+        const int64_t begin = (int64_t)window_begin(s, input, (size_t)t);
+        if (begin < end && begin + window > first)
+            fx8_bit_clear(valid, (size_t)t);
+    }
 }
 
-static void clear_gaps(const struct fx8_stream *s, const struct fx8_spans *list,
-                       size_t n_spectra, uint64_t *valid)
+static void clear_gaps(const struct fx8_stream *s, size_t input,
+                       const struct fx8_spans *list, size_t n_spectra,
+                       uint64_t *valid)
 {
     for (size_t i = 0; i < list->n; i++)
-        clear_span(s, &list->items[i], n_spectra, valid);
+        clear_span(s, input, &list->items[i], n_spectra, valid);
 }
 
-void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
-                         uint64_t *valid)
+enum fx8_status fx8_stream_validity(struct fx8_stream *stream, size_t n_spectra,
+                                    uint64_t *valid, struct fx8_error *error)
 {
+    struct fx8_stream *s = stream;
     const size_t n_words = fx8_bit_words(n_spectra);
-    const size_t n_inputs = stream->shape.n_inputs;
-    /* samples missing for all inputs: in the first row, then copied */
-    memset(valid, 0xff, n_words * sizeof *valid);
-    if (n_spectra % 64 != 0)
-        valid[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
-    clear_gaps(stream, &stream->gaps[n_inputs], n_spectra, valid);
-    for (size_t input = 1; input < n_inputs; input++)
-        memcpy(valid + input * n_words, valid, n_words * sizeof *valid);
+    const size_t n_inputs = s->shape.n_inputs;
+    if (s->shape.tracker != NULL)
+        FX8_TRY(fx8_tracker_shifts(s->shape.tracker, fx8_stream_spectrum(s),
+                                   n_spectra, s->shifts, error));
+    s->n_shifted = n_spectra;
+    for (size_t input = 0; input < n_inputs; input++) {
+        uint64_t *row = valid + input * n_words;
+        /* without shifts, samples missing for all inputs are so alike */
+        if (input > 0 && s->shape.tracker == NULL) {
+            memcpy(row, valid, n_words * sizeof *valid);
+            continue;
+        }
+        memset(row, 0xff, n_words * sizeof *row);
+        if (n_spectra % 64 != 0)
+            row[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
+        clear_gaps(s, input, &s->gaps[n_inputs], n_spectra, row);
+    }
     for (size_t input = 0; input < n_inputs; input++)
-        clear_gaps(stream, &stream->gaps[input], n_spectra,
+        clear_gaps(s, input, &s->gaps[input], n_spectra,
                    valid + input * n_words);
+    return FX8_OK;
 }
 
 /* First byte in [from, n) of a row that is not zero, or n. */
@@ -498,20 +555,18 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
                                size_t n_spectra)
 {
     const size_t size = stream->shape.sample_size;
-    const size_t step = (size_t)stream->shape.step * size;
     const size_t window = (size_t)stream->shape.window * size;
-    const int8_t *row = fx8_stream_row(stream, input);
-    const size_t held =
-        (size_t)(stream->window_end - stream->window_first) * size;
-    size_t t = fx8_bit_next(valid, from, n_spectra);
-    while (t < n_spectra) {
-        const size_t at = first_nonzero(row, t * step, held);
-        if (at == held)
-            return n_spectra;
-        if (at < t * step + window)
+    const int8_t *row = fx8_stream_held(stream, input);
+    size_t zeros = 0, zeros_end = 0; /* a range known to be zero */
+    for (size_t t = fx8_bit_next(valid, from, n_spectra); t < n_spectra;
+         t = fx8_bit_next(valid, t + 1, n_spectra)) {
+        const size_t begin = window_begin(stream, input, t) * size;
+        const size_t end = begin + window;
+        const bool is_known = begin >= zeros && begin < zeros_end;
+        if (first_nonzero(row, is_known ? zeros_end : begin, end) < end)
             return t;
-        /* first spectrum whose window includes `at` */
-        t = fx8_bit_next(valid, (at - window) / step + 1, n_spectra);
+        zeros = is_known ? zeros : begin;
+        zeros_end = end;
     }
     return n_spectra;
 }

@@ -16,14 +16,18 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
+#include "correlator/library/tracker.h"
 #include "kernels/operations.h"
 
 /** The parts of a plan that matter to a stream. */
 struct fx8_stream_shape {
     size_t n_inputs;
-    size_t sample_size;  /**< bytes: 1 real, 2 complex */
-    int64_t step;        /**< N, samples from spectrum to spectrum */
-    int64_t window;      /**< P N, samples under one spectrum */
+    size_t sample_size;          /**< bytes: 1 real, 2 complex */
+    int64_t step;                /**< N, samples from spectrum to spectrum */
+    int64_t window;              /**< P N, samples under one spectrum */
+    struct fx8_tracker *tracker; /**< shifts windows; NULL: no shifts */
+    int64_t margin;      /**< most samples of a shift: held before and after */
+    size_t n_delays;     /**< inputs of the tracker; n_inputs is a multiple */
     size_t most_spectra; /**< taken at a time */
     bool has_two; /**< two sets of rows in turn: rows taken stay unchanged until
                        the next take */
@@ -37,7 +41,7 @@ struct fx8_stream;
 /** Bytes of a stream's sample memory; SIZE_MAX on overflow. */
 size_t fx8_stream_size(const struct fx8_stream_shape *shape);
 
-/** Open a stream whose first spectrum starts at `first_sample`. */
+/** Open a stream whose first spectrum starts at `first_sample`, unshifted. */
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 int64_t first_sample,
                                 struct fx8_stream **stream,
@@ -114,9 +118,17 @@ void fx8_stream_end(struct fx8_stream *stream);
 /** Spectra whose windows are complete and free of undecided markers. */
 size_t fx8_stream_ready(const struct fx8_stream *stream);
 
-/** Row of an input; it starts with the first sample of the first ready
- *  spectrum. */
+/** Row of an input, at the first sample of the first ready spectrum, unshifted.
+ */
 const int8_t *fx8_stream_row(const struct fx8_stream *stream, size_t input);
+
+/** The window of a spectrum of an input, shifted; fx8_stream_validity() was
+ *  called for the spectrum. */
+const int8_t *fx8_stream_window(const struct fx8_stream *stream, size_t input,
+                                size_t spectrum);
+
+/** Index of the first ready spectrum, counted from the first of the stream. */
+int64_t fx8_stream_spectrum(const struct fx8_stream *stream);
 
 /** Bytes between the rows of two inputs. */
 size_t fx8_stream_row_stride(const struct fx8_stream *stream);
@@ -129,15 +141,16 @@ void *fx8_stream_memory(const struct fx8_stream *stream);
  *
  * Returned: valid  uint64 [n_inputs][fx8_bit_words(n_spectra)], all words
  *                  written; 1: no sample of the spectrum's window is missing
+ * Status:   any failure of the tracker
  */
-void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
-                         uint64_t *valid);
+enum fx8_status fx8_stream_validity(struct fx8_stream *stream, size_t n_spectra,
+                                    uint64_t *valid, struct fx8_error *error);
 
 /**
  * fx8_stream_first_signal -- first spectrum of an input in [from, n_spectra)
  * that is valid and not all zero, or n_spectra if none is.
  *
- * Given: valid  the input's row of fx8_stream_validity()
+ * Given: valid  the input's row of fx8_stream_validity(), called just before
  */
 size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
                                const uint64_t *valid, size_t from,

@@ -46,7 +46,7 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *s, size_t input,
                                         int64_t first, int64_t end,
                                         struct fx8_error *error)
 {
-    const struct marker_row row = {s, fx8_stream_row(s, input)};
+    const struct marker_row row = {s, fx8_stream_held(s, input)};
     const int64_t least = s->shape.marker.least_length;
     int64_t start = s->marker_start[input];
     int64_t at = markers_end(&row, first, end); /* end of the open run */

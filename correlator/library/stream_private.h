@@ -16,9 +16,12 @@ struct fx8_stream {
     const int8_t *lender; /* first sample of the borrowed block; NULL: none */
     int64_t lent_first;   /* absolute index of that sample */
     int64_t capacity;     /* samples per row */
+    int64_t first_sample; /* of spectrum 0, unshifted */
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */
     bool has_ended;
+    int32_t *shifts;  /* [n_delays][n_shifted], of the first ready spectra */
+    size_t n_shifted; /* spectra of the latest fx8_stream_validity() */
     struct fx8_spans *gaps; /* [n_inputs + 1]; the last: all inputs */
     int64_t *marker_start;  /* [n_inputs] start of the run of markers at the
                                end of the held samples; window_end: none */
@@ -26,6 +29,13 @@ struct fx8_stream {
     int64_t seen_before;    /* end of the samples before the stream's first that
                                were searched for markers; -1: none */
 };
+
+/** Held samples of an input, from window_first on. */
+static inline const int8_t *fx8_stream_held(const struct fx8_stream *stream,
+                                            size_t input)
+{
+    return stream->samples + input * stream->row_stride;
+}
 
 /** Find the input's marker runs in samples [first, end), just appended to the
  *  row, and note those that are long enough as missing.  Such a run contains at

@@ -7,7 +7,6 @@
  * counted from the start of the dump, so the place of a spectrum in its FFT
  * batch, and hence its bits, does not depend on block size or threads.
  */
-#include <math.h>
 #include <string.h>
 
 #include "config/base/parallel.h"
@@ -36,84 +35,76 @@ static size_t channel_ranges(const struct fx8_filterbank *bank,
     return n_runs;
 }
 
-/* Rotate one spectrum.  The phase is reduced to a fraction of a turn in double
- * before sine and cosine are computed. */
-static void rotate(const struct fx8_filterbank *bank,
-                   const struct fx8_rotation *rotation,
-                   struct fx8_cf32 *spectrum)
-{
-    for (size_t channel = 0; channel < bank->n_channels; channel++) {
-        const double turns =
-            rotation->phase_turns + (double)channel * rotation->slope_turns;
-        const double angle = 2.0 * M_PI * (turns - rint(turns));
-        const float c = (float)cos(angle), s = (float)sin(angle);
-        struct fx8_cf32 *x = &spectrum[fx8_filterbank_bin(bank, channel)];
-        *x = (struct fx8_cf32){fmaf(x->re, c, -(x->im * s)),
-                               fmaf(x->re, s, x->im * c)};
-    }
-}
-
-/* Destination of the spectra of one FFT batch. */
-struct place {
+/* Spectra of one FFT batch. */
+struct batch {
     size_t input;
     size_t time;      /* of the first spectrum, in the block */
-    size_t n_spectra; /* of the batch */
+    size_t n_spectra; /* room of the batch, rounded up beyond the block */
     uint32_t valid;
-    uint32_t *clips;
+    const struct fx8_rotation *rotation; /* of its group; NULL: none */
 };
 
 static void store_batch(const struct fx8_engine *engine,
-                        const struct place *place,
-                        const struct fx8_cf32 *spectra, size_t stride)
+                        const struct batch *batch,
+                        const struct fx8_cf32 *spectra, uint32_t *clips)
 {
     struct channel_range runs[2];
     const size_t n_runs = channel_ranges(&engine->plan.bank, runs);
     const struct fx8_operations *operations = engine->operations;
+    struct fx8_phases phases;
     for (size_t r = 0; r < n_runs; r++) {
-        const struct channel_range *run = &runs[r];
-        const size_t row = run->channel * engine->n_rows + place->input;
+        const size_t first = runs[r].channel;
+        const size_t row = first * engine->n_rows + batch->input;
+        const bool is_rotated = batch->rotation != NULL && batch->valid != 0;
+        if (is_rotated)
+            fx8_find_phases(batch->rotation, batch->time % FX8_GROUP,
+                            batch->n_spectra, first, &phases);
+        const struct fx8_spectra_group group = {
+            .n_spectra = batch->n_spectra,
+            .n_channels = runs[r].n_channels,
+            .spectra = spectra + runs[r].bin,
+            .stride = fx8_fft_stride(engine->fft) / 2,
+            .valid = batch->valid,
+            .phases = is_rotated ? &phases : NULL,
+        };
         if (engine->x8 != NULL)
             operations->quantise(
-                place->n_spectra, run->n_channels, spectra + run->bin, stride,
-                engine->gain + place->input * engine->n_channels + run->channel,
-                place->valid, engine->x8 + row * engine->stride8 + place->time,
-                engine->n_rows * engine->stride8, place->clips + run->channel);
+                &group,
+                engine->gain + batch->input * engine->n_channels + first,
+                engine->x8 + row * engine->stride8 + batch->time,
+                engine->n_rows * engine->stride8, clips + first);
         if (engine->x32 != NULL)
-            operations->corner_turn(place->n_spectra, run->n_channels,
-                                    spectra + run->bin, stride, place->valid,
-                                    engine->x32 + row * engine->stride32 +
-                                        place->time,
-                                    engine->n_rows * engine->stride32);
+            operations->corner_turn(
+                &group, engine->x32 + row * engine->stride32 + batch->time,
+                engine->n_rows * engine->stride32);
     }
 }
 
-/* Fold, transform and rotate up to fft_batch spectra; the batch is zero from
- * n_spectra on.  Returns the spectra, in the scratch at `data`. */
+/* Fold and transform up to fft_batch spectra; the batch is zero beyond the
+ * block.  Returns the spectra, in the scratch at `data`. */
 static const struct fx8_cf32 *transform_batch(
     const struct fx8_engine *engine, const struct fx8_engine_block *block,
-    size_t input, size_t time, size_t n_spectra, float *data)
+    const struct batch *batch, float *data)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const size_t row = fx8_filterbank_row(bank);
     const size_t stride = fx8_fft_stride(engine->fft);
+    const size_t n_left = block->n_spectra - batch->time;
+    const size_t n = n_left < batch->n_spectra ? n_left : batch->n_spectra;
     const int8_t *samples =
-        block->samples + input * block->row_stride + time * row;
+        block->samples + batch->input * block->row_stride + batch->time * row;
+    if (batch->rotation != NULL)
+        samples += batch->rotation->shift * (bank->is_complex ? 2 : 1);
     if (fx8_has_int16_fir(&engine->plan))
-        engine->operations->fir_int16(n_spectra, bank->n_taps, row, samples,
+        engine->operations->fir_int16(n, bank->n_taps, row, samples,
                                       engine->coefficients16, engine->scale16,
                                       data, stride);
     else
-        engine->operations->fir(n_spectra, bank->n_taps, row, samples,
+        engine->operations->fir(n, bank->n_taps, row, samples,
                                 engine->coefficients, data, stride);
-    if (n_spectra < engine->fft_batch)
-        memset(data + n_spectra * stride, 0,
-               (engine->fft_batch - n_spectra) * stride * sizeof *data);
-    struct fx8_cf32 *spectra =
-        (struct fx8_cf32 *)(void *)fx8_fft_execute(engine->fft, data);
-    for (size_t s = 0; s < n_spectra && block->rotation != NULL; s++)
-        rotate(bank, &block->rotation[input * block->n_spectra + time + s],
-               spectra + s * stride / 2);
-    return spectra;
+    memset(data + n * stride, 0,
+           (batch->n_spectra - n) * stride * sizeof *data);
+    return (const void *)fx8_fft_execute(engine->fft, data);
 }
 
 /* One group of FX8_GROUP spectra; spectra beyond the block, and invalid ones,
@@ -124,26 +115,25 @@ static void channelize_group(const struct fx8_engine *engine,
 {
     const size_t first = group * FX8_GROUP;
     const size_t n_words = fx8_bit_words(block->n_spectra);
+    const size_t n_groups = fx8_groups(block->n_spectra);
     const uint64_t word = block->valid[input * n_words + first / 64];
     const uint32_t valid = (uint32_t)(word >> (first % 64));
-    const size_t batch = engine->fft_batch;
-    const size_t stride = fx8_fft_stride(engine->fft) / 2; /* in cf32 */
-    for (size_t offset = 0; offset < FX8_GROUP; offset += batch) {
-        const size_t time = first + offset;
-        const uint32_t mask =
-            batch == 32 ? UINT32_MAX : ((uint32_t)1 << batch) - 1;
-        const struct place place = {.input = input,
-                                    .time = time,
-                                    .n_spectra = batch,
-                                    .valid = valid >> offset & mask,
-                                    .clips = clips};
+    const size_t n = engine->fft_batch;
+    const uint32_t mask = n == 32 ? UINT32_MAX : ((uint32_t)1 << n) - 1;
+    for (size_t offset = 0; offset < FX8_GROUP; offset += n) {
+        const struct batch batch = {
+            .input = input,
+            .time = first + offset,
+            .n_spectra = n,
+            .valid = valid >> offset & mask,
+            .rotation = block->rotation == NULL
+                            ? NULL
+                            : &block->rotation[input * n_groups + group],
+        };
         const struct fx8_cf32 *spectra = (const void *)data;
-        if (place.valid != 0) {
-            const size_t rest = block->n_spectra - time;
-            spectra = transform_batch(engine, block, input, time,
-                                      rest < batch ? rest : batch, data);
-        }
-        store_batch(engine, &place, spectra, stride);
+        if (batch.valid != 0)
+            spectra = transform_batch(engine, block, &batch, data);
+        store_batch(engine, &batch, spectra, clips);
     }
 }
 
@@ -199,7 +189,7 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
     struct channelize_context context = {
         .engine = engine,
         .block = block,
-        .n_groups = fx8_round_up(block->n_spectra, FX8_GROUP) / FX8_GROUP,
+        .n_groups = fx8_groups(block->n_spectra),
     };
     const struct fx8_engine_plan *plan = &engine->plan;
     if (engine->has_filterbank)

@@ -18,18 +18,41 @@ static int8_t quantise_value(float value, bool *is_clipped)
     return (int8_t)rounded;
 }
 
-static void quantise(size_t n_spectra, size_t n_channels,
-                     const struct fx8_cf32 *spectra, size_t spectrum_stride,
-                     const float *gain, uint32_t valid, struct fx8_ci8 *out,
-                     size_t channel_stride, uint32_t *clips)
+/* x exp(2 pi i phase). */
+static struct fx8_cf32 turned(struct fx8_cf32 x, uint64_t phase)
 {
-    for (size_t channel = 0; channel < n_channels; channel++) {
+    const float turns = fx8_rotation_turns(phase);
+    const float re = fx8_rotation_re(turns), im = fx8_rotation_im(turns);
+    return (struct fx8_cf32){fx8_fma(x.re, re, -fx8_mul(x.im, im)),
+                             fx8_fma(x.im, re, fx8_mul(x.re, im))};
+}
+
+struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
+                                     size_t spectrum, size_t channel)
+{
+    const struct fx8_phases *phases = group->phases;
+    const struct fx8_cf32 x =
+        group->spectra[spectrum * group->stride + channel];
+    if (phases == NULL)
+        return x;
+    const uint64_t middle =
+        phases->first[spectrum] +
+        fx8_rotation_middle(channel) * phases->slope[spectrum];
+    return turned(turned(x, middle),
+                  fx8_rotation_place(phases->middle_slope, channel));
+}
+
+static void quantise(const struct fx8_spectra_group *group, const float *gain,
+                     struct fx8_ci8 *out, size_t channel_stride,
+                     uint32_t *clips)
+{
+    for (size_t channel = 0; channel < group->n_channels; channel++) {
         struct fx8_ci8 *row = out + channel * channel_stride;
-        for (size_t t = 0; t < n_spectra; t++) {
+        for (size_t t = 0; t < group->n_spectra; t++) {
             row[t] = (struct fx8_ci8){0, 0};
-            if ((valid >> t & 1) == 0)
+            if ((group->valid >> t & 1) == 0)
                 continue;
-            const struct fx8_cf32 x = spectra[t * spectrum_stride + channel];
+            const struct fx8_cf32 x = fx8_rotate_reference(group, t, channel);
             bool is_clipped = false;
             row[t].re = quantise_value(x.re * gain[channel], &is_clipped);
             row[t].im = quantise_value(x.im * gain[channel], &is_clipped);
@@ -38,20 +61,28 @@ static void quantise(size_t n_spectra, size_t n_channels,
     }
 }
 
-void fx8_corner_turn_reference(size_t n_spectra, size_t n_channels,
-                               const struct fx8_cf32 *spectra,
-                               size_t spectrum_stride, uint32_t valid,
-                               struct fx8_cf32 *out, size_t channel_stride)
+void fx8_corner_turn_part(const struct fx8_spectra_group *group,
+                          size_t first_spectrum, size_t end_spectrum,
+                          size_t first_channel, size_t end_channel,
+                          struct fx8_cf32 *out, size_t channel_stride)
 {
-    for (size_t channel = 0; channel < n_channels; channel++)
-        for (size_t t = 0; t < n_spectra; t++)
+    for (size_t channel = first_channel; channel < end_channel; channel++)
+        for (size_t t = first_spectrum; t < end_spectrum; t++)
             out[channel * channel_stride + t] =
-                (valid >> t & 1) != 0 ? spectra[t * spectrum_stride + channel]
-                                      : (struct fx8_cf32){0.0f, 0.0f};
+                (group->valid >> t & 1) != 0
+                    ? fx8_rotate_reference(group, t, channel)
+                    : (struct fx8_cf32){0.0f, 0.0f};
+}
+
+static void corner_turn(const struct fx8_spectra_group *group,
+                        struct fx8_cf32 *out, size_t channel_stride)
+{
+    fx8_corner_turn_part(group, 0, group->n_spectra, 0, group->n_channels, out,
+                         channel_stride);
 }
 
 void fx8_fill_quantise_reference(struct fx8_operations *operations)
 {
     operations->quantise = quantise;
-    operations->corner_turn = fx8_corner_turn_reference;
+    operations->corner_turn = corner_turn;
 }

@@ -79,6 +79,12 @@ static void run_fir_int16(const struct fx8_operations *operations,
                           0x1p-15f, (float *)(void *)result, N_ROW);
 }
 
+/* Phases from random bytes. */
+static void find_phases(const struct trial *trial, struct fx8_phases *phases)
+{
+    memcpy(phases, trial->bytes, sizeof *phases);
+}
+
 static void run_quantise(const struct fx8_operations *operations,
                          const struct trial *trial, uint8_t *result)
 {
@@ -88,18 +94,34 @@ static void run_quantise(const struct fx8_operations *operations,
     uint32_t *clips = (uint32_t *)(void *)result;
     struct fx8_ci8 *out =
         (struct fx8_ci8 *)(result + N_CHANNELS * sizeof *clips);
-    const struct fx8_cf32 *spectra = (const void *)trial->floats;
-    operations->quantise(FX8_GROUP, N_CHANNELS, spectra, N_CHANNELS, gain,
-                         0xf7fffffeu, out, STRIDE, clips);
-    operations->quantise(N_SPECTRA, N_CHANNELS, spectra, N_CHANNELS, gain,
-                         0x000ffffeu, out + FX8_GROUP, STRIDE, clips);
+    struct fx8_spectra_group group = {.n_spectra = FX8_GROUP,
+                                      .n_channels = N_CHANNELS,
+                                      .spectra = (const void *)trial->floats,
+                                      .stride = N_CHANNELS,
+                                      .valid = 0xf7fffffeu};
+    operations->quantise(&group, gain, out, STRIDE, clips);
+    struct fx8_phases phases;
+    find_phases(trial, &phases);
+    group.n_spectra = N_SPECTRA;
+    group.valid = 0x000ffffeu;
+    group.phases = &phases;
+    operations->quantise(&group, gain, out + FX8_GROUP, STRIDE, clips);
 }
 
 static void run_turn(const struct fx8_operations *operations,
                      const struct trial *trial, uint8_t *result)
 {
-    operations->corner_turn(N_SPECTRA, N_CHANNELS, (const void *)trial->floats,
-                            N_CHANNELS, 0x000ffffeu, (void *)result, N_SPECTRA);
+    struct fx8_phases phases;
+    find_phases(trial, &phases);
+    const struct fx8_spectra_group group = {
+        .n_spectra = N_SPECTRA,
+        .n_channels = N_CHANNELS,
+        .spectra = (const void *)trial->floats,
+        .stride = N_CHANNELS,
+        .valid = 0x000ffffeu,
+        .phases = &phases,
+    };
+    operations->corner_turn(&group, (void *)result, N_SPECTRA);
 }
 
 static void run_count(const struct fx8_operations *operations,

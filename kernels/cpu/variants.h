@@ -48,10 +48,18 @@ void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
                           const int8_t *base, const ptrdiff_t *input_offset,
                           ptrdiff_t time_stride, int8_t *out,
                           size_t row_stride);
-void fx8_corner_turn_reference(size_t n_spectra, size_t n_channels,
-                               const struct fx8_cf32 *spectra,
-                               size_t spectrum_stride, uint32_t valid,
-                               struct fx8_cf32 *out, size_t channel_stride);
+
+/** The entry corner_turn for spectra [first_spectrum, end_spectrum) and
+ * channels [first_channel, end_channel). */
+void fx8_corner_turn_part(const struct fx8_spectra_group *group,
+                          size_t first_spectrum, size_t end_spectrum,
+                          size_t first_channel, size_t end_channel,
+                          struct fx8_cf32 *out, size_t channel_stride);
+
+/** A spectrum's value, rotated: by the factor of the middle of its tile, then
+ * by the factor of its place in the tile. */
+struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
+                                     size_t spectrum, size_t channel);
 
 #ifdef __cplusplus
 }

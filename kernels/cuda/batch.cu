@@ -185,7 +185,8 @@ static enum fx8_status copy_rotation(const struct fx8_cuda_device *device,
     const struct fx8_cuda_rotation *slot = next_rotation(device);
     const struct fx8_cuda_notes *user =
         &device->notes[(device->n_blocks - FX8_CUDA_SLOTS) % FX8_CUDA_NOTES];
-    const size_t bytes = n_inputs * block->n_spectra * sizeof *block->rotation;
+    const size_t bytes =
+        n_inputs * fx8_groups(block->n_spectra) * sizeof *block->rotation;
     memcpy(slot->pinned, block->rotation, bytes);
     FX8_TRY(fx8_cuda_hold(device, device->copy, user->done, error));
     return fx8_cuda_copy(device, device->copy, slot->rotation, slot->pinned,
@@ -271,6 +272,11 @@ static enum fx8_status channelize_chunk(
     fir.row = shape->row;
     fir.folded = device->folded;
     fir.folded_stride = shape->folded_stride;
+    if (rotation != nullptr)
+        fir.rotation = rotation + part->first_input * rotation_stride +
+                       part->first_time / FX8_GROUP;
+    fir.rotation_stride = rotation_stride;
+    fir.sample_size = bank->is_complex ? 2 : 1;
     FX8_TRY(fx8_cuda_check(
         fx8_has_int16_fir(&engine->plan)
             ? fx8_cuda_fir_int16(&fir, device->coefficients16, device->scale16,
@@ -337,8 +343,10 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
                 inputs < shape->chunk_inputs ? inputs : shape->chunk_inputs;
             FX8_TRY(channelize_chunk(
                 engine, device,
-                samples + input * shape->samples_bytes + time * shape->row,
-                &part, rotation, whole->n_spectra, &spectra, error));
+                samples + shape->margin_bytes + input * shape->samples_bytes +
+                    time * shape->row,
+                &part, rotation, fx8_groups(whole->n_spectra), &spectra,
+                error));
         }
     }
     return FX8_OK;
@@ -374,14 +382,16 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
 {
     const struct fx8_cuda_shape *shape = &engine->shape;
     const size_t bytes =
-        (part->n_spectra + engine->plan.bank.n_taps - 1) * shape->row;
+        (part->n_spectra + engine->plan.bank.n_taps - 1) * shape->row +
+        2 * shape->margin_bytes;
     FX8_TRY(fx8_cuda_hold(device, device->copy, slot->done, error));
-    FX8_TRY(fx8_cuda_check(
-        copy_rows(device, samples, shape->samples_bytes,
-                  block->samples + part->first_input * block->row_stride,
-                  block->row_stride, bytes, part->n_inputs),
-        device, error, "copying %s of samples",
-        fx8_cuda_bytes(part->n_inputs * bytes)));
+    FX8_TRY(fx8_cuda_check(copy_rows(device, samples, shape->samples_bytes,
+                                     block->samples +
+                                         part->first_input * block->row_stride -
+                                         shape->margin_bytes,
+                                     block->row_stride, bytes, part->n_inputs),
+                           device, error, "copying %s of samples",
+                           fx8_cuda_bytes(part->n_inputs * bytes)));
     FX8_TRY(fx8_cuda_record(device, slot->copied, device->copy, error));
     return fx8_cuda_hold(device, device->compute, slot->copied, error);
 }

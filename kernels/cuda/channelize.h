@@ -16,8 +16,8 @@
  *        3) a block may be processed in parts, by inputs and by spectra: a job
  *           points to the samples and bins of its part; first_input and
  *           first_time are its place in the block
- *        4) without rotation, results equal the CPU's (kernels/operations.h)
- *           bit for bit, given the same input
+ *        4) results equal the CPU's (kernels/operations.h) bit for bit, given
+ *           the same input
  * Status: of all functions: the error of the launch; cudaErrorInvalidValue for
  *         a job that breaks a rule stated at its struct
  */
@@ -38,6 +38,9 @@
  *
  * samples:  int8, input i at samples + i * row_stride (bytes), each
  *           (n_spectra + n_taps - 1) * row of them; any alignment
+ * rotation: [n_inputs][rotation_stride], item g for spectra g * FX8_GROUP on:
+ *           they begin `shift` samples later.  Up to FX8_CUDA_FIR_BEYOND bytes
+ *           after the last sample are read.  NULL: no shifts
  * folded:   float [n_inputs][n_spectra][folded_stride], of which the first
  *           `row` numbers of each row are written: the output of the operation
  *           fir or fir_int16
@@ -54,7 +57,13 @@ struct fx8_cuda_fir_job {
     size_t row;    /**< fx8_filterbank_row() */
     float *folded;
     size_t folded_stride; /**< at least row */
+    const struct fx8_rotation *rotation;
+    size_t rotation_stride;
+    size_t sample_size; /**< bytes: 1 real, 2 complex; for shifts */
 };
+
+/** Bytes after shifted samples that must be readable. */
+#define FX8_CUDA_FIR_BEYOND 4
 
 /** The operation fir; coefficients: float [n_taps][row]. */
 cudaError_t fx8_cuda_fir(const struct fx8_cuda_fir_job *job,
@@ -104,8 +113,8 @@ struct fx8_cuda_part {
  *
  * bins:     cf32 [part.n_inputs][part.n_spectra][bins_stride], the bins of the
  *           FFT in its order
- * rotation: [inputs of the block][rotation_stride], item t for time t of the
- *           block; NULL: none
+ * rotation: [inputs of the block][rotation_stride], by groups of the block;
+ *           NULL: none
  * gain:     float [inputs of the block][n_channels]
  * clips:    uint64 [inputs of the block][n_channels]: the number of valid
  *           spectra with a component beyond +-127 is added; only int8 uses
@@ -129,17 +138,11 @@ struct fx8_cuda_corner_turn_job {
  *
  * Returned: spectra  the times [first_time, end_time) of the part's inputs,
  *                    all channels; spectra.n_channels is bank.n_channels
- * Numerics: without rotation equal to the operations quantise and turn bit for
- *           bit; sine and cosine are within FX8_CUDA_ROTATION_ERROR
+ * Numerics: equal to the operations quantise and corner_turn bit for bit
  */
 cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
                                  const struct fx8_cuda_spectra *spectra,
                                  cudaStream_t stream);
-
-/** Error bound of sine and cosine of a rotation with exact phases and slopes:
- *  2^-26 turn for the phase as a float, plus the rounding of the functions;
- *  less than a ten-thousandth of a quantiser step. */
-#define FX8_CUDA_ROTATION_ERROR 0x1p-22
 
 /**
  * fx8_cuda_gather -- recorded ci8 samples as the spectra of one channel.

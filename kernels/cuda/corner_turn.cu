@@ -10,7 +10,7 @@
  * per channel.  The warps of a block take 64 neighbouring channels.
  */
 #include "kernels/cuda/spectra.cuh"
-#include "kernels/numeric/turns.h"
+#include "kernels/numeric/rotate.h"
 
 /* Channels of a warp and of a block. */
 #define WARP_CHANNELS  8
@@ -61,60 +61,84 @@ bin_of(const struct fx8_filterbank &bank, size_t channel)
 /* --- rotation ----------------------------------------------------------------
  */
 
-/** A rotation in units of 2^-64 turn: whole turns overflow, so channel * slope
- *  is reduced exactly. */
-struct fx8_fixed_rotation {
-    unsigned long long phase, slope;
-};
+/* Tiles that the channels of a block may touch: at most three, also where the
+ * positive frequencies begin; a power of two. */
+#define BLOCK_TILES 4
 
-/** Rotations of a block: [input][time]. */
-typedef fx8_fixed_rotation fx8_fixed_rotations[FX8_SPECTRA_INPUTS][TIMES];
+/** Factors of the middles of tiles: [input][time][tile of the block]. */
+typedef float2 fx8_middles[FX8_SPECTRA_INPUTS][TIMES][BLOCK_TILES];
+static_assert(FX8_SPECTRA_INPUTS * TIMES * BLOCK_TILES == FX8_SPECTRA_THREADS,
+              "a factor for each thread");
 
-/** Turns in units of 2^-64, truncated below 2^-63. */
-static __device__ __forceinline__ unsigned long long fixed_turns(double turns)
+/** The first channel of the frequencies that `channel` belongs to: tiles are
+ *  counted from there, as on the CPU. */
+static __device__ __forceinline__ size_t
+range_begin(const struct fx8_filterbank &bank, size_t channel)
 {
-    const double fraction = turns - rint(turns);
-    return static_cast<unsigned long long>(
-               static_cast<long long>(fraction * 0x1p63))
-           << 1;
+    const size_t half = bank.is_complex ? bank.n_channels / 2 : 0;
+    return channel >= half ? half : 0;
 }
 
-/** Convert the rotations of a block, by its first threads. */
-static __device__ __forceinline__ void load_rotations(
-    const fx8_corner_turn_launch &launch, fx8_fixed_rotations &rotations)
+/** Number of the tile of `channel`. */
+static __device__ __forceinline__ size_t
+tile_of(const struct fx8_filterbank &bank, size_t channel)
+{
+    const size_t begin = range_begin(bank, channel);
+    return (begin + FX8_ROTATION_TILE - 1) / FX8_ROTATION_TILE +
+           (channel - begin) / FX8_ROTATION_TILE;
+}
+
+/** The middle channel of tile `tile`. */
+static __device__ __forceinline__ size_t
+middle_of(const struct fx8_filterbank &bank, size_t tile)
+{
+    const size_t half = bank.is_complex ? bank.n_channels / 2 : 0;
+    const size_t before = (half + FX8_ROTATION_TILE - 1) / FX8_ROTATION_TILE;
+    const size_t begin = tile >= before ? half : 0;
+    return begin + fx8_rotation_middle((tile - (tile >= before ? before : 0)) *
+                                       FX8_ROTATION_TILE);
+}
+
+/** The rotation of the group of a time. */
+static __device__ __forceinline__ const fx8_rotation &rotation_of(
+    const fx8_cuda_corner_turn_job &job, size_t input, size_t time)
+{
+    return job.rotation[(job.part.first_input + input) * job.rotation_stride +
+                        time / FX8_GROUP];
+}
+
+/** exp(2 pi i phase). */
+static __device__ __forceinline__ float2 factor_of(uint64_t phase)
+{
+    const float turns = fx8_rotation_turns(phase);
+    return make_float2(fx8_rotation_re(turns), fx8_rotation_im(turns));
+}
+
+/** x times a factor. */
+static __device__ __forceinline__ float2 times(float2 x, float2 factor)
+{
+    return make_float2(fx8_fma(x.x, factor.x, -fx8_mul(x.y, factor.y)),
+                       fx8_fma(x.y, factor.x, fx8_mul(x.x, factor.y)));
+}
+
+/** Each thread finds one factor of its block. */
+static __device__ __forceinline__ void find_middles(
+    const fx8_corner_turn_launch &launch, fx8_middles &middles)
 {
     const fx8_cuda_corner_turn_job &job = launch.job;
-    if (threadIdx.x < FX8_SPECTRA_INPUTS * TIMES) {
-        const unsigned i = threadIdx.x / TIMES, t = threadIdx.x % TIMES;
-        const size_t input = blockIdx.y * FX8_SPECTRA_INPUTS + i;
-        const size_t spectrum = blockIdx.z * TIMES + t;
-        if (input < job.part.n_inputs && spectrum < job.part.n_spectra) {
-            const fx8_rotation rotation =
-                job.rotation[(job.part.first_input + input) *
-                                 job.rotation_stride +
-                             job.part.first_time + spectrum];
-            rotations[i][t] = {fixed_turns(rotation.phase_turns),
-                               fixed_turns(rotation.slope_turns)};
-        }
+    const unsigned tile = threadIdx.x % BLOCK_TILES;
+    const unsigned t = threadIdx.x / BLOCK_TILES % TIMES;
+    const unsigned i = threadIdx.x / BLOCK_TILES / TIMES;
+    const size_t input = blockIdx.y * FX8_SPECTRA_INPUTS + i;
+    const size_t time = job.part.first_time + blockIdx.z * TIMES + t;
+    if (input < job.part.n_inputs &&
+        time < job.part.first_time + job.part.n_spectra) {
+        const size_t first = tile_of(job.bank, blockIdx.x * BLOCK_CHANNELS);
+        middles[i][t][tile] = factor_of(
+            fx8_rotation_phase(&rotation_of(job, input, time), time % FX8_GROUP,
+                               middle_of(job.bank, first + tile)));
     }
     __syncthreads();
-}
-
-/** x exp(2 pi i (phase + channel slope)); sine and cosine by the polynomials
- *  of turns.h, on every card the same. */
-static __device__ __forceinline__ float2
-rotate(float2 x, const fx8_fixed_rotation &rotation, size_t channel)
-{
-    const unsigned long long sum = rotation.phase + channel * rotation.slope;
-    const float r = __fmul_rn(
-        __int2float_rn(static_cast<int>(static_cast<unsigned>(sum >> 32))),
-        0x1p-32F);
-    const float a = fabsf(r);
-    const float s =
-        copysignf(fx8_sin_quarter(a > 0.25F ? __fadd_rn(0.5F, -a) : a), r);
-    const float c = fx8_sin_quarter(__fadd_rn(0.25F, -a));
-    return make_float2(__fmaf_rn(x.x, c, -__fmul_rn(x.y, s)),
-                       __fmaf_rn(x.x, s, __fmul_rn(x.y, c)));
 }
 
 /* --- quantise ----------------------------------------------------------------
@@ -216,20 +240,30 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
     fx8_corner_turn_rotated_kernel(const fx8_corner_turn_launch launch)
 {
-    __shared__ fx8_fixed_rotations rotations;
-    load_rotations(launch, rotations);
+    __shared__ fx8_middles middles;
+    const fx8_cuda_corner_turn_job &job = launch.job;
+    find_middles(launch, middles);
     const fx8_corner_turn_place place = find_place(launch);
     if (!place.exists)
         return;
-    const unsigned bits = fx8_part_bits(
-        launch.job.part, launch.job.part.first_input + place.input, place.time);
+    const unsigned bits =
+        fx8_part_bits(job.part, job.part.first_input + place.input, place.time);
     float2 x[TIMES];
     load_times(launch, place, bits, x);
+    if (bits != 0) {
+        const uint64_t slope = fx8_rotation_slope(
+            &rotation_of(job, place.input, place.time), FX8_GROUP / 2);
+        const float2 factor = factor_of(fx8_rotation_place(
+            slope, place.channel - range_begin(job.bank, place.channel)));
+        const size_t tile = tile_of(job.bank, place.channel) -
+                            tile_of(job.bank, blockIdx.x * BLOCK_CHANNELS);
+        const float2(&middle)[TIMES][BLOCK_TILES] =
+            middles[place.input % FX8_SPECTRA_INPUTS];
 #pragma unroll
-    for (int t = 0; t < TIMES; ++t)
-        if ((bits >> t & 1) != 0)
-            x[t] = rotate(x[t], rotations[place.input % FX8_SPECTRA_INPUTS][t],
-                          place.channel);
+        for (int t = 0; t < TIMES; ++t)
+            if ((bits >> t & 1) != 0)
+                x[t] = times(times(x[t], middle[t][tile]), factor);
+    }
     store_times(launch, place, x);
 }
 

@@ -79,6 +79,7 @@ struct fx8_cuda_shape {
     size_t block_spectra;
     size_t most_blocks;   /**< in a call, with any amount of memory */
     size_t row;           /**< bytes of a spectrum's samples */
+    size_t margin_bytes;  /**< of samples, before and after a block */
     size_t samples_bytes; /**< from input to input in a slot */
     size_t valid_words;   /**< of an input, of a whole block */
     size_t most_inputs;   /**< in a batch, with any amount of memory */
@@ -109,8 +110,7 @@ struct fx8_cuda_notes {
     cudaEvent_t done;               /**< the masks are no longer in use */
 };
 
-/** The rotation of a block in flight, [n_inputs][block_spectra]; few, because
- *  it is large. */
+/** The rotation of a block in flight, [n_inputs][groups of a block]. */
 struct fx8_cuda_rotation {
     struct fx8_rotation *pinned, *rotation;
 };

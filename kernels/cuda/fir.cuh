@@ -29,6 +29,7 @@ struct fx8_fir_launch {
     unsigned segment; /**< spectra, a multiple of FX8_FIR_STEP */
     unsigned row;     /**< of the job */
     bool has_words;   /**< samples of a group may be loaded at once */
+    bool has_pairs;   /**< or from the two words that contain them */
     bool has_vectors; /**< and its sums stored at once */
     dim3 grid, block;
 };
@@ -59,6 +60,11 @@ static __device__ __forceinline__ bool fx8_fir_find(
     const int left = static_cast<int>(job.n_spectra - begin);
     place->samples =
         job.samples + input * job.row_stride + begin * launch.row + column;
+    if (job.rotation != nullptr)
+        place->samples +=
+            job.rotation[input * job.rotation_stride + begin / FX8_GROUP]
+                .shift *
+            static_cast<int64_t>(job.sample_size);
     place->folded = job.folded +
                     (input * job.n_spectra + begin) * job.folded_stride +
                     column;
@@ -82,6 +88,16 @@ static __device__ __forceinline__ unsigned fx8_fir_word(const int8_t *samples)
     return *reinterpret_cast<const unsigned char *>(samples);
 }
 
+/** Four samples at any address, from the two words that contain them. */
+static __device__ __forceinline__ unsigned fx8_fir_pair(const int8_t *samples)
+{
+    const unsigned beyond =
+        static_cast<unsigned>(reinterpret_cast<uintptr_t>(samples) % 4);
+    const unsigned *words =
+        reinterpret_cast<const unsigned *>(samples - beyond);
+    return __funnelshift_r(words[0], words[1], 8 * beyond);
+}
+
 /** The samples of the next COUNT rows, a word each; zero after the last. */
 template <int COLUMNS, int COUNT>
 static __device__ __forceinline__ void fx8_fir_load(
@@ -94,6 +110,12 @@ static __device__ __forceinline__ void fx8_fir_load(
         for (int k = 0; k < COUNT; ++k) {
             words[k] =
                 k < place->rows_left ? fx8_fir_word<COLUMNS>(samples) : 0;
+            samples += launch.row;
+        }
+    } else if (launch.has_pairs && COLUMNS == 4) {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            words[k] = k < place->rows_left ? fx8_fir_pair(samples) : 0;
             samples += launch.row;
         }
     } else {
@@ -166,6 +188,9 @@ static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
         segment = FX8_FIR_LEAST_TAPS * taps;
     launch.segment = static_cast<unsigned>((segment + FX8_FIR_STEP - 1) /
                                            FX8_FIR_STEP * FX8_FIR_STEP);
+    const bool is_shifted = job->rotation != nullptr;
+    if (is_shifted) /* shifts change between groups */
+        launch.segment = FX8_GROUP;
     const unsigned segments = static_cast<unsigned>(
         (job->n_spectra + launch.segment - 1) / launch.segment);
     while (launch.block.x < groups && launch.block.x < FX8_FIR_THREADS)
@@ -174,7 +199,8 @@ static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
     launch.grid = dim3((groups + launch.block.x - 1) / launch.block.x,
                        (segments + launch.block.y - 1) / launch.block.y,
                        static_cast<unsigned>(job->n_inputs));
-    launch.has_words = job->row % columns == 0 &&
+    launch.has_pairs = is_shifted && job->row % columns == 0;
+    launch.has_words = !is_shifted && job->row % columns == 0 &&
                        job->row_stride % columns == 0 &&
                        fx8_fir_is_multiple(job->samples, columns);
     launch.has_vectors =

@@ -84,7 +84,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const bool floats = plan->precisions >> FX8_RESULT_FP32 != 0;
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
-    const size_t rotations = fx8_product(inputs, shape->block_spectra, 1, 1);
+    const size_t rotations =
+        fx8_product(inputs, fx8_groups(shape->block_spectra), 1, 1);
     struct fx8_cuda_call *call = &device->call;
     const size_t stride8 =
         fx8_cuda_stride(engine, call->most_spectra, FX8_CUDA_TIMES_INT8);
@@ -118,7 +119,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
                        fx8_is_planned(plan, kind) * sizeof(double), false,
                        true};
     arrays[n++] = {&device->samples, device->n_slots, samples};
-    const size_t rotation = bank * sizeof(struct fx8_rotation);
+    const size_t rotation = (plan->margin > 0) * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {
         arrays[n++] = {&notes.valid, words, sizeof(uint64_t)};
         arrays[n++] = {&notes.pinned_valid, words, sizeof(uint64_t), true};

@@ -80,7 +80,7 @@ static enum fx8_status channelize_zeros(struct fx8_engine *engine,
                                         struct fx8_error *error)
 {
     struct fx8_engine_block block = {};
-    block.samples = zeros;
+    block.samples = zeros + engine->shape.margin_bytes;
     block.row_stride = engine->shape.samples_bytes;
     block.n_spectra = engine->shape.block_spectra;
     FX8_TRY(

@@ -80,15 +80,17 @@ static size_t chunk_bytes(void)
 
 /* The FFT's batch: prefer few spectra of many inputs, because a dump's last
  * block may be short. */
-static void choose_chunk(struct fx8_cuda_shape *shape)
+static void choose_chunk(const struct fx8_engine_plan *plan,
+                         struct fx8_cuda_shape *shape)
 {
+    /* shifts change between groups */
+    const size_t unit = plan->margin > 0 ? FX8_GROUP : FX8_CUDA_TIMES_INT8;
     const size_t bytes = shape->folded_stride * sizeof(float);
     const size_t most = chunk_bytes();
     size_t spectra =
-        clamp(fx8_round_up(shape->block_spectra, FX8_CUDA_TIMES_INT8), 1,
-              CHUNK_SPECTRA);
-    while (spectra > FX8_CUDA_TIMES_INT8 && bytes > most / spectra)
-        spectra = fx8_round_up(spectra / 2, FX8_CUDA_TIMES_INT8);
+        clamp(fx8_round_up(shape->block_spectra, unit), 1, CHUNK_SPECTRA);
+    while (spectra > unit && bytes > most / spectra)
+        spectra = fx8_round_up(spectra / 2, unit);
     shape->chunk_spectra = spectra;
     shape->chunk_inputs =
         clamp(most / (spectra * bytes), 1, shape->most_inputs);
@@ -158,8 +160,10 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     shape->row = fx8_filterbank_row(bank);
     shape->block_spectra = choose_block_spectra(engine);
     shape->most_blocks = choose_most_blocks(engine);
+    shape->margin_bytes = engine->plan.margin * (bank->is_complex ? 2 : 1);
     shape->samples_bytes =
-        fx8_round_up((shape->block_spectra + bank->n_taps - 1) * shape->row,
+        fx8_round_up((shape->block_spectra + bank->n_taps - 1) * shape->row +
+                         2 * shape->margin_bytes + FX8_CUDA_FIR_BEYOND,
                      SAMPLES_ALIGNMENT);
     shape->valid_words = fx8_bit_words(shape->block_spectra);
     shape->most_inputs = clamp(BATCH_BYTES / shape->samples_bytes, 1, n_inputs);
@@ -168,7 +172,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     shape->folded_stride = bank->is_complex
                                ? fx8_round_up(2 * bank->fft_length, 4)
                                : fx8_round_up(2 * fx8_filterbank_bins(bank), 4);
-    choose_chunk(shape);
+    choose_chunk(&engine->plan, shape);
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
     shape->slab_bytes = clamp(chunk_bytes(), 0, SLAB_BYTES);

@@ -33,6 +33,13 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
     return result;
 }
 
+/** The lower word of (high, low) shifted right by 0 to 31 bits. */
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits)
+{
+    const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+    return static_cast<unsigned>(both >> (bits & 31));
+}
+
 /** A function that uses only registers, so that checkers need not see it. */
 #ifdef __clang__
 #define HARNESS_UNCHECKED                                                      \

@@ -6,10 +6,9 @@
  *
  * Shows (devices, F stage): on the harness, these agree with the CPU's
  *     reference operations: both FIRs of 1 to 64 taps on rows of any length and
- *     alignment, quantised and rotated spectra, method none, canonical order,
- *     whole and in parts; rotations
- * Within: equal to the bit; sine and cosine 2⁻²²
- * Because: 2⁻²⁶ turn for the phase as a float, and the functions' own errors
+ *     alignment, shifted samples, quantised and rotated spectra, method none,
+ *     canonical order, whole and in parts
+ * Within: equal to the bit
  * In: cuda/test_cuda_spectra.cu
  */
 #include "validation/cuda/host_spectra.h"
@@ -23,14 +22,29 @@ struct FirCase {
     size_t spare;  /* bytes between rows of inputs */
     size_t gap;    /* floats behind a row of results */
     size_t offset; /* of the results, in floats */
+    size_t sample_size =
+        0; /* > 0: groups are shifted by up to MARGIN samples */
 };
+
+enum { MARGIN = 7 };
 
 /** Both FIRs on one shape; the arrays are of exact size. */
 static void check_fir(const FirCase &c)
 {
     const size_t used = (c.n_spectra + c.n_taps - 1) * c.row;
+    const size_t margin = MARGIN * c.sample_size;
+    const size_t before = c.shift + margin;
     const std::vector<int8_t> samples =
-        random_samples(c.shift + (c.n_inputs - 1) * (used + c.spare) + used);
+        random_samples(before + (c.n_inputs - 1) * (used + c.spare) + used +
+                       (margin > 0 ? margin + FX8_CUDA_FIR_BEYOND : 0));
+    const size_t n_groups = fx8_groups(c.n_spectra);
+    std::vector<fx8_rotation> rotation(c.n_inputs * n_groups);
+    for (fx8_rotation &r : rotation)
+        r.shift = margin == 0
+                      ? 0
+                      : static_cast<int64_t>(next_random() % (2 * MARGIN + 1)) -
+                            MARGIN;
+    DeviceArray<fx8_rotation> device_rotation(rotation);
     std::vector<float> coefficients(c.n_taps * c.row);
     std::vector<int16_t> integers(c.n_taps * c.row);
     for (size_t k = 0; k < coefficients.size(); ++k) {
@@ -55,24 +69,35 @@ static void check_fir(const FirCase &c)
     DeviceArray<float> device_coefficients(coefficients), folded(expected);
     DeviceArray<int16_t> device_integers(integers);
     DeviceArray<float> folded_integers(expected);
-    job.samples = device_samples.data() + c.shift;
+    job.samples = device_samples.data() + before;
+    job.rotation = margin > 0 ? device_rotation.data() : nullptr;
+    job.rotation_stride = n_groups;
+    job.sample_size = c.sample_size;
 
     const fx8_operations operations = reference();
-    for (size_t i = 0; i < c.n_inputs; ++i)
-        operations.fir(
-            c.n_spectra, c.n_taps, c.row,
-            samples.data() + c.shift + i * job.row_stride, coefficients.data(),
-            expected.data() + c.offset + i * per_input, job.folded_stride);
+    /* by groups: input, first spectrum, samples, results */
+    const auto by_groups = [&](auto fold) {
+        for (size_t i = 0; i < c.n_inputs; ++i)
+            for (size_t t = 0; t < c.n_spectra; t += FX8_GROUP)
+                fold(std::min<size_t>(c.n_spectra - t, FX8_GROUP),
+                     samples.data() + before + i * job.row_stride + t * c.row +
+                         rotation[i * n_groups + t / FX8_GROUP].shift *
+                             static_cast<int64_t>(c.sample_size),
+                     expected.data() + c.offset + i * per_input +
+                         t * job.folded_stride);
+    };
+    by_groups([&](size_t n, const int8_t *from, float *to) {
+        operations.fir(n, c.n_taps, c.row, from, coefficients.data(), to,
+                       job.folded_stride);
+    });
     job.folded = folded.data() + c.offset;
     MUST(fx8_cuda_fir(&job, device_coefficients.data(), nullptr));
     CHECK(same(folded.read(), expected));
 
-    for (size_t i = 0; i < c.n_inputs; ++i)
-        operations.fir_int16(c.n_spectra, c.n_taps, c.row,
-                             samples.data() + c.shift + i * job.row_stride,
-                             integers.data(), scale,
-                             expected.data() + c.offset + i * per_input,
-                             job.folded_stride);
+    by_groups([&](size_t n, const int8_t *from, float *to) {
+        operations.fir_int16(n, c.n_taps, c.row, from, integers.data(), scale,
+                             to, job.folded_stride);
+    });
     job.folded = folded_integers.data() + c.offset;
     MUST(fx8_cuda_fir_int16(&job, device_integers.data(), scale, nullptr));
     CHECK(same(folded_integers.read(), expected));
@@ -109,6 +134,16 @@ TEST(firs_of_any_alignment_equal_the_reference)
         }
 }
 
+/* Delays: the samples of each group begin elsewhere. */
+TEST(firs_of_shifted_samples_equal_the_reference)
+{
+    for (size_t n_taps : {1, 4, 8, 13, 64})
+        for (size_t row : {2, 8, 17, 64})
+            for (size_t size : {1, 2})
+                check_fir(
+                    {3, 81, n_taps, row, n_taps % 4, row % 3, 0, 0, size});
+}
+
 TEST(firs_of_many_segments_equal_the_reference)
 {
     in_every_order([] {
@@ -126,8 +161,11 @@ TEST(largest_integers_do_not_overflow)
         DeviceArray<int8_t> device_samples(samples);
         DeviceArray<int16_t> device_coefficients(coefficients);
         DeviceArray<float> folded(1);
-        const fx8_cuda_fir_job job = {device_samples.data(), 64, 1, 1, 64, 1,
-                                      folded.data(),         1};
+        fx8_cuda_fir_job job = {};
+        job.samples = device_samples.data();
+        job.row_stride = job.n_taps = 64;
+        job.n_inputs = job.n_spectra = job.row = job.folded_stride = 1;
+        job.folded = folded.data();
         MUST(fx8_cuda_fir_int16(&job, device_coefficients.data(), 1.0F,
                                 nullptr));
         CHECK(folded.read()[0] ==
@@ -139,7 +177,12 @@ TEST(empty_and_illegal_firs_are_told_apart)
 {
     DeviceArray<float> floats(64);
     DeviceArray<int8_t> samples(64);
-    fx8_cuda_fir_job job = {samples.data(), 64, 1, 1, 1, 8, floats.data(), 8};
+    fx8_cuda_fir_job job = {};
+    job.samples = samples.data();
+    job.row_stride = 64;
+    job.n_inputs = job.n_spectra = job.n_taps = 1;
+    job.row = job.folded_stride = 8;
+    job.folded = floats.data();
     MUST(fx8_cuda_fir(&job, floats.data(), nullptr));
     MUST(cudaDeviceSynchronize());
     job.n_spectra = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_spectra.cu -- the kernels that produce spectra in the layout of the
- * correlators, against the reference operations of the CPU: equal to the bit
- * except for rotations, which keep their bound. Arrays begin as garbage and are
- * compared whole: padding in time is zero, padding of inputs stays untouched.
+ * correlators, against the reference operations of the CPU: equal to the bit.
+ * Arrays begin as garbage and are compared whole: padding in time is zero,
+ * padding of inputs stays untouched.
  *
  * Shows: as cuda/test_cuda_fir.cu
  */
@@ -23,6 +23,7 @@ struct TurnCase {
     size_t n_inputs, n_spectra, fft_length, n_channels;
     int mask;
     size_t gap; /* bins behind a spectrum */
+    bool is_rotated = false;
 };
 
 /** Numbers to be quantised: noise of which some is clipped, ties, ends. */
@@ -50,6 +51,8 @@ struct Turn {
     DeviceArray<float> device_gain;
     DeviceArray<uint64_t> device_mask;
     DeviceArray<unsigned long long> clips; /* 7 at first */
+    std::vector<fx8_rotation> rotation;    /* [input][group], and a gap */
+    DeviceArray<fx8_rotation> device_rotation;
 
     /** Random bins and gains, or all bins the same with a gain of 100. */
     explicit Turn(const TurnCase &c, const fx8_cf32 *same_bin = nullptr)
@@ -59,8 +62,14 @@ struct Turn {
           bins(c.n_inputs * c.n_spectra * stride), gain(n_levels, 100.0F),
           mask(make_mask(c.n_inputs, c.n_spectra, c.mask)),
           device_bins(bins.size()), device_gain(n_levels), device_mask(mask),
-          clips(std::vector<unsigned long long>(n_levels, 7))
+          clips(std::vector<unsigned long long>(n_levels, 7)),
+          rotation(c.n_inputs * rotation_stride()),
+          device_rotation(rotation.size())
     {
+        for (fx8_rotation &r : rotation)
+            r = {next_random(), next_random(), next_random(),
+                 next_random(), next_random(), 0};
+        device_rotation.write(rotation);
         for (fx8_cf32 &bin : bins)
             bin = same_bin != nullptr ? *same_bin
                                       : fx8_cf32{random_part(), random_part()};
@@ -72,6 +81,10 @@ struct Turn {
                                       0x1p-24F;
         device_bins.write(bins);
         device_gain.write(gain);
+    }
+    size_t rotation_stride() const
+    {
+        return fx8_groups(shape.n_spectra) + 1;
     }
     const fx8_cf32 &bin(size_t input, size_t time, size_t channel) const
     {
@@ -91,34 +104,68 @@ struct Turn {
         job.bins_stride = stride;
         job.gain = device_gain.data();
         job.clips = clips.data();
+        job.rotation = shape.is_rotated ? device_rotation.data() : nullptr;
+        job.rotation_stride = rotation_stride();
         return job;
     }
 };
 
-/** The same by the reference quantise and corner turn, channel by channel. */
+/** Channels [begin, end) of the group of spectra from `first` on. */
+static void expect_group(const Turn &turn, size_t input, size_t first,
+                         size_t begin, size_t end, HostSpectra *spectra,
+                         std::vector<unsigned long long> *clips)
+{
+    const fx8_operations operations = reference();
+    const size_t n = std::min<size_t>(turn.shape.n_spectra - first, FX8_GROUP);
+    fx8_phases phases;
+    fx8_find_phases(
+        &turn.rotation[input * turn.rotation_stride() + first / FX8_GROUP], 0,
+        n, begin, &phases);
+    fx8_spectra_group group = {};
+    group.n_spectra = n;
+    group.n_channels = end - begin;
+    group.spectra = &turn.bin(input, first, begin);
+    group.stride = turn.stride;
+    group.phases = turn.shape.is_rotated ? &phases : nullptr;
+    for (size_t t = 0; t < n; ++t)
+        if (is_valid(turn.mask, turn.shape.n_spectra, input, first + t))
+            group.valid |= 1U << t;
+    std::vector<fx8_ci8> x8(group.n_channels * n);
+    std::vector<fx8_cf32> x32(x8.size());
+    std::vector<uint32_t> n_clips(group.n_channels, 0);
+    operations.quantise(&group,
+                        &turn.gain[input * turn.shape.n_channels + begin],
+                        x8.data(), n, n_clips.data());
+    operations.corner_turn(&group, x32.data(), n);
+    for (size_t k = 0; k < x8.size(); ++k) {
+        const size_t c = begin + k / n, t = first + k % n;
+        spectra->set_int8(c, t, input, x8[k]);
+        spectra->set_fp32(c, t, input, x32[k]);
+    }
+    for (size_t c = begin; c < end; ++c)
+        (*clips)[input * turn.shape.n_channels + c] += n_clips[c - begin];
+}
+
+/** The same by the reference quantise and corner turn, by groups and by ranges
+ *  of channels that are consecutive bins. */
 static HostSpectra expect_turned(const Turn &turn,
                                  std::vector<unsigned long long> *clips)
 {
-    const fx8_operations operations = reference();
     HostSpectra spectra = turn.untouched();
+    const size_t half = turn.bank.is_complex ? spectra.n_channels / 2 : 0;
     clips->assign(turn.n_levels, 7);
-    for (size_t i = 0; i < spectra.n_inputs; ++i)
+    for (size_t i = 0; i < spectra.n_inputs; ++i) {
         for (size_t c = 0; c < spectra.n_channels; ++c)
             for (size_t t = 0; t < spectra.n_times; ++t) {
-                fx8_ci8 x8 = {0, 0};
-                fx8_cf32 x32 = {0, 0};
-                uint32_t n_clips = 0;
-                const size_t level = i * spectra.n_channels + c;
-                if (is_valid(turn.mask, turn.shape.n_spectra, i, t)) {
-                    const fx8_cf32 *bin = &turn.bin(i, t, c);
-                    operations.quantise(1, 1, bin, 1, &turn.gain[level], 1, &x8,
-                                        1, &n_clips);
-                    operations.corner_turn(1, 1, bin, 1, 1, &x32, 1);
-                }
-                spectra.set_int8(c, t, i, x8);
-                spectra.set_fp32(c, t, i, x32);
-                (*clips)[level] += n_clips;
+                spectra.set_int8(c, t, i, {0, 0});
+                spectra.set_fp32(c, t, i, {0, 0});
             }
+        for (size_t t = 0; t < turn.shape.n_spectra; t += FX8_GROUP) {
+            if (half > 0)
+                expect_group(turn, i, t, 0, half, &spectra, clips);
+            expect_group(turn, i, t, half, spectra.n_channels, &spectra, clips);
+        }
+    }
     return spectra;
 }
 
@@ -205,13 +252,17 @@ TEST(turned_spectra_equal_the_reference)
         {true, 4, 40, 30, 30, 2, 0},   {true, 17, 40, 4, 3, 1, 0},
         {true, 65, 16, 2, 2, 1, 0},    {false, 130, 33, 4, 2, 1, 0},
     };
-    for (const TurnCase &c : cases)
+    for (const TurnCase &c : cases) {
         check_turn(c);
+        TurnCase rotated = c;
+        rotated.is_rotated = true;
+        check_turn(rotated);
+    }
 }
 
 TEST(turned_spectra_depend_on_no_order)
 {
-    in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0}); });
+    in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0, true}); });
 }
 
 /* Ways to make a job of two inputs and sixteen spectra invalid. */
@@ -237,106 +288,6 @@ TEST(illegal_turns_are_refused)
     fx8_cuda_corner_turn_job legal = turn.job();
     legal.part.n_inputs = 0;
     MUST(fx8_cuda_corner_turn(&legal, &spectra.view, nullptr));
-}
-
-/* --- rotation ----------------------------------------------------------------
- */
-
-/** Phases: small, of many turns, and near the limits of the functions'
- *  branches. */
-static double random_turns(size_t k)
-{
-    static const double special[] = {0.0,   0.25,  -0.25,  0.5,
-                                     -0.5,  0.125, 1e9,    -1.0,
-                                     0.375, 1e-18, -1e-18, 123456.75};
-    if (k % 3 == 0)
-        return special[k / 3 % 12];
-    const double unit = static_cast<double>(next_random() >> 11) * 0x1p-53;
-    return (unit - 0.5) * (k % 3 == 1 ? 2.0 : 1e6);
-}
-
-/** The fractional part of the turns; exact up to 2^-60. */
-static long double fraction(const fx8_rotation &rotation, size_t channel)
-{
-    const long double phase = rotation.phase_turns - rint(rotation.phase_turns);
-    const long double slope = rotation.slope_turns - rint(rotation.slope_turns);
-    const long double turns = phase + static_cast<long double>(channel) * slope;
-    return turns - rintl(turns);
-}
-
-/* All spectra are 1, so that the results are cosine and sine; the integers must
- * be the quantised floats. */
-TEST(rotations_are_within_their_bound)
-{
-    const TurnCase c = {true, 3, 40, 128, 101, 1, 0};
-    const fx8_cf32 one = {1, 0};
-    Turn turn(c, &one);
-    const size_t stride = c.n_spectra + 3;
-    std::vector<fx8_rotation> rotation(c.n_inputs * stride);
-    for (size_t k = 0; k < rotation.size(); ++k)
-        rotation[k] = {random_turns(k), random_turns(k / 7 + k)};
-    HostSpectra got = turn.untouched();
-    DeviceSpectra spectra(got), in_parts(got);
-    DeviceArray<fx8_rotation> device_rotation(rotation);
-    fx8_cuda_corner_turn_job job = turn.job();
-    job.rotation = device_rotation.data();
-    job.rotation_stride = stride;
-    MUST(fx8_cuda_corner_turn(&job, &spectra.view, nullptr));
-    got.int8 = spectra.int8.read();
-    got.fp32 = spectra.fp32.read();
-    turn_in_parts(turn, job, 1, 16, in_parts.view);
-    check_spectra(in_parts, got);
-    double largest = 0;
-    HostSpectra expected = turn.untouched();
-    for (size_t i = 0; i < c.n_inputs; ++i)
-        for (size_t channel = 0; channel < c.n_channels; ++channel)
-            for (size_t t = 0; t < expected.n_times; ++t) {
-                const fx8_cf32 x = got.get_fp32(channel, t, i);
-                expected.set_int8(channel, t, i,
-                                  {static_cast<int8_t>(rintf(x.re * 100.0F)),
-                                   static_cast<int8_t>(rintf(x.im * 100.0F))});
-                if (!is_valid(turn.mask, c.n_spectra, i, t)) {
-                    CHECK(x.re == 0 && x.im == 0);
-                    continue;
-                }
-                const long double angle =
-                    2 * 3.14159265358979323846264338327950288L *
-                    fraction(rotation[i * stride + t], channel);
-                largest = fmax(largest,
-                               fabs(static_cast<double>(x.re - cosl(angle))));
-                largest = fmax(largest,
-                               fabs(static_cast<double>(x.im - sinl(angle))));
-            }
-    printf("# largest error of a rotation: %.3g\n", largest);
-    CHECK(largest <= FX8_CUDA_ROTATION_ERROR);
-    CHECK(largest >=
-          FX8_CUDA_ROTATION_ERROR / 8); /* the bound is not met trivially */
-    CHECK(same(got.int8, expected.int8));
-}
-
-/* exp(2 pi i / 4) by phase and by slope: parts are exchanged exactly, whatever
- * the sign. */
-TEST(quarter_turns_are_exact)
-{
-    const fx8_cf32 bin = {3, 5};
-    Turn turn({true, 1, 16, 8, 5, 0, 0}, &bin);
-    HostSpectra expected = turn.untouched();
-    DeviceSpectra spectra(expected);
-    spectra.view.int8 = nullptr;
-    DeviceArray<fx8_rotation> rotation(
-        std::vector<fx8_rotation>(16, {3.0, 0.25}));
-    fx8_cuda_corner_turn_job job = turn.job();
-    job.part.valid = nullptr;
-    job.part.valid_words = 0;
-    job.rotation = rotation.data();
-    job.rotation_stride = 16;
-    MUST(fx8_cuda_corner_turn(&job, &spectra.view, nullptr));
-    const fx8_cf32 turned[] = {{3, 5}, {-5, 3}, {-3, -5}, {5, -3}, {3, 5}};
-    for (size_t channel = 0; channel < 5; ++channel)
-        for (size_t t = 0; t < expected.n_times; ++t)
-            expected.set_fp32(channel, t, 0,
-                              t < 16 ? turned[channel] : fx8_cf32{0, 0});
-    check_spectra(spectra, expected);
 }
 
 /* --- method none -------------------------------------------------------------

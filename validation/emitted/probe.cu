@@ -14,6 +14,7 @@
 #include "kernels/numeric/rsqrt.h"
 #include "kernels/numeric/tanh.h"
 #include "kernels/numeric/target.h"
+#include "kernels/numeric/rotate.h"
 #include "kernels/numeric/turns.h"
 
 /** Kernel probe_NAME: y = expression of x, of one thread's element. */
@@ -61,6 +62,12 @@ UNARY(log2, fx8_log2(x))
 UNARY(log10, fx8_log10(x))
 UNARY(sin_turns, fx8_sin_turns(x))
 UNARY(cos_turns, fx8_cos_turns(x))
+UNARY(rotation_re, fx8_rotation_re(x))
+UNARY(rotation_im, fx8_rotation_im(x))
+PROBE(rotation_turns, float, uint64_t, fx8_rotation_turns(x))
+PROBE(rotation_place, uint64_t, uint64_t, fx8_rotation_place(x, x))
+PROBE(rotation_phase, uint64_t, fx8_rotation,
+      fx8_rotation_phase(&x, 3, fx8_rotation_middle(x.slope)))
 UNARY(tanh, fx8_tanh(x))
 UNARY(tanh_ex2, fx8_tanh_ex2(x))
 UNARY(tanh_hardware, best_tanh(x))

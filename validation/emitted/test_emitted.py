@@ -114,6 +114,10 @@ INTENT = {
         ("tanh_hardware", "TANH"), ("divide_fast", "RCP"))},
     "probe_sin_turns": Intent("SIN", holds=("FRND",)),
     "probe_cos_turns": Intent("COS", holds=("FRND",)),
+    "probe_rotation_re": Intent(holds=("FFMA",)),
+    "probe_rotation_im": Intent(holds=("FFMA",)),
+    **{f"probe_rotation_{name}": Intent()
+       for name in ("turns", "place", "phase")},
     "probe_tanh": Intent("EX2 RCP", holds=("FFMA",)),
     "probe_atanh": Intent("LG2 RCP", holds=("FFMA",)),
     "probe_atan2": Intent("RCP", holds=("FFMA",)),
@@ -144,7 +148,7 @@ INTENT = {
     **{f"fx8_fir_int16_{taps}_kernel": Intent(holds=("IDP",))
        for taps in (4, 8, 16, 64)},
     "fx8_corner_turn_kernel": Intent(holds=("FRND",)),
-    "fx8_corner_turn_rotated_kernel": Intent(holds=("FRND", "FFMA"), doubles=True),
+    "fx8_corner_turn_rotated_kernel": Intent(holds=("FRND", "FFMA")),
     "fx8_gather_kernel": Intent(),
     **{f"fx8_postprocess_{kind}_kernel": POSTPROCESS
        for kind in ("int8", "int8_mean", "fp32", "fp32_mean")},

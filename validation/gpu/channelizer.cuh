@@ -36,15 +36,14 @@ struct Chain {
           integers(b.n_taps * row), scale(0), folded(INPUTS * spectra * stride),
           int8(spectra_bytes(1)), fp32(spectra_bytes(4) / 4),
           gain(std::vector<float>(INPUTS * b.n_channels, 1.0F)),
-          clips(INPUTS * b.n_channels), rotation(INPUTS * spectra)
+          clips(INPUTS * b.n_channels), rotation(INPUTS * fx8_groups(spectra))
     {
         fill_noise(bench, samples.data(), INPUTS * sample_bytes() / 16, 11);
         fill_filter();
         clips.clear(bench);
-        std::vector<fx8_rotation> turns(INPUTS * spectra);
+        std::vector<fx8_rotation> turns(INPUTS * fx8_groups(spectra));
         for (size_t k = 0; k < turns.size(); ++k)
-            turns[k] = {1e-3 * static_cast<double>(k % 9973),
-                        1e-5 * static_cast<double>(k % 997)};
+            turns[k] = {k << 40, k << 42, k << 30, k << 50, k << 20, 0};
         upload(turns, rotation.data());
     }
 
@@ -75,9 +74,16 @@ struct Chain {
     }
     fx8_cuda_fir_job fir() const
     {
-        return {samples.data(), sample_bytes(), INPUTS,
-                n_spectra,      bank.n_taps,    row,
-                folded.data(),  stride};
+        fx8_cuda_fir_job job = {};
+        job.samples = samples.data();
+        job.row_stride = sample_bytes();
+        job.n_inputs = INPUTS;
+        job.n_spectra = n_spectra;
+        job.n_taps = bank.n_taps;
+        job.row = row;
+        job.folded = folded.data();
+        job.folded_stride = stride;
+        return job;
     }
     fx8_cuda_corner_turn_job turn(bool is_rotated) const
     {
@@ -89,7 +95,7 @@ struct Chain {
         job.bins = reinterpret_cast<const fx8_cf32 *>(folded.data());
         job.bins_stride = stride / 2;
         job.rotation = is_rotated ? rotation.data() : nullptr;
-        job.rotation_stride = n_spectra;
+        job.rotation_stride = fx8_groups(n_spectra);
         job.gain = gain.data();
         job.clips = clips.data();
         return job;

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/library/tracker.h"
+
+/* Seconds between two evaluations, rounded up to samples, and evaluations per
+ * cubic: its last one is the first of the next. */
+#define NODE_S  20
+#define N_NODES 4
+
+/* Delay (s) at x nodes after the start of a segment: c[0] + c[1] x + ... */
+struct cubic {
+    double c[N_NODES];
+};
+
+struct fx8_tracker {
+    struct fx8_delays delays;
+    size_t n_bands, n_inputs;
+    double rate_hz;                     /* of samples */
+    int64_t first_sample, step, window; /* of spectra */
+    int64_t per_dump;
+    int64_t node;         /* samples from one to the next */
+    int64_t segment;      /* that the cubics are for; INT64_MIN: none */
+    double first_bin;     /* of channel 0: its baseband frequency in channels */
+    bool is_alternating;  /* samples are multiplied by (-1)^n */
+    double *first_hz;     /* [n_bands] sky frequency of baseband zero */
+    double *delay_s;      /* [N_NODES][n_inputs] */
+    struct cubic *cubics; /* [n_inputs] */
+};
+
+int64_t fx8_tracker_margin(const struct fx8_plan *plan)
+{
+    return (int64_t)ceil(plan->delays.most_s * fx8_rate_hz(plan->sample_rate)) +
+           1;
+}
+
+#define N_ARRAYS 3
+
+static void list_arrays(struct fx8_tracker *t, size_t n_bands, size_t n_inputs,
+                        struct fx8_array arrays[N_ARRAYS])
+{
+    arrays[0] = (struct fx8_array){&t->first_hz, n_bands, sizeof(double)};
+    arrays[1] = (struct fx8_array){
+        &t->delay_s, fx8_product(N_NODES, n_inputs, 1, 1), sizeof(double)};
+    arrays[2] = (struct fx8_array){&t->cubics, n_inputs, sizeof(struct cubic)};
+}
+
+size_t fx8_tracker_size(const struct fx8_axes *axes)
+{
+    struct fx8_tracker unused;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&unused, axes->n_rows / axes->n_inputs, axes->n_inputs, arrays);
+    return fx8_arrays_size(arrays, N_ARRAYS);
+}
+
+enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
+                                 const struct fx8_axes *axes,
+                                 const struct fx8_filterbank *bank,
+                                 struct fx8_tracker **tracker,
+                                 struct fx8_error *error)
+{
+    struct fx8_tracker *t;
+    *tracker = NULL;
+    FX8_TRY(fx8_allocate(1, sizeof *t, "delays", &t, error));
+    const struct fx8_rate rate = plan->sample_rate;
+    t->delays = plan->delays;
+    t->n_bands = plan->n_bands;
+    t->n_inputs = axes->n_inputs;
+    t->rate_hz = fx8_rate_hz(rate);
+    t->first_sample = plan->first_sample;
+    t->step = (int64_t)axes->step;
+    t->window = (int64_t)axes->window;
+    t->per_dump = plan->spectra_per_dump;
+    t->node =
+        (NODE_S * rate.numerator_hz + rate.denominator - 1) / rate.denominator;
+    t->segment = INT64_MIN;
+    t->first_bin = plan->is_complex ? -(double)(bank->n_channels / 2) : 0.0;
+    t->is_alternating = !plan->is_complex && plan->lower_sideband;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(t, plan->n_bands, axes->n_inputs, arrays);
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, N_ARRAYS, "delays", error);
+    if (status != FX8_OK) {
+        fx8_tracker_close(&t);
+        return status;
+    }
+    for (size_t band = 0; band < plan->n_bands; band++)
+        t->first_hz[band] =
+            plan->dc_frequency_hz +
+            (plan->band_offset_hz != NULL ? plan->band_offset_hz[band] : 0.0) -
+            (t->is_alternating ? t->rate_hz / 2.0 : 0.0);
+    *tracker = t;
+    return FX8_OK;
+}
+
+void fx8_tracker_close(struct fx8_tracker **tracker)
+{
+    struct fx8_tracker *t = *tracker;
+    if (t == NULL)
+        return;
+    free(t->first_hz);
+    free(t->delay_s);
+    free(t->cubics);
+    free(t);
+    *tracker = NULL;
+}
+
+/* The delays of all inputs at a sample, checked. */
+static enum fx8_status evaluate(const struct fx8_tracker *t, int64_t sample,
+                                double *delay_s, struct fx8_error *error)
+{
+    struct fx8_error why = {FX8_OK, ""};
+    const enum fx8_status status =
+        t->delays.delay(t->delays.context, sample, delay_s, &why);
+    if (status < 0)
+        return fx8_fail(error, status, "%s",
+                        why.message[0] == '\0'
+                            ? "delay callback failed without a message"
+                            : why.message);
+    for (size_t input = 0; input < t->n_inputs; input++)
+        if (!(fabs(delay_s[input]) <= t->delays.most_s))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "delays: input %zu at sample %lld: %g s: expected "
+                            "at most %g s",
+                            input, (long long)sample, delay_s[input],
+                            t->delays.most_s);
+    return FX8_OK;
+}
+
+/* The cubics of a segment, through its nodes at x = 0, 1, 2, 3. */
+static enum fx8_status find_cubics(struct fx8_tracker *t, int64_t segment,
+                                   struct fx8_error *error)
+{
+    if (segment == t->segment)
+        return FX8_OK;
+    t->segment = INT64_MIN;
+    for (int64_t k = 0; k < N_NODES; k++)
+        FX8_TRY(evaluate(t, (segment * (N_NODES - 1) + k) * t->node,
+                         t->delay_s + (size_t)k * t->n_inputs, error));
+    for (size_t input = 0; input < t->n_inputs; input++) {
+        const double *y = t->delay_s + input;
+        const size_t n = t->n_inputs;
+        const double first = y[n] - y[0];
+        const double second = y[2 * n] - 2.0 * y[n] + y[0];
+        const double third = y[3 * n] - 3.0 * (y[2 * n] - y[n]) - y[0];
+        t->cubics[input] =
+            (struct cubic){{y[0], first - second / 2.0 + third / 3.0,
+                            second / 2.0 - third / 2.0, third / 6.0}};
+    }
+    t->segment = segment;
+    return FX8_OK;
+}
+
+/* Turns in units of 2^-64. */
+static uint64_t fixed(double turns)
+{
+    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
+}
+
+/* Delay of a group: tau[0] + tau[1] t + tau[2] t^2, t in spectra. */
+static struct fx8_rotation rotate(const struct fx8_tracker *t, double first_hz,
+                                  const double tau[3], int64_t shift)
+{
+    /* channel c is at first_hz + (first_bin + c) channel_hz; the second term
+     * turns by the delay that the shift leaves */
+    const double channel_hz = t->rate_hz / (double)t->step;
+    const double hz = first_hz + t->first_bin * channel_hz;
+    const double shifted =
+        (double)shift / (double)t->step; /* turns per channel */
+    struct fx8_rotation rotation = {
+        .phase = fixed(hz * tau[0]) - fixed(t->first_bin * shifted),
+        .rate = fixed(hz * (tau[1] + tau[2])),
+        .bend = fixed(2.0 * hz * tau[2]),
+        .slope = fixed(channel_hz * tau[0] - shifted),
+        .drift = fixed(channel_hz * tau[1]),
+        .shift = shift,
+    };
+    if (t->is_alternating && shift % 2 != 0)
+        rotation.phase += UINT64_C(1) << 63;
+    return rotation;
+}
+
+/* Find the cubics of the group that begins with `spectrum`; x is where its
+ * centre is, in nodes after the start of the segment. */
+static enum fx8_status begin_group(struct fx8_tracker *t, int64_t spectrum,
+                                   double *x, struct fx8_error *error)
+{
+    const int64_t first = t->first_sample + spectrum * t->step;
+    const int64_t middle = first + (FX8_GROUP * t->step + t->window) / 2;
+    const int64_t length = (N_NODES - 1) * t->node;
+    const int64_t segment = middle / length - (middle % length < 0);
+    *x = ((double)(first - segment * length) + (double)t->window / 2) /
+         (double)t->node;
+    return find_cubics(t, segment, error);
+}
+
+/* Delay of an input in the group that begins at x: tau[0] + tau[1] t +
+ * tau[2] t^2, t in spectra.  Returns the whole samples of its middle. */
+static int64_t find_delay(const struct fx8_tracker *t, size_t input, double x,
+                          double tau[3])
+{
+    const double *c = t->cubics[input].c;
+    const double dx = (double)t->step / (double)t->node;
+    const double middle = FX8_GROUP / 2;
+    tau[0] = c[0] + x * (c[1] + x * (c[2] + x * c[3]));
+    tau[1] = (c[1] + x * (2.0 * c[2] + x * 3.0 * c[3])) * dx;
+    tau[2] = (c[2] + x * 3.0 * c[3]) * dx * dx;
+    return (int64_t)rint((tau[0] + middle * (tau[1] + middle * tau[2])) *
+                         t->rate_hz);
+}
+
+enum fx8_status fx8_tracker_rotations(struct fx8_tracker *tracker,
+                                      int64_t spectrum, size_t n_spectra,
+                                      struct fx8_rotation *rotations,
+                                      struct fx8_error *error)
+{
+    struct fx8_tracker *t = tracker;
+    const size_t n_groups = fx8_groups(n_spectra);
+    for (size_t group = 0; group < n_groups; group++) {
+        double x, tau[3];
+        FX8_TRY(
+            begin_group(t, spectrum + (int64_t)group * FX8_GROUP, &x, error));
+        for (size_t input = 0; input < t->n_inputs; input++) {
+            const int64_t shift = find_delay(t, input, x, tau);
+            for (size_t band = 0; band < t->n_bands; band++)
+                rotations[(band * t->n_inputs + input) * n_groups + group] =
+                    rotate(t, t->first_hz[band], tau, shift);
+        }
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_tracker_shifts(struct fx8_tracker *tracker,
+                                   int64_t spectrum, size_t n_spectra,
+                                   int32_t *shifts, struct fx8_error *error)
+{
+    struct fx8_tracker *t = tracker;
+    for (size_t s = 0, n; s < n_spectra; s += n) {
+        const int64_t in_dump = (spectrum + (int64_t)s) % t->per_dump;
+        const int64_t in_group = in_dump % FX8_GROUP;
+        const int64_t in_rest = t->per_dump - in_dump;
+        n = (size_t)(FX8_GROUP - in_group < in_rest ? FX8_GROUP - in_group
+                                                    : in_rest);
+        n = n < n_spectra - s ? n : n_spectra - s;
+        double x, tau[3];
+        FX8_TRY(begin_group(t, spectrum + (int64_t)s - in_group, &x, error));
+        for (size_t input = 0; input < t->n_inputs; input++) {
+            const int64_t shift = find_delay(t, input, x, tau);
+            for (size_t k = s; k < s + n; k++)
+                shifts[input * n_spectra + k] = (int32_t)shift;
+        }
+    }
+    return FX8_OK;
+}
