@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * earth.h -- orientation of the Earth: UT1 - UTC and polar motion, from a table
+ * as the IERS publishes it.
+ */
+#ifndef FX8_CONFIG_EARTH_H
+#define FX8_CONFIG_EARTH_H
+
+#include <stdbool.h>
+
+#include "config/settings.h"
+#include "correlator/fx8.h"
+
+/** Orientation at one instant. */
+struct fx8_earth {
+    double dut1_s; /**< UT1 - UTC */
+    double polar_x_rad;
+    double polar_y_rad;
+};
+
+/** A table, or one constant UT1 - UTC. */
+struct fx8_earth_table;
+
+/**
+ * fx8_earth_open -- read [delay] iers_file, or take dut1_s, or neither.
+ *
+ * Status:    FX8_ERR_USAGE: both keys are given; "FILE[:LINE]: ..." for a file
+ *            that cannot be read, has no rows or a damaged one
+ * Ownership: fx8_earth_close() releases the table; NULL after failure
+ * Notes:     1) finals2000A (also .data and .daily): the fixed columns of
+ *               Bulletin A, and where they are filled those of Bulletin B
+ *            2) EOP C04 and Bulletin B: below a header, lines of year, month,
+ *               day, hour (or none), MJD, x, y and UT1 - UTC, in arcsec and s,
+ *               or in mas and ms if the header names the milliarcsecond; other
+ *               columns are ignored
+ *            3) rows are a day apart
+ *            4) a constant UT1 - UTC comes without polar motion; with neither
+ *               key UT1 is UTC
+ * Source:    readme.finals2000A; headers of EOP C04 and Bulletin B
+ */
+enum fx8_status fx8_earth_open(const struct fx8_settings *settings,
+                               struct fx8_earth_table **table,
+                               struct fx8_error *error);
+
+/** Whether UT1 - UTC is known: false if neither key is given. */
+bool fx8_earth_is_known(const struct fx8_earth_table *table);
+
+/**
+ * fx8_earth_find -- orientation at an instant.
+ *
+ * Given:    time  UTC
+ * Status:   FX8_ERR_USAGE: before the first row or not before the last
+ * Numerics: linear between the rows, as in astropy: with UT1 - UTC, a step of
+ *           more than half a second is a leap second at the end of the day.
+ *           The tides of less than a month, which this leaves out, are up to
+ *           0.02 ms.  On a day that ends in a leap second, instants count as if
+ *           it had 86,400 s: 3e-8 s
+ */
+enum fx8_status fx8_earth_find(const struct fx8_earth_table *table,
+                               struct fx8_time time, struct fx8_earth *earth,
+                               struct fx8_error *error);
+
+/** Release and null the handle; a NULL handle is legal. */
+void fx8_earth_close(struct fx8_earth_table **table);
+
+#endif
