@@ -6,8 +6,9 @@
 #ifndef FX8_VALIDATION_SIMULATED_ARRAY_H
 #define FX8_VALIDATION_SIMULATED_ARRAY_H
 
-#include "correlator/run/site.h"
+#include "correlator/run/celestial.h"
 #include "correlator/simulate/simulator.h"
+#include "validation/constant_earth.h"
 #include "validation/testing.h"
 
 /** A full turn, rad. */
@@ -72,12 +73,12 @@ static inline void find_direction(const struct fx8_simulation *plan,
     memcpy(direction, source->direction_enu, 3 * sizeof *direction);
     if (!source->is_celestial)
         return;
-    double enu[1][3];
+    struct fx8_celestial sky = {.site = plan->site, .earth = plan->earth};
+    struct fx8_place place;
     struct fx8_error error;
-    must(fx8_site_sky(&plan->site, time, plan->dut1_s, 1, &source->icrs_deg,
-                      enu, &error),
+    must(fx8_celestial_place(&sky, time, source->icrs_deg, &place, &error),
          error);
-    memcpy(direction, enu[0], sizeof enu[0]);
+    memcpy(direction, place.axes[2], sizeof place.axes[2]);
 }
 
 /** Give the plan a place under a moving sky. */
@@ -85,7 +86,7 @@ static inline void place_plan(struct fx8_simulation *plan)
 {
     plan->site = (struct fx8_site){-26.7, 116.67, 377.8};
     plan->start_time = (struct fx8_time){1567090800, 0};
-    plan->dut1_s = -0.15;
+    plan->earth = constant_earth(-0.15);
 }
 
 static inline struct fx8_simulator *open_simulator(

@@ -122,9 +122,8 @@ static struct fx8_source make_celestial(const struct fx8_simulation *plan,
         llrint(0.5 * (double)plan->n_samples / fx8_rate_hz(plan->sample_rate));
     double lst_rad;
     struct fx8_error error;
-    must(fx8_site_sidereal_times(&plan->site, 1, &middle, plan->dut1_s,
-                                 &lst_rad, &error),
-         error);
+    struct fx8_celestial sky = {.site = plan->site, .earth = plan->earth};
+    must(fx8_celestial_sidereal_time(&sky, middle, &lst_rad, &error), error);
     return (struct fx8_source){
         .is_celestial = true,
         .icrs_deg = {lst_rad / two_pi * 360, dec_deg},

@@ -5,8 +5,9 @@
  *
  * Shows: as python/test_simulate.py
  */
-#include "correlator/run/site.h"
+#include "correlator/run/celestial.h"
 #include "correlator/simulate/truth.h"
+#include "validation/constant_earth.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
@@ -145,7 +146,6 @@ static const struct fx8_simulation base_plan = {
     .n_sources = LENGTH(moving_sky),
     .site = {-26.7, 116.67, 377.8},
     .start_time = {1567090800, 0},
-    .dut1_s = -0.15,
     .noise_rms = 10,
     .gain_spread = 0.3,
     .gain_phase_deg = 40,
@@ -179,6 +179,7 @@ static void open_plan(struct fixture *fixture, const char *const *overrides,
     observation.antennas = table;
     observation.n_table = 3;
     struct fx8_error error = {.message = ""};
+    fixture->plan.earth = constant_earth(-0.15);
     if (fx8_settings_load(NULL, overrides, n_overrides, true,
                           &fixture->settings, &error) != FX8_OK ||
         fx8_job_resolve(&fixture->settings, &observation, "voltages.h5",
@@ -378,10 +379,14 @@ static void find_direction(const struct fx8_source *source, double seconds,
     time.unix_s += time.picosecond / INT64_C(1000000000000);
     time.picosecond %= INT64_C(1000000000000);
     memcpy(enu, source->direction_enu, 3 * sizeof *enu);
-    if (source->is_celestial)
-        must(fx8_site_sky(&base_plan.site, time, base_plan.dut1_s, 1,
-                          &source->icrs_deg, (double(*)[3])(void *)enu, &error),
-             error);
+    if (!source->is_celestial)
+        return;
+    struct fx8_celestial seen = {.site = base_plan.site,
+                                 .earth = constant_earth(-0.15)};
+    struct fx8_place place;
+    must(fx8_celestial_place(&seen, time, source->icrs_deg, &place, &error),
+         error);
+    memcpy(enu, place.axes[2], sizeof place.axes[2]);
 }
 
 /* --- the truth of every dump -------------------------------------- */

@@ -8,6 +8,7 @@
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/celestial.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
 
@@ -161,9 +162,8 @@ static void describe_antennas(const struct fx8_job *job,
     }
 }
 
-static enum fx8_status describe_axes(const struct fx8_job *job,
-                                     struct fx8_uvh5_header *header,
-                                     struct fx8_error *error)
+static void describe_axes(const struct fx8_job *job,
+                          struct fx8_uvh5_header *header)
 {
     const struct fx8_plan *plan = &job->plan;
     header->integration_time_s = (double)plan->spectra_per_dump *
@@ -176,17 +176,29 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
     for (size_t p = 0; p < header->n_products; p++)
         header->products[p] = -5 - (int)p; /* AIPS: XX, YY, XY, YX */
 
-    const double dut1_s = job->settings->delay.dut1_s;
-    header->write_lst = !isnan(dut1_s);
-    header->dut1_s = header->write_lst ? dut1_s : 0.0;
     for (size_t t = 0; t < header->n_times; t++) {
         header->times[t] =
             fx8_dump_time(plan, job->observation.start_time, (int64_t)t);
         header->julian_dates[t] = fx8_time_julian_date(header->times[t]);
     }
-    return fx8_site_sidereal_times(&header->site, header->n_times,
-                                   header->times, header->dut1_s,
-                                   header->apparent_lst_rad, error);
+}
+
+/* Sidereal time of every dump, and UT1 - UTC of the first. */
+static enum fx8_status describe_sky(const struct fx8_job *job,
+                                    struct fx8_uvh5_header *header,
+                                    struct fx8_error *error)
+{
+    FX8_AUTO(fx8_earth_close) struct fx8_earth_table *table = NULL;
+    FX8_TRY(fx8_earth_open(job->settings, &table, error));
+    struct fx8_celestial sky = {.site = header->site, .earth = table};
+    struct fx8_earth earth;
+    FX8_TRY(fx8_earth_find(table, header->times[0], &earth, error));
+    header->write_lst = fx8_earth_is_known(table);
+    header->dut1_s = earth.dut1_s;
+    for (size_t t = 0; t < header->n_times; t++)
+        FX8_TRY(fx8_celestial_sidereal_time(
+            &sky, header->times[t], &header->apparent_lst_rad[t], error));
+    return FX8_OK;
 }
 
 enum fx8_status fx8_describe(const struct fx8_job *job,
@@ -208,8 +220,10 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
     COPY_TEXT(header->object, job->observation.object);
     COPY_TEXT(header->x_orientation, job->settings->array.x_orientation);
     enum fx8_status status = allocate_axes(header, error);
-    if (status == FX8_OK)
-        status = describe_axes(job, header, error);
+    if (status == FX8_OK) {
+        describe_axes(job, header);
+        status = describe_sky(job, header, error);
+    }
     if (status == FX8_OK)
         status = describe_origin(job, provenance, header, error);
     if (status != FX8_OK) {

@@ -33,9 +33,9 @@ struct fx8_provenance {
  * Notes:     1) antenna positions: ENU of the site (WGS84) rotated to ECEF,
  *               minus the reference position
  *            2) uvw: ENU difference r_2 - r_1 (unprojected)
- *            3) apparent sidereal time by ERFA; UT1 = UTC + dut1_s, or UTC if
- *               dut1_s is not given; then lst_array is not written
- * Source:    formats: UVH5 memo 1.2; ERFA eraGst06a, eraSp00, eraGd2gc
+ *            3) apparent sidereal time by ERFA; UT1 from iers_file or dut1_s,
+ * or UTC if neither is given; then lst_array is not written Source:    formats:
+ * UVH5 memo 1.2; ERFA eraGst06a, eraSp00, eraGd2gc
  */
 enum fx8_status fx8_describe(const struct fx8_job *job,
                              const struct fx8_provenance *provenance,

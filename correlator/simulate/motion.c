@@ -19,12 +19,11 @@ static enum fx8_status load_node(struct fx8_simulator *simulator,
                                  struct node *node, int64_t second,
                                  struct fx8_error *error)
 {
-    const struct fx8_simulation *plan = &simulator->plan;
-    struct fx8_time time = plan->start_time;
+    struct fx8_time time = simulator->plan.start_time;
     time.unix_s += second;
     node->second = second;
-    const enum fx8_status status = fx8_site_sky(
-        &plan->site, time, plan->dut1_s, simulator->n_celestial,
+    const enum fx8_status status = fx8_celestial_directions(
+        &simulator->celestial, time, simulator->n_celestial,
         (const double(*)[2])simulator->icrs_deg, node->directions, error);
     node->is_known = status == FX8_OK;
     return status;
@@ -47,6 +46,8 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
                                    sizeof arrays / sizeof *arrays, error));
     if (simulator->n_celestial == 0)
         return FX8_OK;
+    simulator->celestial =
+        (struct fx8_celestial){.site = plan->site, .earth = plan->earth};
     size_t n = 0;
     for (size_t s = 0; s < plan->n_sources; s++)
         if (simulator->plan.sources[s].is_celestial)

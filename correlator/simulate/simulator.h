@@ -36,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/earth.h"
 #include "config/observation.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"
@@ -64,7 +65,7 @@ struct fx8_simulation {
     size_t n_sources;
     struct fx8_site site; /**< these three: only for celestial sources */
     struct fx8_time start_time;
-    double dut1_s; /**< UT1 - UTC */
+    const struct fx8_earth_table *earth;
     double noise_rms;
     double gain_spread;    /**< gain exp(gain_spread * normal) of each input */
     double gain_phase_deg; /**< and its phase gain_phase_deg * normal */

@@ -6,6 +6,7 @@
 #define FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
 
 #include "config/base/shape.h"
+#include "correlator/run/celestial.h"
 #include "correlator/simulate/random.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/fft.h"
@@ -52,7 +53,8 @@ struct fx8_simulator {
     /* celestial sources */
     size_t n_celestial;
     double (*icrs_deg)[2]; /* [n_celestial], in the order of the sources */
-    struct node nodes[2];  /* ascending seconds */
+    struct fx8_celestial celestial;
+    struct node nodes[2]; /* ascending seconds */
 
     /* the blocks: block b covers half blocks b - 1 and b */
     size_t length; /* L */

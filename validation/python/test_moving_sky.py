@@ -13,8 +13,8 @@ Because: interpolating directions over a second and ERFA's models cost 10⁻⁹
     each; the radiometer's law; rounding and mixed products of two blocks;
     three terms of a turn of 1/16 rad
 In: test_simulator_sky.c, test_truth.c
-    truth_of_what_moves_is_the_sum_over_spectra, test_site.c
-    sky_is_that_of_erfa
+    truth_of_what_moves_is_the_sum_over_spectra, test_celestial.c
+    places_are_those_of_erfa
 """
 import itertools
 import warnings
