@@ -318,11 +318,12 @@ typedef enum fx8_status fx8_reread_callback(void *context, int64_t first_sample,
  *
  * Given:    context  of struct fx8_delays
  *           sample   absolute index of the instant; up to two minutes before
- * the first or behind the last sample pushed Returned: delay_s  double
- * [n_inputs], positive: the signal arrives late. A function of `sample` alone,
- * smooth over minutes: it is evaluated every 20 s error    never NULL; fill it
- * with fx8_fail() on failure Status:   negative: stops the session, as for
- * fx8_reread_callback
+ *                    the first or behind the last sample pushed
+ * Returned: delay_s  double [n_inputs], positive: the signal arrives late.  A
+ *                    function of `sample` alone, smooth over minutes: it is
+ *                    evaluated every 20 s
+ *           error    never NULL; fill it with fx8_fail() on failure
+ * Status:   negative: stops the session, as for fx8_reread_callback
  */
 typedef enum fx8_status fx8_delay_callback(void *context, int64_t sample,
                                            double *delay_s,
@@ -678,7 +679,7 @@ FX8_API int64_t fx8_block_end(const struct fx8_session *session,
  *  the last dump if it is complete.  An incomplete one is dropped;
  *  `dropped_spectra` (may be NULL) receives its number of spectra.  A second
  *  call does nothing and gives the same number.  Status as fx8_push(); even
- * after FX8_DUMP_READY the session takes no more samples. */
+ *  after FX8_DUMP_READY the session takes no more samples. */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);

@@ -187,6 +187,42 @@ TEST(rules_of_a_plan)
            plan->machine.backend = (enum fx8_backend)3);
 }
 
+static enum fx8_status no_delay(void *context, int64_t sample, double *delay_s,
+                                struct fx8_error *error)
+{
+    (void)context;
+    (void)sample;
+    (void)error;
+    delay_s[0] = 0.0;
+    return FX8_OK;
+}
+
+/* Delays at this rate. */
+static void take_delays(struct fx8_plan *plan, double most_s, int64_t rate_hz)
+{
+    plan->sample_rate.numerator_hz = rate_hz;
+    plan->delays.delay = no_delay;
+    plan->delays.most_s = most_s;
+}
+
+TEST(rules_of_delays)
+{
+    static const char most[] =
+        "plan: delays.most_s: expected less than 2^30 samples";
+    CHANGE(NULL, take_delays(plan, 0.0, 1000000));
+    CHANGE(NULL, take_delays(plan, 1073.741823, 1000000));
+    CHANGE(most, take_delays(plan, 1073.741824, 1000000));
+    CHANGE(most, take_delays(plan, -1e-9, 1000000));
+    CHANGE(most, take_delays(plan, NAN, 1000000));
+    CHANGE(NULL, take_delays(plan, 0.0, INT64_C(1000000000000000)));
+    CHANGE("plan: delays: expected a sample_rate of at most 10^15 Hz",
+           take_delays(plan, 0.0, INT64_C(1000000000000001)));
+    CHANGE("plan: delays: expected method PFB or FFT",
+           take_delays(plan, 0.0, 1000000);
+           plan->channelizer.method = FX8_METHOD_NONE;
+           plan->channelizer.n_channels = 1);
+}
+
 /* No default is enough for what a caller must set. */
 TEST(defaults_are_not_enough)
 {

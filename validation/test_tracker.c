@@ -61,18 +61,19 @@ struct array {
 };
 
 static void open_array(struct array *a, bool is_complex, bool is_lower,
-                       const double *bands, double rate_hz, size_t n_channels)
+                       const double *bands, struct fx8_rate rate,
+                       size_t n_channels)
 {
     struct fx8_error error;
     double *weights;
     a->plan = small_plan(3, 1, is_complex, n_channels, 1000);
-    a->plan.sample_rate = (struct fx8_rate){(int64_t)rate_hz, 1};
+    a->plan.sample_rate = rate;
     a->plan.dc_frequency_hz = 350e6;
     a->plan.lower_sideband = is_lower;
     a->plan.band_offset_hz = bands;
     a->plan.n_bands = bands == NULL ? 1 : 2;
     a->plan.first_sample = 12345;
-    a->sky = (struct sky){.rate_hz = rate_hz, .n_inputs = 3};
+    a->sky = (struct sky){.rate_hz = fx8_rate_hz(rate), .n_inputs = 3};
     a->plan.delays = (struct fx8_delays){find_sky, &a->sky, 335e-6};
     must(fx8_plan_derive(&a->plan, &a->axes, &a->bank, &weights, &error),
          error);
@@ -153,16 +154,23 @@ TEST(phases_are_those_of_the_delay)
 {
     static const double bands[] = {-30e6, 20e6};
     static const struct {
-        double rate_hz;
+        struct fx8_rate rate;
         size_t n_channels;
-    } banks[] = {{1000, 100}, {4000000, 64}, {250000, 4096}, {31, 2}};
+    } banks[] = {
+        {{1000, 1}, 100},
+        {{4000000, 1}, 64},
+        {{250000, 1}, 4096},
+        {{31, 1}, 2},
+        /* 20 s times the numerator exceed 64 bits */
+        {{INT64_C(1000000000000000001), INT64_C(1000000000000000)}, 100},
+    };
     for (size_t k = 0; k < LENGTH(banks) * 4; k++) {
         struct array a;
         const bool is_complex = k % 2;
         open_array(&a, is_complex, k / 2 % 2, k % 3 == 0 ? bands : NULL,
-                   banks[k / 4].rate_hz, banks[k / 4].n_channels);
+                   banks[k / 4].rate, banks[k / 4].n_channels);
         const int64_t hour =
-            (int64_t)(3600.0 * banks[k / 4].rate_hz) / (int64_t)a.axes.step;
+            (int64_t)(3600.0 * a.sky.rate_hz) / (int64_t)a.axes.step;
         for (int64_t first = 0; first < 12 * hour; first += hour * 7 / 5)
             check_phases(&a, first - first % 1000 + 32 * (first % 31), 72);
         fx8_tracker_close(&a.tracker);
@@ -179,7 +187,7 @@ TEST(rotations_depend_on_nothing_else)
     enum { N = 1000, GROUPS = (N + 31) / 32 };
     struct fx8_rotation all[3 * GROUPS], one[3];
     int32_t shifts[3 * N], some[3 * 77];
-    open_array(&a, true, false, NULL, 1000, 100);
+    open_array(&a, true, false, NULL, (struct fx8_rate){1000, 1}, 100);
     must(fx8_tracker_rotations(a.tracker, 5000, N, all, &error), error);
     must(fx8_tracker_shifts(a.tracker, 5000, N, shifts, &error), error);
     assert_int_equal(a.sky.n_calls, 2 * 4 * 3);
@@ -309,4 +317,46 @@ TEST(bad_delays)
                     0);
         assert_string_equal(error.message, wanted[kind]);
     }
+}
+
+/* The sign changes every minute: the cubic between the nodes at 0, 20, 40 and
+ * 60 s swings to 1.5 times the bound. */
+static enum fx8_status find_square(void *context, int64_t sample,
+                                   double *delay_s, struct fx8_error *error)
+{
+    const struct sky *sky = context;
+    (void)error;
+    for (size_t input = 0; input < sky->n_inputs; input++)
+        delay_s[input] =
+            (double)sample < 30.0 * sky->rate_hz ? 330e-6 : -330e-6;
+    return FX8_OK;
+}
+
+TEST(bad_delays_between_nodes)
+{
+    /* group 25 of dump 624, at 10 s */
+    static const int64_t first = 624800;
+    struct array a;
+    struct fx8_error error;
+    struct fx8_rotation rotations[3];
+    int32_t shifts[3];
+    open_array(&a, true, false, NULL, (struct fx8_rate){4000000, 1}, 64);
+    fx8_tracker_close(&a.tracker);
+    a.plan.delays.delay = find_square;
+    must(fx8_tracker_open(&a.plan, &a.axes, &a.bank, &a.tracker, &error),
+         error);
+    static const char wanted[] = "delays: input 0 at sample 40000697: "
+                                 "0.000495 s: expected at most 0.000335 s";
+    assert_int_equal(
+        fx8_tracker_rotations(a.tracker, first, 1, rotations, &error),
+        FX8_ERR_USAGE);
+    assert_string_equal(error.message, wanted);
+    assert_int_equal(fx8_tracker_shifts(a.tracker, first, 1, shifts, &error),
+                     FX8_ERR_USAGE);
+    assert_string_equal(error.message, wanted);
+    /* near a node all is well: 7/3 of 1320 samples per node, 13,497 of
+     * 80,000,000 samples after it */
+    must(fx8_tracker_shifts(a.tracker, 0, 1, shifts, &error), error);
+    assert_int_equal(shifts[0], 1321);
+    fx8_tracker_close(&a.tracker);
 }

@@ -21,6 +21,10 @@
 /* Smallest input_gain: with a smaller one, sums could leave the float range. */
 #define LEAST_INPUT_GAIN 0x1p-30
 
+/* Fastest rate of samples with delays: 20 s of them, and samples up to
+ * LAST_SAMPLE beside, fit 63 bits. */
+#define FASTEST_DELAYED_HZ 1e15
+
 /* Allowed overlap of bands, in channels.  Frequencies are doubles with a
  * relative error of 10^-16: 10^-6 of a 1 Hz channel at 10 GHz. */
 #define TOLERATED_OVERLAP 1e-6
@@ -206,6 +210,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                          plan->delays.most_s * fx8_rate_hz(plan->sample_rate) <
                              (double)FX8_MAX_DELAY_SAMPLES),
          "delays.most_s: expected less than 2^30 samples"},
+        {!has_delays || fx8_rate_hz(plan->sample_rate) <= FASTEST_DELAYED_HZ,
+         "delays: expected a sample_rate of at most 10^15 Hz"},
         {!has_delays || !none, "delays: expected method PFB or FFT"},
         {bank->method != FX8_METHOD_PFB ||
              (bank->n_taps >= 1 && bank->n_taps <= FX8_MAX_TAPS),

@@ -138,9 +138,10 @@ static struct need find_need(struct fx8_session *s,
     const bool has_levels = s->axes.has_quantiser;
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
+    const size_t delays = s->tracker != NULL ? fx8_tracker_size(&s->axes) : 0;
     struct need need = {
         .spectra = engines,
-        .samples = plus(fx8_stream_size(&stream),
+        .samples = plus(plus(fx8_stream_size(&stream), delays),
                         has_levels ? fx8_stream_size(&ahead) : 0),
         .results =
             plus(fx8_arrays_size(arrays, n), fx8_session_quicklook_size(s)),

@@ -23,6 +23,7 @@ struct fx8_tracker {
     double rate_hz;                     /* of samples */
     int64_t first_sample, step, window; /* of spectra */
     int64_t per_dump;
+    int64_t margin;       /* most samples of a shift */
     int64_t node;         /* samples from one to the next */
     int64_t segment;      /* that the cubics are for; INT64_MIN: none */
     double first_bin;     /* of channel 0: its baseband frequency in channels */
@@ -43,10 +44,12 @@ int64_t fx8_tracker_margin(const struct fx8_plan *plan)
 static void list_arrays(struct fx8_tracker *t, size_t n_bands, size_t n_inputs,
                         struct fx8_array arrays[N_ARRAYS])
 {
-    arrays[0] = (struct fx8_array){&t->first_hz, n_bands, sizeof(double)};
-    arrays[1] = (struct fx8_array){
-        &t->delay_s, fx8_product(N_NODES, n_inputs, 1, 1), sizeof(double)};
-    arrays[2] = (struct fx8_array){&t->cubics, n_inputs, sizeof(struct cubic)};
+    const struct fx8_array list[N_ARRAYS] = {
+        FX8_ITEMS(t->first_hz, n_bands),
+        FX8_ITEMS(t->delay_s, fx8_product(N_NODES, n_inputs, 1, 1)),
+        FX8_ITEMS(t->cubics, n_inputs),
+    };
+    memcpy(arrays, list, sizeof list);
 }
 
 size_t fx8_tracker_size(const struct fx8_axes *axes)
@@ -63,37 +66,32 @@ enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
                                  struct fx8_tracker **tracker,
                                  struct fx8_error *error)
 {
-    struct fx8_tracker *t;
     *tracker = NULL;
+    FX8_AUTO(fx8_tracker_close) struct fx8_tracker *t = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *t, "delays", &t, error));
-    const struct fx8_rate rate = plan->sample_rate;
     t->delays = plan->delays;
     t->n_bands = plan->n_bands;
     t->n_inputs = axes->n_inputs;
-    t->rate_hz = fx8_rate_hz(rate);
+    t->rate_hz = fx8_rate_hz(plan->sample_rate);
     t->first_sample = plan->first_sample;
     t->step = (int64_t)axes->step;
     t->window = (int64_t)axes->window;
     t->per_dump = plan->spectra_per_dump;
-    t->node =
-        (NODE_S * rate.numerator_hz + rate.denominator - 1) / rate.denominator;
+    t->margin = fx8_tracker_margin(plan);
+    t->node = (int64_t)ceil(NODE_S * t->rate_hz);
     t->segment = INT64_MIN;
     t->first_bin = plan->is_complex ? -(double)(bank->n_channels / 2) : 0.0;
     t->is_alternating = !plan->is_complex && plan->lower_sideband;
     struct fx8_array arrays[N_ARRAYS];
     list_arrays(t, plan->n_bands, axes->n_inputs, arrays);
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, N_ARRAYS, "delays", error);
-    if (status != FX8_OK) {
-        fx8_tracker_close(&t);
-        return status;
-    }
+    FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "delays", error));
     for (size_t band = 0; band < plan->n_bands; band++)
         t->first_hz[band] =
             plan->dc_frequency_hz +
             (plan->band_offset_hz != NULL ? plan->band_offset_hz[band] : 0.0) -
             (t->is_alternating ? t->rate_hz / 2.0 : 0.0);
     *tracker = t;
+    t = NULL;
     return FX8_OK;
 }
 
@@ -102,11 +100,21 @@ void fx8_tracker_close(struct fx8_tracker **tracker)
     struct fx8_tracker *t = *tracker;
     if (t == NULL)
         return;
-    free(t->first_hz);
-    free(t->delay_s);
-    free(t->cubics);
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(t, t->n_bands, t->n_inputs, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
     free(t);
     *tracker = NULL;
+}
+
+static enum fx8_status refuse(const struct fx8_tracker *t, size_t input,
+                              int64_t sample, double delay_s,
+                              struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "delays: input %zu at sample %lld: %g s: expected at most "
+                    "%g s",
+                    input, (long long)sample, delay_s, t->delays.most_s);
 }
 
 /* The delays of all inputs at a sample, checked. */
@@ -123,11 +131,7 @@ static enum fx8_status evaluate(const struct fx8_tracker *t, int64_t sample,
                             : why.message);
     for (size_t input = 0; input < t->n_inputs; input++)
         if (!(fabs(delay_s[input]) <= t->delays.most_s))
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "delays: input %zu at sample %lld: %g s: expected "
-                            "at most %g s",
-                            input, (long long)sample, delay_s[input],
-                            t->delays.most_s);
+            return refuse(t, input, sample, delay_s[input], error);
     return FX8_OK;
 }
 
@@ -184,33 +188,47 @@ static struct fx8_rotation rotate(const struct fx8_tracker *t, double first_hz,
     return rotation;
 }
 
-/* Find the cubics of the group that begins with `spectrum`; x is where its
- * centre is, in nodes after the start of the segment. */
+/* A group of spectra. */
+struct group {
+    int64_t middle; /* sample */
+    double x;       /* centre of its first spectrum, in nodes after the start
+                       of the segment */
+};
+
+/* Find the cubics of the group that begins with `spectrum`. */
 static enum fx8_status begin_group(struct fx8_tracker *t, int64_t spectrum,
-                                   double *x, struct fx8_error *error)
+                                   struct group *group, struct fx8_error *error)
 {
     const int64_t first = t->first_sample + spectrum * t->step;
     const int64_t middle = first + (FX8_GROUP * t->step + t->window) / 2;
     const int64_t length = (N_NODES - 1) * t->node;
     const int64_t segment = middle / length - (middle % length < 0);
-    *x = ((double)(first - segment * length) + (double)t->window / 2) /
-         (double)t->node;
+    group->middle = middle;
+    group->x = ((double)(first - segment * length) + (double)t->window / 2) /
+               (double)t->node;
     return find_cubics(t, segment, error);
 }
 
-/* Delay of an input in the group that begins at x: tau[0] + tau[1] t +
- * tau[2] t^2, t in spectra.  Returns the whole samples of its middle. */
-static int64_t find_delay(const struct fx8_tracker *t, size_t input, double x,
-                          double tau[3])
+/* Delay of an input in a group: tau[0] + tau[1] t + tau[2] t^2, t in spectra,
+ * and the whole samples of its middle.  They are checked again: between the
+ * nodes, the cubic of a callback that is not smooth may exceed most_s, and the
+ * windows would leave the memory of the samples. */
+static enum fx8_status find_delay(const struct fx8_tracker *t, size_t input,
+                                  const struct group *group, double tau[3],
+                                  int64_t *shift, struct fx8_error *error)
 {
-    const double *c = t->cubics[input].c;
+    const double *c = t->cubics[input].c, x = group->x;
     const double dx = (double)t->step / (double)t->node;
     const double middle = FX8_GROUP / 2;
     tau[0] = c[0] + x * (c[1] + x * (c[2] + x * c[3]));
     tau[1] = (c[1] + x * (2.0 * c[2] + x * 3.0 * c[3])) * dx;
     tau[2] = (c[2] + x * 3.0 * c[3]) * dx * dx;
-    return (int64_t)rint((tau[0] + middle * (tau[1] + middle * tau[2])) *
-                         t->rate_hz);
+    const double delay_s = tau[0] + middle * (tau[1] + middle * tau[2]);
+    const double samples = rint(delay_s * t->rate_hz);
+    if (!(fabs(samples) <= (double)t->margin))
+        return refuse(t, input, group->middle, delay_s, error);
+    *shift = (int64_t)samples;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_tracker_rotations(struct fx8_tracker *tracker,
@@ -220,14 +238,16 @@ enum fx8_status fx8_tracker_rotations(struct fx8_tracker *tracker,
 {
     struct fx8_tracker *t = tracker;
     const size_t n_groups = fx8_groups(n_spectra);
-    for (size_t group = 0; group < n_groups; group++) {
-        double x, tau[3];
+    for (size_t g = 0; g < n_groups; g++) {
+        struct group group;
         FX8_TRY(
-            begin_group(t, spectrum + (int64_t)group * FX8_GROUP, &x, error));
+            begin_group(t, spectrum + (int64_t)g * FX8_GROUP, &group, error));
         for (size_t input = 0; input < t->n_inputs; input++) {
-            const int64_t shift = find_delay(t, input, x, tau);
+            double tau[3];
+            int64_t shift = 0;
+            FX8_TRY(find_delay(t, input, &group, tau, &shift, error));
             for (size_t band = 0; band < t->n_bands; band++)
-                rotations[(band * t->n_inputs + input) * n_groups + group] =
+                rotations[(band * t->n_inputs + input) * n_groups + g] =
                     rotate(t, t->first_hz[band], tau, shift);
         }
     }
@@ -246,10 +266,13 @@ enum fx8_status fx8_tracker_shifts(struct fx8_tracker *tracker,
         n = (size_t)(FX8_GROUP - in_group < in_rest ? FX8_GROUP - in_group
                                                     : in_rest);
         n = n < n_spectra - s ? n : n_spectra - s;
-        double x, tau[3];
-        FX8_TRY(begin_group(t, spectrum + (int64_t)s - in_group, &x, error));
+        struct group group;
+        FX8_TRY(
+            begin_group(t, spectrum + (int64_t)s - in_group, &group, error));
         for (size_t input = 0; input < t->n_inputs; input++) {
-            const int64_t shift = find_delay(t, input, x, tau);
+            double tau[3];
+            int64_t shift = 0;
+            FX8_TRY(find_delay(t, input, &group, tau, &shift, error));
             for (size_t k = s; k < s + n; k++)
                 shifts[input * n_spectra + k] = (int32_t)shift;
         }

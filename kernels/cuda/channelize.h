@@ -5,7 +5,7 @@
  *
  *     fx8_cuda_fir or fx8_cuda_fir_int16    samples -> folded
  *     cuFFT, batched                        folded -> bins
- *     fx8_cuda_corner_turn                         bins -> spectra
+ *     fx8_cuda_corner_turn                  bins -> spectra
  *
  * fx8_cuda_gather replaces all three if the recorded integers are the spectra
  * (method none).
@@ -133,8 +133,7 @@ struct fx8_cuda_corner_turn_job {
 
 /**
  * fx8_cuda_corner_turn -- choose channels, rotate, gain, round half to even,
- * clamp to
- * +-127, mask, corner turn.
+ * clamp to +-127, mask, corner turn.
  *
  * Returned: spectra  the times [first_time, end_time) of the part's inputs,
  *                    all channels; spectra.n_channels is bank.n_channels
