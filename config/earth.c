@@ -215,8 +215,9 @@ static enum fx8_status read_columns(struct reading *reading, char *line)
                 (n - MJD) * sizeof *words); /* no hour */
     }
     if (n < N_COLUMNS)
-        return fail_value(reading, "columns", words[YEAR],
-                          "year, month, day, hour or none, MJD, x, y, UT1-UTC");
+        return fail_value(reading, "year", words[YEAR],
+                          "month, day, hour or none, MJD, x, y and UT1-UTC "
+                          "after it");
     for (int k = 0; k < N_VALUES; k++)
         FX8_TRY(read_value(reading, k, words[VALUES + k], reading->unit, &row));
     return add_row(reading, words[MJD], &row);

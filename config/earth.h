@@ -50,11 +50,10 @@ bool fx8_earth_is_known(const struct fx8_earth_table *table);
  *
  * Given:    time  UTC
  * Status:   FX8_ERR_USAGE: before the first row or not before the last
- * Numerics: linear between the rows, as in astropy: with UT1 - UTC, a step of
- *           more than half a second is a leap second at the end of the day.
- *           The tides of less than a month, which this leaves out, are up to
- *           0.02 ms.  On a day that ends in a leap second, instants count as if
- *           it had 86,400 s: 3e-8 s
+ * Numerics: linear between the rows, as in astropy; of UT1 - UTC without the
+ *           leap second that a step of more than half a second is.  Off by at
+ *           most 0.02 ms; the daily tides, which no table has, are as large.  A
+ *           day that ends in a leap second is taken to have 86,400 s: 3e-8 s
  */
 enum fx8_status fx8_earth_find(const struct fx8_earth_table *table,
                                struct fx8_time time, struct fx8_earth *earth,

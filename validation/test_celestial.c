@@ -130,3 +130,127 @@ TEST(places_are_those_of_erfa)
                         0, 1e-11);
         }
 }
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* The axes by spherical trigonometry from hour angle, declination and position
+ * angle, which is how readers of UVH5 find uvw. */
+TEST(axes_are_those_of_the_apparent_place)
+{
+    for (size_t s = 0; s < LENGTH(sites); s++)
+        for (size_t k = 0; k < PLACES; k++) {
+            struct fx8_celestial sky = look_from(&sites[s], earth_of_file());
+            const struct fx8_place place = place_of(&sky, summer, icrs_deg[k]);
+            const double h = place.lst_rad - place.app_ra_rad;
+            const double d = place.app_dec_rad, pa = place.frame_pa_rad;
+            const double phi = sites[s].latitude_deg * ERFA_DD2R;
+            const double to[3] = {
+                -cos(d) * sin(h),
+                sin(d) * cos(phi) - cos(d) * cos(h) * sin(phi),
+                sin(d) * sin(phi) + cos(d) * cos(h) * cos(phi)};
+            const double east[3] = {cos(h), -sin(h) * sin(phi),
+                                    sin(h) * cos(phi)};
+            const double north[3] = {
+                sin(d) * sin(h), cos(d) * cos(phi) + sin(d) * cos(h) * sin(phi),
+                cos(d) * sin(phi) - sin(d) * cos(h) * cos(phi)};
+            for (size_t axis = 0; axis < 3; axis++) {
+                const double e = east[axis], n = north[axis];
+                assert_near(place.axes[0][axis], e * cos(pa) - n * sin(pa),
+                            1e-11);
+                assert_near(place.axes[1][axis], e * sin(pa) + n * cos(pa),
+                            1e-11);
+                assert_near(place.axes[2][axis], to[axis], 1e-12);
+            }
+        }
+}
+
+/* Steps of 10^-3 rad in right ascension and declination go along u and v, but
+ * for aberration (10^-4 of them) and, in the direction of the Sun, deflection
+ * (10^-3). */
+TEST(axes_lie_as_right_ascension_and_declination_grow)
+{
+    const double step_deg = 1e-3 * ERFA_DR2D;
+    struct fx8_celestial sky = look_from(&sites[0], earth_of_file());
+    for (size_t k = 0; k < 4; k++) {
+        const struct fx8_place place = place_of(&sky, summer, icrs_deg[k]);
+        for (size_t axis = 0; axis < 2; axis++) {
+            double from[2], to[2], step[3];
+            for (size_t c = 0; c < 2; c++) {
+                from[c] = icrs_deg[k][c] - (c == axis ? step_deg : 0);
+                to[c] = icrs_deg[k][c] + (c == axis ? step_deg : 0);
+            }
+            const struct fx8_place before = place_of(&sky, summer, from);
+            const struct fx8_place after = place_of(&sky, summer, to);
+            for (size_t c = 0; c < 3; c++)
+                step[c] = (after.axes[2][c] - before.axes[2][c]) / 2e-3;
+            const double length =
+                axis == 0 ? cos(icrs_deg[k][1] * ERFA_DD2R) : 1;
+            assert_near(dot(step, place.axes[axis]), length, 2e-4);
+            assert_near(dot(step, place.axes[1 - axis]), 0,
+                        axis == 0 ? 2e-4 : 1e-9);
+        }
+    }
+}
+
+/* The pole of the sky stands above north by the latitude, which polar motion
+ * changes by x cos(longitude) - y sin(longitude); a place 2 mrad from the pole
+ * shows it to 1/500. */
+TEST(polar_motion_moves_the_pole)
+{
+    for (size_t s = 0; s < LENGTH(sites); s++) {
+        const double pole[2] = {0, 90};
+        const struct fx8_earth_table *earth = earth_of_file();
+        struct fx8_earth at;
+        struct fx8_error error;
+        must(fx8_earth_find(earth, summer, &at, &error), error);
+        struct fx8_celestial sky = look_from(&sites[s], earth);
+        const struct fx8_place moved = place_of(&sky, summer, pole);
+        sky = look_from(&sites[s], constant_earth(at.dut1_s));
+        const struct fx8_place still = place_of(&sky, summer, pole);
+        const double longitude = sites[s].longitude_deg * ERFA_DD2R;
+        if (sites[s].latitude_deg == 90) /* no direction is north there */
+            continue;
+        assert_near(asin(moved.axes[2][2]) - asin(still.axes[2][2]),
+                    at.polar_x_rad * cos(longitude) -
+                        at.polar_y_rad * sin(longitude),
+                    4e-9 + 2e-3 * fabs(at.polar_x_rad) /
+                               cos(sites[s].latitude_deg * ERFA_DD2R));
+    }
+}
+
+/* Whatever was asked before, to the bit; and directions are w. */
+TEST(places_are_functions_of_time_alone)
+{
+    const int64_t steps[] = {0, 1, 59, 60, -60, 30, 3600, -3599, 61, -1, 0};
+    struct fx8_celestial sky = look_from(&sites[0], earth_of_file());
+    struct fx8_time time = summer;
+    for (size_t t = 0; t < LENGTH(steps); t++) {
+        struct fx8_celestial fresh = look_from(&sites[0], earth_of_file());
+        struct fx8_error error;
+        double enu[PLACES][3];
+        time.unix_s += steps[t];
+        must(
+            fx8_celestial_directions(&sky, time, PLACES, icrs_deg, enu, &error),
+            error);
+        for (size_t k = 0; k < PLACES; k++) {
+            const struct fx8_place again = place_of(&sky, time, icrs_deg[k]);
+            const struct fx8_place first = place_of(&fresh, time, icrs_deg[k]);
+            check_bytes(&again, &first, sizeof first);
+            check_bytes(enu[k], first.axes[2], sizeof enu[k]);
+        }
+    }
+}
+
+TEST(a_date_outside_the_table_is_an_error)
+{
+    struct fx8_celestial sky = look_from(&sites[0], earth_of_file());
+    struct fx8_error error;
+    struct fx8_place place;
+    const struct fx8_time late = {summer.unix_s + 5 * 86400, 0};
+    must_fail_with(fx8_celestial_place(&sky, late, icrs_deg[0], &place, &error),
+                   error, FX8_ERR_USAGE,
+                   "expected a date from 2019-08-28 to before 2019-09-02");
+}
