@@ -329,13 +329,15 @@ typedef enum fx8_status fx8_delay_callback(void *context, int64_t sample,
                                            double *delay_s,
                                            struct fx8_error *error);
 
-/** Delays to remove.  The phases of all channels are removed with them: the
- *  signal of a delay tau at sky frequency f is multiplied by exp(2 pi i f tau).
- */
+/** Delays and phases to remove.  Delays take their phases in all channels with
+ *  them: the signal of a delay tau at sky frequency f is multiplied by exp(2 pi
+ *  i f tau). */
 struct fx8_delays {
     fx8_delay_callback *delay; /**< NULL: none */
     void *context;
     double most_s; /**< bound of their magnitude, of less than 2^30 samples */
+    const double *turns; /**< [n_inputs] turns to subtract from the phases of
+                              all channels; NULL: 0 */
 };
 
 /**
@@ -363,9 +365,9 @@ struct fx8_plan {
     const double
         *band_offset_hz; /**< [n_bands] ascending: baseband zero of a band is
                               at dc_frequency_hz + this; NULL: one band at 0 */
-    const double *input_gain; /**< [n_bands][n_inputs] powers of two, at most 1,
-                                   by which the samples were multiplied; divided
-                                   out of all results; NULL: 1 */
+    const double *input_gain; /**< [n_bands][n_inputs] 2^-30 to 2^30, by which
+                                   the samples were multiplied; rounded to float
+                                   and divided out of all results; NULL: 1 */
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
     struct fx8_marker marker;
 

@@ -57,8 +57,8 @@ struct fx8_postprocess {
     const struct fx8_product *products; /**< [n_baselines][n_products] */
     int64_t spectra_per_dump;           /**< M */
     const float *gain;        /**< [n_inputs][row_channels] or NULL; INT8's */
-    const double *input_gain; /**< [n_inputs] powers of two, used without gain;
-                                   NULL: 1 */
+    const double *input_gain; /**< [n_inputs] floats, whose products are exact;
+                                   used without gain; NULL: 1 */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none;
@@ -78,8 +78,8 @@ struct fx8_postprocess {
  * Returned: results  by kind, for kinds with sums, [n_baselines][row_channels /
  *                    channel_average][n_products], all elements set
  * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
- *           operation, none by an input_gain; autos have an imaginary part of
- *           exactly 0.  Bounds: the same operations in the same order, rounded
+ *           operation, g_i g_j exact; autos have an imaginary part of exactly
+ *           0.  Bounds: the same operations in the same order, rounded
  *           downwards and upwards in any rounding mode of the caller.  The
  *           exact mean of any sums between the bounds lies between the results;
  *           so do the FP32 results of such sums

@@ -33,8 +33,8 @@ static double mean(const struct fx8_series *series,
     double sum = 0.0;
     for (size_t c = group->first; c < group->first + group->n; c++)
         if (fx8_group_uses(group, series, c))
-            sum += sign * sums[c * series->stride] / series->count *
-                   series->unscale; /* exact */
+            sum +=
+                sign * sums[c * series->stride] / series->count / series->scale;
     return sum / group->n_used;
 }
 

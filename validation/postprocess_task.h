@@ -13,7 +13,7 @@
 
 struct scene {
     struct fx8_postprocess plan;
-    double *input_gain;  /* [n_inputs] powers of two; not in the plan yet */
+    double *input_gain;  /* [n_inputs] floats; not in the plan yet */
     size_t n_row, first; /* channels of a row, and the first one of this band */
     size_t n_cells;      /* of all bands */
 };
@@ -47,7 +47,8 @@ static inline struct scene make_scene(size_t antennas, size_t pols,
     for (size_t i = 0; i < inputs * n_row; i++)
         gain[i] = (float)random_in(g, 1, 3000) / 1000.0f;
     for (size_t i = 0; i < inputs; i++)
-        s.input_gain[i] = ldexp(1.0, -(int)random_below(g, 9));
+        s.input_gain[i] = (float)ldexp((double)random_in(g, 1, 3000),
+                                       -(int)random_below(g, 9));
     s.plan = (struct fx8_postprocess){
         .n_antennas = antennas,
         .n_products = n_products,

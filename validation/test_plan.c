@@ -8,8 +8,7 @@
  * In: table_of_two_feeds, test_postprocess.c, python/test_matrix.py
  *
  * Shows (correlation, oversampled bands): the stitched axis has no gap or
- *     overlap; overlapping bands and gains that are no powers of two are
- *     refused
+ *     overlap; overlapping bands and gains out of range are refused
  * Within: steps equal as integers, frequencies the nearest doubles; messages
  *     word for word
  * Because: rates are fractions
@@ -65,10 +64,11 @@ static const double near_hz[] = {0, 812.5e3, 1625e3};
 static const double nearer_hz[] = {0, 812.5e3, 1624.9e3};
 static const double descending_hz[] = {0, 2e6, 1e6};
 static const double endless_hz[] = {0, INFINITY};
-static const double gains[] = {1.0, 0x1p-30, 0.25};
-static const double odd_gains[] = {1.0, 0.75, 0.25};
-static const double high_gains[] = {1.0, 2.0, 1.0};
-static const double low_gains[] = {1.0, 1.0, 0x1p-31};
+static const double gains[] = {0.75, 0x1p-30, 0x1p30};
+static const double high_gains[] = {1.0, 0x1.0000000000001p30, 1.0};
+static const double low_gains[] = {1.0, 1.0, 0x1.fffffffffffffp-31};
+static const double zero_gains[] = {0.0, 1.0, 1.0};
+static const double negative_gains[] = {-1.0, 1.0, 1.0};
 static const double no_gains[] = {1.0, NAN, 1.0};
 
 static void take_bands(struct fx8_plan *plan, size_t n, const double *offsets)
@@ -95,8 +95,7 @@ TEST(rules_of_a_plan)
                                 "bands whose kept channels do not overlap";
     static const char kept[] =
         "plan: n_kept: expected at most the channels, 0 for real samples";
-    static const char gain[] =
-        "plan: input_gain: expected powers of two, 2^-30 to 1";
+    static const char gain[] = "plan: input_gain: expected 2^-30 to 2^30";
     RANGE("plan: n_antennas: expected 1 to 32768", n_antennas, 1, 32768);
     RANGE("plan: n_polarizations: expected 1 or 2", n_polarizations, 1, 2);
     RANGE("plan: first_sample: expected 0 to 2^61", first_sample, 0,
@@ -135,7 +134,8 @@ TEST(rules_of_a_plan)
     CHANGE(NULL, plan->channelizer.n_kept = 9; plan->channel_average = 3);
     CHANGE(average, plan->channelizer.n_kept = 9; plan->channel_average = 2);
     CHANGE(NULL, plan->n_antennas = 3; plan->input_gain = gains);
-    CHANGE(gain, plan->n_antennas = 3; plan->input_gain = odd_gains);
+    CHANGE(gain, plan->n_antennas = 3; plan->input_gain = zero_gains);
+    CHANGE(gain, plan->n_antennas = 3; plan->input_gain = negative_gains);
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = high_gains);
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = low_gains);
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = no_gains);
@@ -209,6 +209,8 @@ TEST(rules_of_delays)
 {
     static const char most[] =
         "plan: delays.most_s: expected less than 2^30 samples";
+    static const char method[] = "plan: delays: expected method PFB or FFT";
+    static const double turns[] = {0.0, -7.25, 1e300, 0.5, INFINITY};
     CHANGE(NULL, take_delays(plan, 0.0, 1000000));
     CHANGE(NULL, take_delays(plan, 1073.741823, 1000000));
     CHANGE(most, take_delays(plan, 1073.741824, 1000000));
@@ -217,10 +219,15 @@ TEST(rules_of_delays)
     CHANGE(NULL, take_delays(plan, 0.0, INT64_C(1000000000000000)));
     CHANGE("plan: delays: expected a sample_rate of at most 10^15 Hz",
            take_delays(plan, 0.0, INT64_C(1000000000000001)));
-    CHANGE("plan: delays: expected method PFB or FFT",
-           take_delays(plan, 0.0, 1000000);
+    CHANGE(method, take_delays(plan, 0.0, 1000000);
            plan->channelizer.method = FX8_METHOD_NONE;
            plan->channelizer.n_channels = 1);
+    CHANGE(method, plan->delays.turns = turns;
+           plan->channelizer.method = FX8_METHOD_NONE;
+           plan->channelizer.n_channels = 1);
+    CHANGE(NULL, plan->delays.turns = turns; plan->delays.most_s = NAN);
+    CHANGE("plan: delays.turns: expected numbers",
+           plan->delays.turns = turns + 1);
 }
 
 /* No default is enough for what a caller must set. */

@@ -56,6 +56,7 @@ static enum fx8_status find_delays(void *context, int64_t sample,
 
 TEST(blocks_layouts_and_threads)
 {
+    static const double turns[] = {0.0, 0.25, -0.1, 0.7, -12.3, 0.5};
     static const struct delivery deliveries[] = {
         {.block_samples = 1, .layout = TIME_MAJOR},
         {.block_samples = 2},
@@ -85,7 +86,8 @@ TEST(blocks_layouts_and_threads)
         const struct voltages v = eventful(&plan, k % 2);
         size_t n_inputs = 6;
         if (k / 2 == 1)
-            plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6};
+            plan.delays =
+                (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};
         const struct collected first = collect(&plan, &v, &whole);
         assert_true(first.n_dumps >= 4);
         assert_int_equal(first.statistics.n_gain_rounds, 2);
@@ -123,7 +125,8 @@ TEST(a_gap_is_a_missing_stretch)
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
         size_t n_inputs = 4;
         if (k % 5 > 2)
-            plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6};
+            plan.delays =
+                (struct fx8_delays){find_delays, &n_inputs, 50e-6, NULL};
         struct voltages v = make_voltages(4, 2, n, 15, 1400);
         v.n_missing = 1;
         v.missing[0] = (struct fx8_gap){start, end - start, -1};

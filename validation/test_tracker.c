@@ -5,7 +5,8 @@
  *
  * Shows (correlation, delays): every phase is that of the delay at the centre
  *     of its spectrum's window; a shift is the delay of a group's middle to the
- *     nearest sample; samples shifted in from outside are missing
+ *     nearest sample; samples shifted in from outside are missing; gains are
+ *     divided out
  * Within: 10⁻⁵ turn for an array of 100 km at 350 MHz and 0.1 s per spectrum;
  *     whole samples equal bit for bit
  * Because: the cubic, the parabola and the group's slope, see tracker.h
@@ -52,6 +53,9 @@ static double turns_between(long double wanted, uint64_t got)
     return (double)fabsl(off - rintl(off));
 }
 
+/* Phases to take from the three inputs. */
+static const double turns[] = {0.0, 0.3, -100.125};
+
 struct array {
     struct sky sky;
     struct fx8_plan plan;
@@ -74,7 +78,7 @@ static void open_array(struct array *a, bool is_complex, bool is_lower,
     a->plan.n_bands = bands == NULL ? 1 : 2;
     a->plan.first_sample = 12345;
     a->sky = (struct sky){.rate_hz = fx8_rate_hz(rate), .n_inputs = 3};
-    a->plan.delays = (struct fx8_delays){find_sky, &a->sky, 335e-6};
+    a->plan.delays = (struct fx8_delays){find_sky, &a->sky, 335e-6, turns};
     must(fx8_plan_derive(&a->plan, &a->axes, &a->bank, &weights, &error),
          error);
     free(weights);
@@ -102,7 +106,8 @@ static long double phase_of(const struct array *a, size_t band, size_t input,
     const long double baseband =
         (first + (long double)channel) * rate / (long double)a->axes.step;
     return (is_folded ? zero - rate / 2.0L : zero) * delay +
-           baseband * (delay - (long double)shift / rate) +
+           baseband * (delay - (long double)shift / rate) -
+           (long double)turns[input] +
            (is_folded && shift % 2 != 0 ? 0.5L : 0.0L);
 }
 
@@ -275,10 +280,123 @@ TEST(whole_samples_are_shifts)
         const struct voltages wanted_v = shifted(&v);
         const struct collected wanted =
             collect(&plan, &wanted_v, &(struct delivery){0});
-        plan.delays = (struct fx8_delays){find_whole, NULL, 41e-6};
+        plan.delays = (struct fx8_delays){find_whole, NULL, 41e-6, NULL};
         const struct collected got = collect(&plan, &v, &deliveries[k / 4]);
         assert_true(wanted.n_dumps > 2);
         check_same(&wanted, &got);
+    }
+}
+
+static const struct delivery whole;
+
+/* --- gains ------------------------------------------------------- */
+
+/* Gains that leave integers integers, of complex and of real samples. */
+static const int gains[2][6][2] = {
+    {{5, 0}, {-2, 0}, {1, 0}, {3, 0}, {-1, 0}, {4, 0}},
+    {{3, 4}, {-2, 0}, {1, 1}, {2, -1}, {0, 1}, {1, 0}},
+};
+
+/* The samples as recorded with gains; those of the lower sideband are conj(E).
+ */
+static struct voltages with_gains(const struct voltages *v, bool is_lower)
+{
+    const bool is_complex = v->size == 2;
+    struct voltages s = *v;
+    s.data = temporary(v->n_inputs * (size_t)v->n_samples * v->size);
+    for (size_t input = 0; input < v->n_inputs; input++) {
+        const int re = gains[is_complex][input][0];
+        const int im = (is_lower ? -1 : 1) * gains[is_complex][input][1];
+        for (int64_t t = 0; t < v->n_samples; t++) {
+            const int8_t *x = voltages_at(v, input, t);
+            int8_t *y = voltages_at(&s, input, t);
+            const int parts[2] = {re * x[0] - im * (is_complex ? x[1] : 0),
+                                  is_complex ? re * x[1] + im * x[0] : 0};
+            for (size_t part = 0; part < v->size; part++) {
+                assert_true(abs(parts[part]) <= 127);
+                y[part] = (int8_t)parts[part];
+            }
+        }
+    }
+    return s;
+}
+
+/* Largest difference of two results, over sqrt(P_i P_j): 3 antennas of 2
+ * polarisations, 8 channels. */
+static double most_difference(const float *a, const float *b, size_t n_dumps)
+{
+    static const size_t first[3] = {0, 3, 5}; /* baseline (i, i) */
+    static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+    double most = 0.0;
+    for (size_t dump = 0; dump < n_dumps; dump++)
+        for (size_t i = 0; i < 3; i++)
+            for (size_t j = i; j < 3; j++)
+                for (size_t cell = 0; cell < 8 * 4; cell++) {
+                    const float *row = a + dump * 6 * 8 * 4 * 2;
+                    const size_t c = cell / 4, p = cell % 4;
+                    const size_t at = (dump * 6 + first[i] + j - i) * 32 + cell;
+                    const float p_i =
+                        row[2 * (first[i] * 32 + 4 * c + feeds[p][0])];
+                    const float p_j =
+                        row[2 * (first[j] * 32 + 4 * c + feeds[p][1])];
+                    const double off =
+                        hypot((double)a[2 * at] - (double)b[2 * at],
+                              (double)a[2 * at + 1] - (double)b[2 * at + 1]) /
+                        sqrt((double)p_i * (double)p_j);
+                    most = off > most ? off : most;
+                }
+    return most;
+}
+
+/* Recorded with gains, and with the gains divided out, the results are those
+ * of unit gains.  FP32: a spectrum's error is 16 2^-24 by the filter bank, 4
+ * 2^-22 by the two factors of its rotation and 2^-24 by its amplitude, and a
+ * product has that of two spectra, in both results: 4.2e-6 in all.  INT8: two
+ * roundings of two inputs at 20 steps, e = 1 / (12 20^2) each, of 180 products
+ * add sqrt(4 e / 180) rms, of which 6 are allowed.  DOWN <= FP32 <= UP. */
+TEST(gains_are_divided_out)
+{
+    for (size_t k = 0; k < 8; k++) {
+        const bool is_complex = k % 2, is_lower = k / 2 % 2;
+        struct fx8_plan plan = small_plan(3, 2, is_complex, 8, 180);
+        plan.sample_rate.numerator_hz = 1 << 20;
+        plan.dc_frequency_hz = 144 << 20;
+        plan.lower_sideband = is_lower;
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        if (k / 4 == 1)
+            plan.delays = (struct fx8_delays){find_whole, NULL, 41e-6, NULL};
+        const struct voltages v =
+            make_voltages(6, 1 + is_complex, 9000, 3, 78 + k);
+        const struct voltages recorded = with_gains(&v, is_lower);
+        const struct collected wanted = collect(&plan, &v, &whole);
+        double amplitudes[6], phases[6];
+        for (size_t input = 0; input < 6; input++) {
+            const int *gain = gains[is_complex][input];
+            amplitudes[input] = hypot(gain[0], gain[1]);
+            phases[input] = atan2(gain[1], gain[0]) / (2.0 * M_PI);
+        }
+        plan.input_gain = amplitudes;
+        plan.delays.turns = phases;
+        const struct collected got = collect(&plan, &recorded, &whole);
+        assert_true(got.n_dumps > 1);
+        assert_true(most_difference(wanted.visibilities[FX8_RESULT_FP32],
+                                    got.visibilities[FX8_RESULT_FP32],
+                                    got.n_dumps) <= 4.2e-6);
+        assert_true(most_difference(wanted.visibilities[FX8_RESULT_INT8],
+                                    got.visibilities[FX8_RESULT_INT8],
+                                    got.n_dumps) <=
+                    6.0 * sqrt(4.0 / (12.0 * 400.0) / 180.0));
+        const size_t n_cells = got.n_dumps * got.n_cells;
+        for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+            check_bytes(got.flags[kind], wanted.flags[kind], n_cells);
+            check_bytes(got.nsamples[kind], wanted.nsamples[kind],
+                        n_cells * sizeof(float));
+        }
+        for (size_t i = 0; i < 2 * n_cells; i++) {
+            const float fp32 = got.visibilities[FX8_RESULT_FP32][i];
+            assert_true(got.visibilities[FX8_RESULT_DOWN][i] <= fp32);
+            assert_true(got.visibilities[FX8_RESULT_UP][i] >= fp32);
+        }
     }
 }
 
@@ -309,7 +427,7 @@ TEST(bad_delays)
     };
     for (int kind = 0; kind < (int)LENGTH(wanted); kind++) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, 50);
-        plan.delays = (struct fx8_delays){find_badly, &kind, 2e-3};
+        plan.delays = (struct fx8_delays){find_badly, &kind, 2e-3, NULL};
         const struct voltages v = make_voltages(2, 2, 9000, 15, 1);
         struct collected c = {0};
         struct fx8_error error;

@@ -181,7 +181,7 @@ static void set_gain(struct fx8_gain_setting *g, size_t row, size_t channel,
 {
     const size_t at = first_cell(g, row) + channel;
     g->zero[at] = sigma == 0.0;
-    /* exact: input_gain is a power of two, divided out again for the engine */
+    /* divided out again for the engine: see hand_to_engine() */
     g->gain[at] =
         (g->zero[at] ? 1.0f
                      : (float)(g->s->plan.quantizer.target_rms / sigma)) *
@@ -239,7 +239,9 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     }
 }
 
-/* Give an engine the gains of a row. */
+/* Give an engine the gains of a row, for samples as pushed.  The division is
+ * exact if input_gain is a power of two; otherwise the quantiser's gain is
+ * within 2^-24 of the gain that is divided out. */
 static enum fx8_status hand_to_engine(struct fx8_gain_setting *g, size_t row,
                                       struct fx8_error *error)
 {

@@ -18,8 +18,10 @@
 #define EDGE_COMPLEX ((size_t)2)
 #define EDGE_REAL    ((size_t)1)
 
-/* Smallest input_gain: with a smaller one, sums could leave the float range. */
+/* Smallest and greatest input_gain: beyond them, results could leave the float
+ * range. */
 #define LEAST_INPUT_GAIN 0x1p-30
+#define MOST_INPUT_GAIN  0x1p30
 
 /* Fastest rate of samples with delays: 20 s of them, and samples up to
  * LAST_SAMPLE beside, fit 63 bits. */
@@ -132,14 +134,19 @@ static size_t averaged_channels(const struct fx8_plan *plan)
     return n_kept == 1 ? plan->n_bands : n_kept;
 }
 
-static bool are_powers_of_two(const double *gains, size_t n)
+static bool are_gains(const double *gains, size_t n)
 {
-    for (size_t i = 0; gains != NULL && i < n; i++) {
-        int exponent;
-        if (!(gains[i] >= LEAST_INPUT_GAIN && gains[i] <= 1.0) ||
-            frexp(gains[i], &exponent) != 0.5)
+    for (size_t i = 0; gains != NULL && i < n; i++)
+        if (!(gains[i] >= LEAST_INPUT_GAIN && gains[i] <= MOST_INPUT_GAIN))
             return false;
-    }
+    return true;
+}
+
+static bool are_finite(const double *values, size_t n)
+{
+    for (size_t i = 0; values != NULL && i < n; i++)
+        if (!isfinite(values[i]))
+            return false;
     return true;
 }
 
@@ -157,13 +164,18 @@ struct rule {
     const char *what;
 };
 
+bool fx8_plan_has_delays(const struct fx8_plan *plan)
+{
+    return plan->delays.delay != NULL || plan->delays.turns != NULL;
+}
+
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error)
 {
     const struct fx8_channelizer *bank = &plan->channelizer;
     const struct fx8_marker *marker = &plan->marker;
     const bool none = bank->method == FX8_METHOD_NONE;
-    const bool has_delays = plan->delays.delay != NULL;
+    const bool has_delays = fx8_plan_has_delays(plan);
     const bool has_channels =
         bank->n_channels >= 1 && bank->n_channels <= MOST_CHANNELS;
     const bool has_bands = plan->n_bands >= 1 && plan->n_bands <= MOST_BANDS;
@@ -198,17 +210,21 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "band_offset_hz: expected ascending bands whose kept channels do not "
          "overlap"},
         {!has_bands || !has_antennas || !has_feeds ||
-             are_powers_of_two(plan->input_gain, plan->n_bands *
-                                                     plan->n_antennas *
-                                                     plan->n_polarizations),
-         "input_gain: expected powers of two, 2^-30 to 1"},
+             are_gains(plan->input_gain, plan->n_bands * plan->n_antennas *
+                                             plan->n_polarizations),
+         "input_gain: expected 2^-30 to 2^30"},
+        {!has_antennas || !has_feeds ||
+             are_finite(plan->delays.turns,
+                        plan->n_antennas * plan->n_polarizations),
+         "delays.turns: expected numbers"},
         {(unsigned)bank->method <= FX8_METHOD_NONE,
          "method: expected PFB, FFT or NONE"},
         {!none || (plan->is_complex && bank->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
-        {!has_delays || (plan->delays.most_s >= 0.0 &&
-                         plan->delays.most_s * fx8_rate_hz(plan->sample_rate) <
-                             (double)FX8_MAX_DELAY_SAMPLES),
+        {plan->delays.delay == NULL ||
+             (plan->delays.most_s >= 0.0 &&
+              plan->delays.most_s * fx8_rate_hz(plan->sample_rate) <
+                  (double)FX8_MAX_DELAY_SAMPLES),
          "delays.most_s: expected less than 2^30 samples"},
         {!has_delays || fx8_rate_hz(plan->sample_rate) <= FASTEST_DELAYED_HZ,
          "delays: expected a sample_rate of at most 10^15 Hz"},

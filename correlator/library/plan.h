@@ -6,6 +6,7 @@
 #ifndef FX8_CORRELATOR_LIBRARY_PLAN_H
 #define FX8_CORRELATOR_LIBRARY_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@
 
 /** Bound of a delay, in samples. */
 #define FX8_MAX_DELAY_SAMPLES (INT64_C(1) << 30)
+
+/** Whether a session rotates spectra. */
+bool fx8_plan_has_delays(const struct fx8_plan *plan);
 
 /** FX8_ERR_USAGE naming the first member of the plan that is out of range. */
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,

@@ -420,9 +420,9 @@ static enum fx8_status copy_plan(struct fx8_session *s,
                                 error));
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
-    if (has_gains)
-        memcpy(s->input_gain, plan->input_gain,
-               s->axes.n_rows * sizeof *s->input_gain);
+    /* products of two floats are exact */
+    for (size_t row = 0; has_gains && row < s->axes.n_rows; row++)
+        s->input_gain[row] = (float)plan->input_gain[row];
     s->plan.flag_antenna = s->flag_antenna;
     s->plan.input_gain = s->input_gain;
     return FX8_OK;
@@ -450,7 +450,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));
-    if (plan->delays.delay != NULL) {
+    if (fx8_plan_has_delays(plan)) {
         FX8_TRY(fx8_tracker_open(plan, &axes, &bank, &s->tracker, error));
         s->margin = fx8_tracker_margin(plan);
     }
@@ -465,7 +465,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     FX8_TRY(fx8_session_quicklook_open(s, error));
     /* the caller's, or needed only so far */
     s->plan.machine.kernel = s->plan.machine.device = NULL;
-    s->plan.band_offset_hz = NULL;
+    s->plan.band_offset_hz = s->plan.delays.turns = NULL;
     s->weights = NULL;
     *session = s;
     s = NULL;

@@ -31,15 +31,17 @@ struct fx8_tracker {
     double *first_hz;     /* [n_bands] sky frequency of baseband zero */
     double *delay_s;      /* [N_NODES][n_inputs] */
     struct cubic *cubics; /* [n_inputs] */
+    uint64_t *turns;      /* [n_inputs] in units of 2^-64 */
 };
 
 int64_t fx8_tracker_margin(const struct fx8_plan *plan)
 {
-    return (int64_t)ceil(plan->delays.most_s * fx8_rate_hz(plan->sample_rate)) +
-           1;
+    const double most_s =
+        plan->delays.delay == NULL ? 0.0 : plan->delays.most_s;
+    return (int64_t)ceil(most_s * fx8_rate_hz(plan->sample_rate)) + 1;
 }
 
-#define N_ARRAYS 3
+#define N_ARRAYS 4
 
 static void list_arrays(struct fx8_tracker *t, size_t n_bands, size_t n_inputs,
                         struct fx8_array arrays[N_ARRAYS])
@@ -48,6 +50,7 @@ static void list_arrays(struct fx8_tracker *t, size_t n_bands, size_t n_inputs,
         FX8_ITEMS(t->first_hz, n_bands),
         FX8_ITEMS(t->delay_s, fx8_product(N_NODES, n_inputs, 1, 1)),
         FX8_ITEMS(t->cubics, n_inputs),
+        FX8_ITEMS(t->turns, n_inputs),
     };
     memcpy(arrays, list, sizeof list);
 }
@@ -58,6 +61,12 @@ size_t fx8_tracker_size(const struct fx8_axes *axes)
     struct fx8_array arrays[N_ARRAYS];
     list_arrays(&unused, axes->n_rows / axes->n_inputs, axes->n_inputs, arrays);
     return fx8_arrays_size(arrays, N_ARRAYS);
+}
+
+/* Turns in units of 2^-64. */
+static uint64_t fixed(double turns)
+{
+    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
 }
 
 enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
@@ -90,6 +99,10 @@ enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
             plan->dc_frequency_hz +
             (plan->band_offset_hz != NULL ? plan->band_offset_hz[band] : 0.0) -
             (t->is_alternating ? t->rate_hz / 2.0 : 0.0);
+    for (size_t input = 0; plan->delays.turns != NULL && input < t->n_inputs;
+         input++)
+        t->turns[input] = fixed(plan->delays.turns[input]);
+    t->delays.turns = NULL; /* the caller's */
     *tracker = t;
     t = NULL;
     return FX8_OK;
@@ -122,6 +135,9 @@ static enum fx8_status evaluate(const struct fx8_tracker *t, int64_t sample,
                                 double *delay_s, struct fx8_error *error)
 {
     struct fx8_error why = {FX8_OK, ""};
+    memset(delay_s, 0, t->n_inputs * sizeof *delay_s);
+    if (t->delays.delay == NULL)
+        return FX8_OK;
     const enum fx8_status status =
         t->delays.delay(t->delays.context, sample, delay_s, &why);
     if (status < 0)
@@ -159,24 +175,21 @@ static enum fx8_status find_cubics(struct fx8_tracker *t, int64_t segment,
     return FX8_OK;
 }
 
-/* Turns in units of 2^-64. */
-static uint64_t fixed(double turns)
-{
-    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
-}
-
-/* Delay of a group: tau[0] + tau[1] t + tau[2] t^2, t in spectra. */
-static struct fx8_rotation rotate(const struct fx8_tracker *t, double first_hz,
-                                  const double tau[3], int64_t shift)
+/* Rotation of an input and band in a group whose delay is tau[0] + tau[1] t +
+ * tau[2] t^2, t in spectra. */
+static struct fx8_rotation rotate(const struct fx8_tracker *t, size_t input,
+                                  size_t band, const double tau[3],
+                                  int64_t shift)
 {
     /* channel c is at first_hz + (first_bin + c) channel_hz; the second term
      * turns by the delay that the shift leaves */
     const double channel_hz = t->rate_hz / (double)t->step;
-    const double hz = first_hz + t->first_bin * channel_hz;
+    const double hz = t->first_hz[band] + t->first_bin * channel_hz;
     const double shifted =
         (double)shift / (double)t->step; /* turns per channel */
     struct fx8_rotation rotation = {
-        .phase = fixed(hz * tau[0]) - fixed(t->first_bin * shifted),
+        .phase = fixed(hz * tau[0]) - fixed(t->first_bin * shifted) -
+                 t->turns[input],
         .rate = fixed(hz * (tau[1] + tau[2])),
         .bend = fixed(2.0 * hz * tau[2]),
         .slope = fixed(channel_hz * tau[0] - shifted),
@@ -248,7 +261,7 @@ enum fx8_status fx8_tracker_rotations(struct fx8_tracker *tracker,
             FX8_TRY(find_delay(t, input, &group, tau, &shift, error));
             for (size_t band = 0; band < t->n_bands; band++)
                 rotations[(band * t->n_inputs + input) * n_groups + g] =
-                    rotate(t, t->first_hz[band], tau, shift);
+                    rotate(t, input, band, tau, shift);
         }
     }
     return FX8_OK;

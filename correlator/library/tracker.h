@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tracker.h -- the delays of a plan as shifts of samples and phases of
- * channels, group by group of spectra.
+ * tracker.h -- the delays and constant phases of a plan as shifts of samples
+ * and phases of channels, group by group of spectra.
  *
  * Groups of FX8_GROUP spectra are counted from the start of a dump.  The delay
  * callback is evaluated at fixed instants, 20 s apart, with a cubic polynomial

@@ -43,7 +43,7 @@ struct fx8_series {
     size_t stride;               /**< items from channel to channel */
     double count;                /**< valid products */
     double nsamples;             /**< the same, over M */
-    double unscale;              /**< factor without gains, a power of two */
+    double scale;                /**< divisor without gains: input_gain's */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
     bool is_flagged;                          /**< in every channel */
@@ -75,10 +75,10 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     series.flag_channel = plan->flag_channel;
     series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
     series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
-    series.unscale = 1.0;
+    series.scale = 1.0;
     if (plan->input_gain != NULL)
-        series.unscale /= plan->input_gain[product->input_1] *
-                          plan->input_gain[product->input_2];
+        series.scale = plan->input_gain[product->input_1] *
+                       plan->input_gain[product->input_2];
     series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
                         plan->flag_input[product->input_2];
     series.is_auto = product->input_1 == product->input_2;
@@ -185,9 +185,9 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
             (double)sums->gain_1[channel] * (double)sums->gain_2[channel];
         re /= scale;
         im /= scale;
-    } else {
-        re *= series->unscale; /* exact */
-        im *= series->unscale;
+    } else if (series->scale != 1.0) {
+        re /= series->scale;
+        im /= series->scale;
     }
     const struct fx8_visibility value = {re, series->is_auto      ? 0.0
                                              : series->is_negated ? -im

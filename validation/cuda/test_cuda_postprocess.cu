@@ -145,7 +145,7 @@ struct Task {
               n_pairs, [] { return below(4) == 0 ? 0 : 1 + below(100); })),
           fp32(make<double>(n_sums, random_fp32)),
           input_gain(make<double>(n_inputs,
-                                  [] { return below(2) == 0 ? 1.0 : 0.25; })),
+                                  [] { return below(2) == 0 ? 1.0 : 0.1F; })),
           gain(make<float>(
               n_levels,
               [] { return static_cast<float>(1 + below(3000)) / 1000.0F; })),
