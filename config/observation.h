@@ -43,6 +43,19 @@ struct fx8_site {
     double altitude_m;
 };
 
+/** Apparent place of a celestial position, as a site sees it at one instant. */
+struct fx8_place {
+    double app_ra_rad;   /**< local apparent sidereal time less hour angle, in
+                            [0, 2 pi) */
+    double app_dec_rad;  /**< from the Earth's equator of date */
+    double frame_pa_rad; /**< position angle of ICRS north at that place, from
+                            apparent north through east */
+    double lst_rad;      /**< local apparent sidereal time */
+    double axes[3][3];   /**< unit vectors of u, v, w in east, north and up of
+                            the site: w towards the place, v to ICRS north, u to
+                            growing right ascension */
+};
+
 /**
  * Metadata of a recording, as far as they are recorded.
  *

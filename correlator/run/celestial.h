@@ -36,19 +36,6 @@ struct fx8_celestial {
     struct fx8_celestial_node nodes[2];
 };
 
-/** Apparent place of a celestial position. */
-struct fx8_place {
-    double app_ra_rad;   /**< local apparent sidereal time less hour angle, in
-                            [0, 2 pi) */
-    double app_dec_rad;  /**< from the Earth's equator of date */
-    double frame_pa_rad; /**< position angle of ICRS north at that place, from
-                            apparent north through east */
-    double lst_rad;      /**< as fx8_celestial_sidereal_time() */
-    double axes[3][3];   /**< unit vectors of u, v, w in east, north and up of
-                            the site: w towards the place, v to ICRS north, u to
-                            growing right ascension */
-};
-
 /**
  * fx8_celestial_place -- where a position of the ICRS is seen.
  *

@@ -33,6 +33,7 @@ void fx8_uvh5_header_clear(struct fx8_uvh5_header *header)
     free(header->times);
     free(header->julian_dates);
     free(header->apparent_lst_rad);
+    free(header->places);
     free(header->frequencies_hz);
     free(header->channel_widths_hz);
     free(header->history);
@@ -129,6 +130,28 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
     return fx8_h5_get_long_text(place, "history", &header->history, error);
 }
 
+/* Position of an entry of the catalogue; NaN unless it is fixed in ICRS. */
+static enum fx8_status get_center(const struct fx8_h5_place *place, int64_t id,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error)
+{
+    static const double degrees_per_radian = 180 / 3.14159265358979323846;
+    static const char *const axes[2] = {"cat_lon", "cat_lat"};
+    char name[FX8_TEXT_SIZE], frame[FX8_TEXT_SIZE] = "";
+    header->center_deg[0] = header->center_deg[1] = NAN;
+    snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/cat_frame",
+             id);
+    if (header->is_phased && fx8_h5_has(place, name))
+        FX8_TRY(fx8_h5_get_texts(place, name, 1, FX8_TEXT_SIZE, frame, error));
+    for (size_t axis = 0; axis < 2 && strcmp(frame, "icrs") == 0; axis++) {
+        snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/%s", id,
+                 axes[axis]);
+        FX8_TRY(fx8_h5_get_real(place, name, &header->center_deg[axis], error));
+        header->center_deg[axis] *= degrees_per_radian;
+    }
+    return FX8_OK;
+}
+
 /* Read the phase centre, if any: from the catalogue since version 1.1, from
  * phase_type before. */
 static enum fx8_status get_phasing(const struct fx8_h5_place *place,
@@ -157,7 +180,7 @@ static enum fx8_status get_phasing(const struct fx8_h5_place *place,
             fx8_h5_get_texts(place, type_name, 1, FX8_TEXT_SIZE, type, error));
     header->is_phased = type[0] != '\0' && strcmp(type, "unprojected") != 0 &&
                         strcmp(type, "drift") != 0;
-    return FX8_OK;
+    return get_center(place, id, header, error);
 }
 
 /* Read one value of each list, which checks its length against its count before

@@ -18,38 +18,39 @@
  * doubles. */
 #define BLOCK_ROWS 16384
 
-/* How a column's rows follow from the header; values have eight bytes. */
-enum pattern {
-    PER_BASELINE, /* [n_baselines][width], the same in every dump */
-    PER_DUMP,     /* [n_times], the same for every baseline */
-    CONSTANT      /* one value */
-};
-
-/* The columns; lst_array may be absent. */
+/* The columns; lst_array may be absent.  Values have eight bytes. */
 static const struct column {
     const char *name;
     bool is_real;
     size_t width;
-    enum pattern pattern;
 } columns[] = {
-    {"ant_1_array", false, 1, PER_BASELINE},
-    {"ant_2_array", false, 1, PER_BASELINE},
-    {"uvw_array", true, 3, PER_BASELINE},
-    {"time_array", true, 1, PER_DUMP},
-    {"integration_time", true, 1, CONSTANT},
-    {"phase_center_id_array", false, 1, CONSTANT},
-    {"phase_center_app_ra", true, 1, PER_DUMP},
-    {"phase_center_app_dec", true, 1, CONSTANT},
-    {"phase_center_frame_pa", true, 1, CONSTANT},
-    {"lst_array", true, 1, PER_DUMP},
+    {"ant_1_array", false, 1},
+    {"ant_2_array", false, 1},
+    {"uvw_array", true, 3},
+    {"time_array", true, 1},
+    {"integration_time", true, 1},
+    {"phase_center_id_array", false, 1},
+    {"phase_center_app_ra", true, 1},
+    {"phase_center_app_dec", true, 1},
+    {"phase_center_frame_pa", true, 1},
+    {"lst_array", true, 1},
 };
 
 #define N_COLUMNS (sizeof columns / sizeof columns[0])
 
+/* Where the values of a row come from: bytes from one dump to the next and from
+ * one baseline to the next; 0: the same for all. */
+struct values {
+    const void *first;
+    size_t per_dump, per_baseline;
+    const struct fx8_place *turn_to; /* NULL, or [n_times]: vectors in east,
+                                        north, up become u, v, w */
+};
+
 /* The columns while they are being written. */
 struct fx8_uvh5_columns {
     size_t n_columns; /* number of open ones */
-    const void *values[N_COLUMNS];
+    struct values values[N_COLUMNS];
     hid_t dataset[N_COLUMNS];
     double *dates; /* [n_times] Julian */
     double latitude_rad;
@@ -57,17 +58,30 @@ struct fx8_uvh5_columns {
     size_t n_written; /* rows of every column, whole blocks */
 };
 
+static void turn(const struct fx8_place *place, double vector[3])
+{
+    double turned[3];
+    for (size_t axis = 0; axis < 3; axis++) {
+        const double *unit = place->axes[axis];
+        turned[axis] =
+            unit[0] * vector[0] + unit[1] * vector[1] + unit[2] * vector[2];
+    }
+    memcpy(vector, turned, sizeof turned);
+}
+
 /* Fill rows [first, first + n) of a column. */
-static void fill_rows(const struct column *column, const char *values,
+static void fill_rows(const struct values *values, size_t size,
                       size_t n_baselines, size_t first, size_t n, char *rows)
 {
-    const size_t size = column->width * sizeof(double);
     for (size_t i = 0; i < n; i++) {
-        const size_t row = first + i;
-        const size_t index = column->pattern == PER_BASELINE ? row % n_baselines
-                             : column->pattern == PER_DUMP   ? row / n_baselines
-                                                             : 0;
-        memcpy(rows + i * size, values + index * size, size);
+        const size_t dump = (first + i) / n_baselines;
+        const size_t baseline = (first + i) % n_baselines;
+        memcpy(rows + i * size,
+               (const char *)values->first + dump * values->per_dump +
+                   baseline * values->per_baseline,
+               size);
+        if (values->turn_to != NULL)
+            turn(&values->turn_to[dump], (double *)(void *)(rows + i * size));
     }
 }
 
@@ -117,17 +131,30 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
     static const double no_angle = 0;
     static const int64_t entry = 0; /* entry of the phase centre catalogue */
     struct fx8_uvh5_columns *c = writer->columns;
-    const void *const values[N_COLUMNS] = {
-        header->ant_1,
-        header->ant_2,
-        header->uvw_m,
-        c->dates,
-        &header->integration_time_s,
-        &entry,
-        header->apparent_lst_rad,
-        &c->latitude_rad,
-        &no_angle,
-        header->apparent_lst_rad,
+    const struct fx8_place *places = header->places;
+    const size_t a_place = sizeof *places, a_real = sizeof(double);
+    const bool is_phased = header->is_phased;
+    const struct values lst = {.first = header->apparent_lst_rad,
+                               .per_dump = a_real};
+    const struct values values[N_COLUMNS] = {
+        {.first = header->ant_1, .per_baseline = sizeof *header->ant_1},
+        {.first = header->ant_2, .per_baseline = sizeof *header->ant_2},
+        {.first = header->uvw_m,
+         .per_baseline = 3 * a_real,
+         .turn_to = is_phased ? places : NULL},
+        {.first = c->dates, .per_dump = a_real},
+        {.first = &header->integration_time_s},
+        {.first = &entry},
+        is_phased
+            ? (struct values){.first = &places->app_ra_rad, .per_dump = a_place}
+            : lst,
+        is_phased ? (struct values){.first = &places->app_dec_rad,
+                                    .per_dump = a_place}
+                  : (struct values){.first = &c->latitude_rad},
+        is_phased ? (struct values){.first = &places->frame_pa_rad,
+                                    .per_dump = a_place}
+                  : (struct values){.first = &no_angle},
+        lst,
     };
     memcpy(c->values, values, sizeof values);
     const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
@@ -167,8 +194,8 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
         const size_t first = c->n_written;
         const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
         for (size_t i = 0; i < c->n_columns; i++) {
-            fill_rows(&columns[i], c->values[i], writer->n_baselines, first, n,
-                      c->rows);
+            fill_rows(&c->values[i], columns[i].width * sizeof(double),
+                      writer->n_baselines, first, n, c->rows);
             FX8_TRY(write_rows(writer, &columns[i], c->dataset[i], first, n,
                                c->rows, error));
         }

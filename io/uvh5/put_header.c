@@ -45,7 +45,9 @@ static bool baselines_ascend(const struct fx8_uvh5_header *header)
 /* The name of the phase centre. */
 static const char *name_of_centre(const struct fx8_uvh5_header *header)
 {
-    return header->object[0] != '\0' ? header->object : "unprojected";
+    if (header->object[0] != '\0')
+        return header->object;
+    return header->is_phased ? "phase_center" : "unprojected";
 }
 
 static enum fx8_status put_values(const struct fx8_h5_target *target,
@@ -68,7 +70,7 @@ static enum fx8_status put_values(const struct fx8_h5_target *target,
                       baselines_ascend(header) ? "time, baseline" : NULL)},
         /* the next two are for pyuvdata < 2.2; later ones use the catalogue */
         {FX8_PUT_TEXT("object_name", name_of_centre(header))},
-        {FX8_PUT_TEXT("phase_type", "drift")},
+        {FX8_PUT_TEXT("phase_type", header->is_phased ? "phased" : "drift")},
         {FX8_PUT_INTEGER("Nants_data", n_antennas_used)},
         {FX8_PUT_INTEGER("Nants_telescope", n_antennas)},
         {FX8_PUT_INTEGER("Nbls", header->n_baselines)},
@@ -173,27 +175,41 @@ static enum fx8_status put_feeds(const struct fx8_h5_target *target,
                           error);
 }
 
-/* Write the catalogue with the single entry "0": unphased, at the zenith, as in
- * pyuvdata. */
+/* Write the catalogue with the single entry "0": the phase centre, or, as in
+ * pyuvdata, the zenith for unprojected data. */
 static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
                                      const struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
+    const bool is_phased = header->is_phased;
+    const double radians_per_degree = pi / 180;
+    const double lon = header->center_deg[0] * radians_per_degree;
+    const double lat = header->center_deg[1] * radians_per_degree;
     const struct fx8_h5_value values[] = {
         {FX8_PUT_TEXT("cat_name", name_of_centre(header))},
-        {FX8_PUT_TEXT("cat_type", "unprojected")},
-        {FX8_PUT_TEXT("cat_frame", "altaz")},
-        {FX8_PUT_REAL("cat_lon", 0)},
-        {FX8_PUT_REAL("cat_lat", pi / 2)},
+        {FX8_PUT_TEXT("cat_type", is_phased ? "sidereal" : "unprojected")},
+        {FX8_PUT_TEXT("cat_frame", is_phased ? "icrs" : "altaz")},
+        {FX8_PUT_REAL("cat_lon", is_phased ? lon : 0)},
+        {FX8_PUT_REAL("cat_lat", is_phased ? lat : pi / 2)},
+        {FX8_PUT_REAL("cat_epoch", 2000)},
     };
+    const size_t n_values = sizeof values / sizeof values[0] - !is_phased;
+    const struct fx8_h5_value before_1_1[] = {
+        /* for pyuvdata < 2.2 */
+        {FX8_PUT_REAL("phase_center_ra", lon)},
+        {FX8_PUT_REAL("phase_center_dec", lat)},
+        {FX8_PUT_REAL("phase_center_epoch", 2000)},
+        {FX8_PUT_TEXT("phase_center_frame", "icrs")},
+    };
+    if (is_phased)
+        FX8_TRY(fx8_h5_put_values(target, before_1_1, 4, error));
     FX8_H5_AUTO catalogue = FX8_H5_NONE, entry = FX8_H5_NONE;
     FX8_TRY(
         fx8_h5_put_group(target, "phase_center_catalog", &catalogue, error));
     struct fx8_h5_target below = {target->output, catalogue, false};
     FX8_TRY(fx8_h5_put_group(&below, "0", &entry, error));
     below.object = entry;
-    return fx8_h5_put_values(&below, values, sizeof values / sizeof values[0],
-                             error);
+    return fx8_h5_put_values(&below, values, n_values, error);
 }
 
 enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,

@@ -44,7 +44,9 @@ struct fx8_uvh5_header {
     char object[FX8_TEXT_SIZE];
     char x_orientation[FX8_TEXT_SIZE];
     char units[FX8_TEXT_SIZE]; /**< vis_units; reader only, "" if absent */
-    bool is_phased; /**< phased to `object`; reader only, from the first row */
+    bool is_phased; /**< phased to `object`; reader: as the first row says */
+    double center_deg[2]; /**< right ascension and declination of the phase
+                               centre, ICRS; reader: NaN in other frames */
     struct fx8_site site;
     size_t n_antennas;
     int64_t *antenna_numbers;    /**< [n_antennas] */
@@ -53,12 +55,15 @@ struct fx8_uvh5_header {
     size_t n_baselines;
     int64_t *ant_1; /**< [n_baselines] numbers */
     int64_t *ant_2; /**< [n_baselines] */
-    double *uvw_m;  /**< [n_baselines][3] local ENU, unprojected */
+    double *uvw_m;  /**< [n_baselines][3] writer: east, north, up; reader: as
+                         in the first dump */
     size_t n_times;
     struct fx8_time *times; /**< [n_times] centres; writer */
     double *julian_dates;   /**< [n_times]; reader */
     double integration_time_s;
     double *apparent_lst_rad; /**< [n_times] true apparent LST */
+    struct fx8_place *places; /**< [n_times] of the phase centre, if phased;
+                                   writer */
     bool write_lst;           /**< write lst_array and dut1 */
     double dut1_s;
     size_t n_channels;
