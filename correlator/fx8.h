@@ -789,6 +789,8 @@ struct fx8_axes {
     size_t step;         /**< N, samples from the start of one spectrum to the
                               next: C or 2 C; 1 for FX8_METHOD_NONE */
     size_t window;       /**< P N, samples per spectrum */
+    size_t margin;       /**< samples that delays may need before and after a
+                              window; 0 without delays */
     size_t zero_channel; /**< channel of baseband zero in a band; n_kept for
                               real samples of the lower sideband: none */
     bool has_quantiser;

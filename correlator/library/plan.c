@@ -74,6 +74,21 @@ static size_t zero_channel(const struct fx8_plan *plan)
     return plan->lower_sideband ? kept(plan) : 0;
 }
 
+bool fx8_plan_has_delays(const struct fx8_plan *plan)
+{
+    return plan->delays.delay != NULL || plan->delays.turns != NULL;
+}
+
+/* Whole samples of the longest delay, and one for its change in a group. */
+static size_t margin(const struct fx8_plan *plan)
+{
+    if (!fx8_plan_has_delays(plan))
+        return 0;
+    const double most_s =
+        plan->delays.delay == NULL ? 0.0 : plan->delays.most_s;
+    return (size_t)ceil(most_s * fx8_rate_hz(plan->sample_rate)) + 1;
+}
+
 struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
 {
     const size_t n_inputs = plan->n_antennas * plan->n_polarizations;
@@ -89,6 +104,7 @@ struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .step = step_of(plan),
         .window = taps(plan) * step_of(plan),
+        .margin = margin(plan),
         .zero_channel = zero_channel(plan),
         .has_quantiser = plan->channelizer.method != FX8_METHOD_NONE &&
                          (plan->precision & FX8_PRECISION_INT8) != 0,
@@ -163,11 +179,6 @@ struct rule {
     bool holds;
     const char *what;
 };
-
-bool fx8_plan_has_delays(const struct fx8_plan *plan)
-{
-    return plan->delays.delay != NULL || plan->delays.turns != NULL;
-}
 
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error)

@@ -480,9 +480,9 @@ enum fx8_status fx8_finish(struct fx8_session *session,
     struct fx8_session *s = session;
     FX8_TRY(enter(s, error));
     enum fx8_status status = FX8_OK;
-    if (!s->has_finished && s->margin > 0) {
+    if (!s->has_finished && s->axes.margin > 0) {
         /* a gap: the last windows may reach it */
-        s->pushed_end += s->margin;
+        s->pushed_end += (int64_t)s->axes.margin;
         status = give_back(s, NULL, error);
     }
     s->has_finished = true;
@@ -531,7 +531,7 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
     const struct fx8_plan *plan = &session->plan;
     const int64_t step = (int64_t)session->axes.step;
     /* start of the first spectrum if its window were one step long */
-    const int64_t origin = plan->first_sample + session->margin +
+    const int64_t origin = plan->first_sample + (int64_t)session->axes.margin +
                            (int64_t)session->axes.window - step;
     const int64_t begin = first_sample > origin ? first_sample - origin : 0;
     const int64_t n = begin / step;

@@ -30,7 +30,7 @@ static struct fx8_stream_shape stream_shape(
         .step = (int64_t)s->axes.step,
         .window = (int64_t)s->axes.window,
         .tracker = s->tracker,
-        .margin = s->margin,
+        .margin = (int64_t)s->axes.margin,
         .n_delays = s->axes.n_inputs,
         .most_spectra = block_spectra,
         .has_two = operations->pin != NULL,
@@ -304,7 +304,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
             plan->channelizer.method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->axes.n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
-        .margin = (size_t)s->margin,
+        .margin = s->axes.margin,
         .precisions = (unsigned)plan->precision,
         .channelizer = plan->channelizer,
         .machine = plan->machine,
@@ -450,10 +450,8 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));
-    if (fx8_plan_has_delays(plan)) {
+    if (fx8_plan_has_delays(plan))
         FX8_TRY(fx8_tracker_open(plan, &axes, &bank, &s->tracker, error));
-        s->margin = fx8_tracker_margin(plan);
-    }
     FX8_TRY(plan_engines(s, error));
     FX8_TRY(allocate(s, error));
     FX8_TRY(open_stream(s, error));

@@ -38,7 +38,6 @@ struct fx8_session {
     struct fx8_engine **engines; /* [n_bands] */
     struct fx8_stream *stream;
     struct fx8_tracker *tracker;    /* NULL: no delays */
-    int64_t margin;                 /* most samples of a delay; 0: no delays */
     struct fx8_rotation *rotations; /* [n_rows][groups of a block] */
     struct fx8_power *power;        /* NULL: no quantiser */
     struct fx8_gain_setting *gains; /* likewise */

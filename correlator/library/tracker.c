@@ -34,13 +34,6 @@ struct fx8_tracker {
     uint64_t *turns;      /* [n_inputs] in units of 2^-64 */
 };
 
-int64_t fx8_tracker_margin(const struct fx8_plan *plan)
-{
-    const double most_s =
-        plan->delays.delay == NULL ? 0.0 : plan->delays.most_s;
-    return (int64_t)ceil(most_s * fx8_rate_hz(plan->sample_rate)) + 1;
-}
-
 #define N_ARRAYS 4
 
 static void list_arrays(struct fx8_tracker *t, size_t n_bands, size_t n_inputs,
@@ -86,7 +79,7 @@ enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
     t->step = (int64_t)axes->step;
     t->window = (int64_t)axes->window;
     t->per_dump = plan->spectra_per_dump;
-    t->margin = fx8_tracker_margin(plan);
+    t->margin = (int64_t)axes->margin;
     t->node = (int64_t)ceil(NODE_S * t->rate_hz);
     t->segment = INT64_MIN;
     t->first_bin = plan->is_complex ? -(double)(bank->n_channels / 2) : 0.0;

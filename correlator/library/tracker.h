@@ -22,10 +22,6 @@
 
 struct fx8_tracker;
 
-/** Samples that delays of at most plan->delays.most_s may need before and after
- *  a window. */
-int64_t fx8_tracker_margin(const struct fx8_plan *plan);
-
 /** Bytes that fx8_tracker_open() allocates; SIZE_MAX on overflow. */
 size_t fx8_tracker_size(const struct fx8_axes *axes);
 
