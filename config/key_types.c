@@ -380,8 +380,6 @@ enum fx8_status fx8_key_read(const struct fx8_key *key, const char *text,
 
 bool fx8_key_is_built(const struct fx8_key *key, const char *text)
 {
-    if (key->default_only)
-        return strcmp(text, key->fallback) == 0;
     if (key->choices == NULL)
         return true;
     const struct fx8_choice *choice = find_choice(key, text);
@@ -402,14 +400,4 @@ void fx8_key_describe(const struct fx8_key *key,
         describe_range(key, stream);
     }
     fclose(stream);
-}
-
-void fx8_key_expected(const struct fx8_key *key,
-                      char text[FX8_KEY_EXPECTED_SIZE])
-{
-    if (key->default_only)
-        snprintf(text, FX8_KEY_EXPECTED_SIZE, "%s",
-                 *key->fallback != '\0' ? key->fallback : "nothing");
-    else
-        fx8_key_describe(key, text);
 }

@@ -98,8 +98,8 @@ static const struct fx8_choice spot_checks[] = {
 };
 static const struct fx8_choice delay_modes[] = {
     {"none", FX8_DELAY_NONE, false},
-    {"cable", FX8_DELAY_CABLE, true},
-    {"track", FX8_DELAY_TRACK, true},
+    {"cable", FX8_DELAY_CABLE, false},
+    {"track", FX8_DELAY_TRACK, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice maths[] = {{"ieee", FX8_MATH_IEEE, false},
@@ -268,6 +268,12 @@ const struct fx8_key fx8_keys[] = {
      MEMBER(array.flag_antennas), .minimum = 0, .maximum = 2147483647,
      .fallback = "",
      .help = "Numbers of antennas to flag; their data are kept."},
+    {"array", "gains", PATH(array.gains), .fallback = "",
+     .help = "CSV of the antennas' gains as a calibration found them, to be "
+             "divided out: a header line and the columns number, pol (X or "
+             "Y), amplitude, phase_deg, delay_ns; inputs without a row have "
+             "gain 1. delay_ns joins the cable delay, so it needs mode = cable "
+             "or track."},
 
     {"channelizer", "method", CHOICE(channelizer.method, methods),
      .fallback = "pfb",
@@ -354,23 +360,29 @@ const struct fx8_key fx8_keys[] = {
              "with."},
 
     {"delay", "mode", CHOICE(delay.mode, delay_modes), .fallback = "none",
-     .help = "none: correlate antennas as recorded; cable: remove cable "
-             "delays; track: follow a phase centre as well."},
+     .help = "none: correlate antennas as recorded; cable: remove the delays "
+             "of the cables; track: follow a phase centre as well."},
     {"delay", "phase_center_ra_deg",
      REAL(delay.phase_center_ra_deg, 0, 360, "deg"), OPTIONAL,
-     .default_only = true,
      .help = "Right ascension of the phase centre, ICRS."},
     {"delay", "phase_center_dec_deg",
      REAL(delay.phase_center_dec_deg, -90, 90, "deg"), OPTIONAL,
-     .default_only = true, .help = "Declination of the phase centre, ICRS."},
+     .help = "Declination of the phase centre, ICRS."},
     {"delay", "phase_center_name", TEXT(delay.phase_center_name),
-     .fallback = "", .default_only = true,
-     .help = "Name of the phase centre, copied to the output."},
+     .fallback = "",
+     .help = "Name of the phase centre, copied to the output; default: "
+             "[observation] object."},
+    {"delay", "phase_centers", PATH(delay.phase_centers), .fallback = "",
+     .help = "CSV of several phase centres, in place of phase_center_*: a "
+             "header line and the columns name, ra_deg, dec_deg. Each gets a "
+             "result of its own, OUT.NAME.uvh5."},
     {"delay", "dut1_s", REAL(delay.dut1_s, -1, 1, "s"), OPTIONAL,
      .help = "UT1 - UTC on the day of the observation. Sidereal times are "
-             "written only if it is given; otherwise readers work them out."},
+             "written only if this or iers_file is given; otherwise readers "
+             "work them out."},
     {"delay", "iers_file", PATH(delay.iers_file), .fallback = "",
-     .default_only = true, .help = "IERS table of UT1 - UTC and polar motion."},
+     .help = "IERS table of UT1 - UTC and polar motion, in place of dut1_s: "
+             "finals2000A, or EOP C04 with its columns."},
 
     {"postprocess", "math", CHOICE(postprocess.math, maths), .fallback = "ieee",
      .help = "Functions of the quick-look: ieee takes those of the C library, "

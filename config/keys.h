@@ -14,7 +14,7 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-/** Size of the text written by fx8_key_describe() and fx8_key_expected(). */
+/** Size of the text written by fx8_key_describe(). */
 #define FX8_KEY_EXPECTED_SIZE 320
 
 struct fx8_key;
@@ -77,7 +77,6 @@ struct fx8_key {
     double word_value; /**< ... and the number it stands for */
     const struct fx8_choice *choices;
     const char *fallback; /**< text of the default; NULL: required */
-    bool default_only;    /**< its stage is not built yet */
     const char *help;
 };
 
@@ -134,11 +133,6 @@ bool fx8_key_is_missing(const struct fx8_key *key,
 
 /** Describe the values of the key: "an integer from 1 to 64". */
 void fx8_key_describe(const struct fx8_key *key,
-                      char text[FX8_KEY_EXPECTED_SIZE]);
-
-/** What this build accepts, to print after "expected ": as fx8_key_describe(),
- *  or only the default if nothing else is built yet. */
-void fx8_key_expected(const struct fx8_key *key,
                       char text[FX8_KEY_EXPECTED_SIZE]);
 
 #endif

@@ -139,7 +139,7 @@ static enum fx8_status assign(struct fx8_settings *settings,
         return FX8_OK;
     char expected[FX8_KEY_EXPECTED_SIZE];
     char text[FX8_KEY_EXPECTED_SIZE + 40];
-    fx8_key_expected(key, expected);
+    fx8_key_describe(key, expected);
     snprintf(text, sizeof text, "%sexpected %s",
              is_built ? "" : "is not built yet: ", expected);
     return fail_value(key, stored, error, text);
@@ -326,7 +326,7 @@ static enum fx8_status check_required_keys(const struct fx8_settings *settings,
         if (!fx8_key_is_missing(key, settings))
             continue;
         char expected[FX8_KEY_EXPECTED_SIZE];
-        fx8_key_expected(key, expected);
+        fx8_key_describe(key, expected);
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %s.%s: (not given): expected %s",
                         ini_path != NULL ? ini_path : "configuration",
@@ -372,8 +372,11 @@ static enum fx8_status check_together(struct fx8_settings *settings,
 static enum fx8_status spare_tables(const struct fx8_settings *settings,
                                     struct fx8_error *error)
 {
-    const char *const tables[] = {settings->array.positions,
-                                  settings->simulate.sources};
+    const char *const tables[] = {
+        settings->array.positions,     settings->array.gains,
+        settings->delay.phase_centers, settings->delay.iers_file,
+        settings->simulate.sources,
+    };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct stat status;
         if (stat(tables[i], &status) == 0 && S_ISREG(status.st_mode) &&

@@ -83,6 +83,7 @@ struct fx8_settings {
         char x_orientation[FX8_TEXT_SIZE];
         struct fx8_number_list
             flag_antennas; /**< antenna numbers; empty: none */
+        char *gains;       /**< path, or "" for none */
     } array;
     struct fx8_channelizer channelizer; /**< n_kept: from keep_fraction */
     struct fx8_fraction keep_fraction;
@@ -99,8 +100,9 @@ struct fx8_settings {
         double phase_center_ra_deg;
         double phase_center_dec_deg;
         char phase_center_name[FX8_TEXT_SIZE];
-        double dut1_s; /**< NaN: not given */
-        char *iers_file;
+        char *phase_centers; /**< path, or "" for none */
+        double dut1_s;       /**< NaN: not given */
+        char *iers_file;     /**< path, or "" for none */
     } delay;
     struct {
         enum fx8_math math;

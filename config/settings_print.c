@@ -40,9 +40,6 @@ static void print_wrapped(FILE *stream, const char *text, int column,
 static void print_later(FILE *stream, const struct fx8_key *key, int indent)
 {
     const char *separator = "Not built yet: ";
-    if (key->default_only)
-        fprintf(stream, "%*sNot built yet: only the default is accepted.\n",
-                indent, "");
     const struct fx8_choice *choice = key->choices;
     for (; choice != NULL && choice->name != NULL; choice++) {
         if (!choice->is_later)

@@ -179,17 +179,8 @@ TEST(values_that_are_refused)
     /* stages that are not built; an unknown value has its own message */
     refuse_values("quantizer.dither", "is not built yet: expected no or false",
                   LIST("yes", "true"));
-    refuse_values("delay.mode", "is not built yet: expected none",
-                  LIST("cable", "track"));
-    refuse_values("delay.mode", "expected none", LIST("tracking"));
-    refuse_values("delay.phase_center_ra_deg",
-                  "is not built yet: expected nothing", LIST("83.6"));
-    refuse_values("delay.phase_center_dec_deg",
-                  "is not built yet: expected nothing", LIST("22"));
-    refuse_values("delay.phase_center_name",
-                  "is not built yet: expected nothing", LIST("Crab"));
-    refuse_values("delay.iers_file", "is not built yet: expected nothing",
-                  LIST("finals.all"));
+    refuse_values("delay.mode", "expected none, cable or track",
+                  LIST("tracking", "Track", "cables"));
 }
 
 TEST(texts)

@@ -118,8 +118,6 @@ static void put_key(FILE *stream, const struct fx8_key *key)
     put_part(stream, accepted, (int)strlen(accepted));
     fputs(".\n", stream);
     put_text(stream, key->help);
-    if (key->default_only)
-        fputs("Not built yet: only the default is accepted.\n", stream);
 }
 
 static void put_sections(FILE *stream)
