@@ -27,7 +27,7 @@ static enum fx8_status try_to_describe(const char *precision,
                                        struct fx8_error *error)
 {
     fx8_uvh5_header_clear(&header);
-    return fx8_describe(&job,
+    return fx8_describe(&job.centers[0],
                         &(struct fx8_provenance){precision, "CPU", "avx2",
                                                  "estimate", "fx8 correlate x",
                                                  "voltages.h5"},

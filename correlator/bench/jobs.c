@@ -188,16 +188,19 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
     FX8_TRY(load(run, array, variety, names, &settings, error));
     FX8_TRY(fx8_job_resolve(&settings, &reader.base.observation,
                             reader.base.path, &job, error));
-    struct fx8_run_request request = {
+    struct fx8_run_output output = {
+        .path_quicklook = variety->quicklook != NULL ? names->quicklook : NULL,
+    };
+    output.paths[variety->result] = names->result;
+    const struct fx8_run_request request = {
         .job = &job,
         .reader = &reader.base,
-        .path_quicklook = variety->quicklook != NULL ? names->quicklook : NULL,
+        .outputs = &output,
         .force = true, /* the names are private to this process */
         .command = "fx8 bench",
         .input = reader.base.path,
         .interrupted = is_stopped,
     };
-    request.paths[variety->result] = names->result;
     const enum fx8_status status = fx8_pipeline_run(&request, report, error);
     free(report->dead);
     unlink(names->result);

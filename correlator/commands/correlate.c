@@ -70,22 +70,31 @@ const struct fx8_command fx8_command_correlate = {
         "progress and leave a valid file; a second one stops at once.\n"
         "\n"
         "--set postprocess.quicklook=LOOK.h5 also writes a quick-look\n"
-        "(coherences, phases, spectra in dB); fx8 info describes it.\n",
+        "(coherences, phases, spectra in dB); fx8 info describes it.\n"
+        "\n"
+        "With several phase centres ([delay] phase_centers), each gets a "
+        "result\n"
+        "of its own: OUT.NAME.uvh5.\n",
     .run = run,
 };
 
 /* --- names ------------------------------------------------------- */
 
-/* OUT.uvh5 with a word before the suffix: OUT.int8.uvh5; NULL when memory is
- * short. */
-static char *name_with(const char *path, const char *word)
+/* A name with words before its suffix: OUT.uvh5 becomes OUT.int8.uvh5; empty
+ * words are left out.  NULL when memory is short. */
+static char *name_with(const char *path, const char *suffix,
+                       const char *const words[2])
 {
-    const size_t length = strlen(path);
+    const size_t length = strlen(path), tail = strlen(suffix);
     const bool has_suffix =
-        length > 5 && strcmp(path + length - 5, ".uvh5") == 0;
+        length > tail && strcmp(path + length - tail, suffix) == 0;
     char *name;
-    return asprintf(&name, "%.*s.%s.uvh5",
-                    (int)(has_suffix ? length - 5 : length), path, word) < 0
+    if (words[0][0] == '\0' && words[1][0] == '\0')
+        return strdup(path);
+    return asprintf(&name, "%.*s%s%s%s%s%s",
+                    (int)(has_suffix ? length - tail : length), path,
+                    words[0][0] != '\0' ? "." : "", words[0],
+                    words[1][0] != '\0' ? "." : "", words[1], suffix) < 0
                ? NULL
                : name;
 }
@@ -114,21 +123,24 @@ struct work {
     struct fx8_reader *reader;
     struct fx8_job job;
     char *input, *input_brief;
-    char *paths[FX8_N_RESULTS]; /* of the results written, or NULL */
-    struct fx8_run_report report;
+    struct fx8_text_list names;     /* of all outputs */
+    struct fx8_run_output *outputs; /* [job.n_centers] */
+    struct fx8_run_report *reports; /* [job.n_centers] */
 };
 
 static void clear_work(struct work *work)
 {
+    for (size_t c = 0; c < work->job.n_centers && work->reports != NULL; c++)
+        free(work->reports[c].dead);
+    free(work->reports);
+    free(work->outputs);
     fx8_reader_close(&work->reader);
     fx8_job_clear(&work->job);
+    fx8_text_list_clear(&work->names);
     fx8_text_list_clear(&work->files);
     fx8_settings_clear(&work->settings);
     free(work->input);
     free(work->input_brief);
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        free(work->paths[kind]);
-    free(work->report.dead);
 }
 
 static enum fx8_status find_files(const struct fx8_command_line *line,
@@ -151,37 +163,63 @@ static enum fx8_status find_files(const struct fx8_command_line *line,
     return FX8_OK;
 }
 
-static enum fx8_status name_outputs(const struct fx8_command_line *line,
-                                    struct work *work, struct fx8_error *error)
+/* -o, or [output] file. */
+static enum fx8_status find_output(const struct fx8_command_line *line,
+                                   const struct work *work, const char **path,
+                                   struct fx8_error *error)
 {
-    const char *path = line->given[OUTPUT] != NULL ? line->given[OUTPUT]
-                                                   : work->settings.output.file;
-    if (path == NULL || path[0] == '\0')
+    *path = line->given[OUTPUT] != NULL ? line->given[OUTPUT]
+                                        : work->settings.output.file;
+    if (*path == NULL || (*path)[0] == '\0')
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: output.file: not given, and no -o on the command "
                         "line",
                         line->files[0]);
-    const enum fx8_precision precision = work->settings.correlator.precision;
-    size_t n_planned = 0;
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        n_planned += precision >> kind & 1;
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
-        if ((precision >> kind & 1) == 0)
-            continue;
-        work->paths[kind] = n_planned > 1
-                                ? name_with(path, fx8_result_names[kind].word)
-                                : strdup(path);
-        if (work->paths[kind] == NULL)
-            return fx8_no_memory("names", error);
-    }
     return FX8_OK;
 }
 
-/* The quick-look's path, or NULL. */
-static const char *quicklook_path(const struct work *work)
+/* Add a name to the list that owns all. */
+static enum fx8_status add_name(struct work *work, const char *path,
+                                const char *suffix, const char *center,
+                                const char *word, const char **name,
+                                struct fx8_error *error)
 {
-    const char *path = work->settings.postprocess.quicklook;
-    return path[0] == '\0' ? NULL : path;
+    const char *const words[2] = {center, word};
+    FX8_TRY(
+        fx8_text_list_add(&work->names, name_with(path, suffix, words), error));
+    *name = work->names.items[work->names.count - 1];
+    return FX8_OK;
+}
+
+/* OUT.uvh5, with the names of several phase centres and kinds of result. */
+static enum fx8_status name_outputs(struct work *work, const char *path,
+                                    struct fx8_error *error)
+{
+    const struct fx8_settings *settings = &work->settings;
+    const enum fx8_precision precision = settings->correlator.precision;
+    const bool has_list = settings->delay.phase_centers[0] != '\0';
+    size_t n_planned = 0;
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        n_planned += precision >> kind & 1;
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(work->outputs, work->job.n_centers),
+        FX8_ITEMS(work->reports, work->job.n_centers),
+    };
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "names", error));
+    for (size_t c = 0; c < work->job.n_centers; c++) {
+        struct fx8_run_output *output = &work->outputs[c];
+        const char *center = has_list ? work->job.centers[c].place.name : "";
+        for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+            if ((precision >> kind & 1) != 0)
+                FX8_TRY(
+                    add_name(work, path, ".uvh5", center,
+                             n_planned > 1 ? fx8_result_names[kind].word : "",
+                             &output->paths[kind], error));
+        if (settings->postprocess.quicklook[0] != '\0')
+            FX8_TRY(add_name(work, settings->postprocess.quicklook, ".h5",
+                             center, "", &output->path_quicklook, error));
+    }
+    return FX8_OK;
 }
 
 /* The first input and the number of the others; the caller frees. */
@@ -196,11 +234,14 @@ static char *name_inputs(char *const *files, size_t n)
 
 static void warn_of_names(const struct work *work)
 {
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        if (work->paths[kind] != NULL)
-            fx8_command_warn_of_name(work->paths[kind], "UVH5", true);
-    if (quicklook_path(work) != NULL)
-        fx8_command_warn_of_name(quicklook_path(work), "HDF5", false);
+    for (size_t c = 0; c < work->job.n_centers; c++) {
+        const struct fx8_run_output *output = &work->outputs[c];
+        for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+            if (output->paths[kind] != NULL)
+                fx8_command_warn_of_name(output->paths[kind], "UVH5", true);
+        if (output->path_quicklook != NULL)
+            fx8_command_warn_of_name(output->path_quicklook, "HDF5", false);
+    }
 }
 
 /* Folder with links resolved, and name: the caller frees it; NULL without
@@ -243,17 +284,13 @@ static enum fx8_status is_same_name(const char *a, const char *suffix_a,
 static enum fx8_status check_outputs(const struct work *work,
                                      struct fx8_error *error)
 {
-    const char *outputs[FX8_N_RESULTS + 1]; /* NULL: not written */
-    memcpy(outputs, work->paths, sizeof work->paths);
-    outputs[FX8_N_RESULTS] = quicklook_path(work);
     static const char *const suffixes[][2] = {
         {"", ""}, {"", ".part"}, {".part", ""}};
-    for (size_t i = 0; i <= FX8_N_RESULTS; i++)
+    for (size_t i = 0; i < work->names.count; i++)
         for (size_t k = 0; k < 3 * i; k++) {
-            const char *a = outputs[i], *b = outputs[k / 3];
+            const char *a = work->names.items[i];
+            const char *b = work->names.items[k / 3];
             bool is_same = false;
-            if (a == NULL || b == NULL)
-                continue;
             FX8_TRY(is_same_name(a, suffixes[k % 3][0], b, suffixes[k % 3][1],
                                  &is_same, error));
             if (is_same)
@@ -269,31 +306,36 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
                                struct work *work, struct fx8_error *error)
 {
     char *const *files;
+    const char *path;
     size_t n_files;
     FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
                               true, &work->settings, error));
-    FX8_TRY(name_outputs(line, work, error));
+    FX8_TRY(find_output(line, work, &path, error));
     FX8_TRY(find_files(line, work, &files, &n_files, error));
-    FX8_TRY(check_outputs(work, error));
     work->input = fx8_command_join("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
     if (work->input == NULL || work->input_brief == NULL)
         return fx8_no_memory("names", error);
     FX8_TRY(fx8_reader_open((const char *const *)files, n_files,
                             &work->settings, &work->reader, error));
-    return fx8_job_resolve(&work->settings, &work->reader->observation,
-                           work->reader->path, &work->job, error);
+    FX8_TRY(fx8_job_resolve(&work->settings, &work->reader->observation,
+                            work->reader->path, &work->job, error));
+    FX8_TRY(name_outputs(work, path, error));
+    return check_outputs(work, error);
 }
 
 /* INT8 against FP32: the short form of `fx8 compare`. */
-static enum fx8_status compare(const struct work *work, bool quiet,
+static enum fx8_status compare(const struct fx8_run_output *output, bool quiet,
                                struct fx8_error *error)
 {
     FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
+    if (output->paths[FX8_RESULT_INT8] == NULL ||
+        output->paths[FX8_RESULT_FP32] == NULL)
+        return FX8_OK;
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
-    FX8_TRY(fx8_compare_files(work->paths[FX8_RESULT_INT8],
-                              work->paths[FX8_RESULT_FP32], &comparison,
+    FX8_TRY(fx8_compare_files(output->paths[FX8_RESULT_INT8],
+                              output->paths[FX8_RESULT_FP32], &comparison,
                               error));
     if (!quiet)
         fx8_compare_print(&comparison, true, stdout);
@@ -332,24 +374,22 @@ static enum fx8_status run(const struct fx8_command_line *line,
         fx8_command_warning("%s", work.job.warnings[i]);
     warn_of_names(&work);
     request.reader = work.reader;
-    memcpy(request.paths, work.paths, sizeof work.paths);
-    request.path_quicklook = quicklook_path(&work);
+    request.outputs = work.outputs;
     request.input = work.input;
     request.input_brief = work.input_brief;
     fx8_progress_start(&display, stderr);
     const enum fx8_status status =
-        fx8_pipeline_run(&request, &work.report, error);
+        fx8_pipeline_run(&request, work.reports, error);
     fx8_progress_end(&display);
     FX8_TRY(status);
     if (!is_quiet)
-        fx8_summary_print(&request, &work.report, stdout);
-    if (work.report.was_interrupted)
+        fx8_summary_print(&request, work.reports, stdout);
+    if (work.reports[0].was_interrupted)
         return fx8_fail(error, FX8_ERR_CANCELLED,
                         "interrupted after %" PRId64 " of %" PRId64
                         " dumps: the result holds these",
-                        work.report.n_dumps, work.job.n_dumps);
-    return work.paths[FX8_RESULT_INT8] != NULL &&
-                   work.paths[FX8_RESULT_FP32] != NULL
-               ? compare(&work, is_quiet, error)
-               : FX8_OK;
+                        work.reports[0].n_dumps, work.job.n_dumps);
+    for (size_t c = 0; c < work.job.n_centers; c++)
+        FX8_TRY(compare(&work.outputs[c], is_quiet, error));
+    return FX8_OK;
 }

@@ -89,7 +89,6 @@ struct work {
     double (*position_m)[3];
     double *cable_delay_s;
     struct fx8_source *sources;
-    struct fx8_earth_table *earth;
     struct fx8_simulator *simulator;
     struct fx8_truth *truth;
     struct fx8_uvh5_header header;
@@ -198,7 +197,6 @@ static enum fx8_status open_simulator(struct work *work,
     const struct fx8_observation *observation = &work->observation;
     size_t n_sources = 0;
     FX8_TRY(place_inputs(work, error));
-    FX8_TRY(fx8_earth_open(settings, &work->earth, error));
     if (settings->simulate.sources[0] != '\0')
         FX8_TRY(fx8_sources_load(settings->simulate.sources, &work->sources,
                                  &n_sources, error));
@@ -217,7 +215,7 @@ static enum fx8_status open_simulator(struct work *work,
         .n_sources = n_sources,
         .site = work->job.observation.site, /* needed for the truth */
         .start_time = observation->start_time,
-        .earth = work->earth,
+        .earth = work->job.earth,
         .noise_rms = settings->simulate.noise_rms,
         .gain_spread = settings->simulate.gain_spread,
         .gain_phase_deg = settings->simulate.gain_phase_deg,
@@ -264,7 +262,7 @@ static enum fx8_status create_truth(const struct fx8_command_line *line,
         .command = line->text,
         .input = line->given[OUTPUT],
     };
-    FX8_TRY(fx8_describe(&work->job, &provenance, &work->header, error));
+    FX8_TRY(fx8_describe(&work->job.centers[0], &provenance, &work->header, error));
     return fx8_uvh5_create(work->truth_path, line->given[FORCE] != NULL,
                            &work->header, work->settings.output.compression,
                            &work->visibilities, error);
@@ -368,7 +366,6 @@ static void clear(struct work *work)
         (void)fx8_uvh5_close(&work->visibilities, 0, NULL);
     fx8_truth_close(&work->truth);
     fx8_simulator_close(&work->simulator);
-    fx8_earth_close(&work->earth);
     fx8_uvh5_header_clear(&work->header);
     fx8_job_clear(&work->job);
     fx8_observation_clear(&work->observation);

@@ -8,12 +8,12 @@
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/run/celestial.h"
+#include "correlator/run/delays.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
 
 /* Room for the keywords of add_keywords(). */
-#define MAX_KEYWORDS 16
+#define MAX_KEYWORDS 24
 
 /* Copy as one line of printable ASCII, which is what UVH5 takes. */
 static void copy_text(char *to, size_t size, const char *from)
@@ -44,7 +44,39 @@ static void add_integer(struct fx8_uvh5_header *header, const char *name,
     keyword->integer = value;
 }
 
-static enum fx8_status add_keywords(const struct fx8_job *job,
+static void add_real(struct fx8_uvh5_header *header, const char *name,
+                     double value)
+{
+    struct fx8_keyword *keyword = &header->keywords[header->n_keywords++];
+    keyword->type = FX8_KEYWORD_REAL;
+    COPY_TEXT(keyword->name, name);
+    keyword->real = value;
+}
+
+/* What delays were removed, and what that cost. */
+static enum fx8_status add_delays(const struct fx8_job_center *center,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error)
+{
+    static const char *const modes[] = {
+        [FX8_DELAY_NONE] = "NONE",
+        [FX8_DELAY_CABLE] = "CABLE",
+        [FX8_DELAY_TRACK] = "TRACK",
+    };
+    const enum fx8_delay_mode mode = center->job->settings->delay.mode;
+    add_text(header, "DELAYMOD", modes[mode]);
+    if (mode == FX8_DELAY_NONE)
+        return FX8_OK;
+    struct fx8_delay_figures figures;
+    FX8_TRY(fx8_delays_measure(center, &figures, error));
+    add_real(header, "DELMAX", figures.most_s);
+    add_real(header, "DELRATE", figures.most_rate);
+    add_real(header, "DELREST", figures.rest_samples);
+    add_real(header, "DELLOSS", figures.delay_loss + figures.fringe_loss);
+    return FX8_OK;
+}
+
+static enum fx8_status add_keywords(const struct fx8_job_center *center,
                                     const struct fx8_provenance *provenance,
                                     const char *digest,
                                     struct fx8_uvh5_header *header,
@@ -52,6 +84,7 @@ static enum fx8_status add_keywords(const struct fx8_job *job,
 {
     FX8_TRY(fx8_allocate(MAX_KEYWORDS, sizeof *header->keywords, "keywords",
                          &header->keywords, error));
+    const struct fx8_job *job = center->job;
     const struct fx8_plan *plan = &job->plan;
     char short_digest[17];
     snprintf(short_digest, sizeof short_digest, "%.16s", digest);
@@ -70,7 +103,7 @@ static enum fx8_status add_keywords(const struct fx8_job *job,
                                              : "AS MEASURED");
     if (job->positions_are_faked)
         add_integer(header, "POSFAKE", 1);
-    return FX8_OK;
+    return add_delays(center, header, error);
 }
 
 /* Version, date, command, input, then the resolved configuration. */
@@ -98,7 +131,7 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
 }
 
 /* Origin of the data: history, and digest of the resolved configuration. */
-static enum fx8_status describe_origin(const struct fx8_job *job,
+static enum fx8_status describe_origin(const struct fx8_job_center *center,
                                        const struct fx8_provenance *provenance,
                                        struct fx8_uvh5_header *header,
                                        struct fx8_error *error)
@@ -108,13 +141,13 @@ static enum fx8_status describe_origin(const struct fx8_job *job,
     FILE *stream = open_memstream(&configuration, &size);
     if (stream == NULL)
         return fx8_no_memory("the configuration", error);
-    fx8_settings_dump(job->settings, stream);
+    fx8_settings_dump(center->job->settings, stream);
     const bool failed = ferror(stream) != 0;
     if (fclose(stream) != 0 || failed)
         return fx8_no_memory("the configuration", error);
     char digest[FX8_SHA256_TEXT_SIZE];
     fx8_sha256(configuration, size, digest);
-    FX8_TRY(add_keywords(job, provenance, digest, header, error));
+    FX8_TRY(add_keywords(center, provenance, digest, header, error));
     return write_history(provenance, configuration, header, error);
 }
 
@@ -134,6 +167,7 @@ static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
         FX8_ITEMS(header->times, n_times),
         FX8_ITEMS(header->julian_dates, n_times),
         FX8_ITEMS(header->apparent_lst_rad, n_times),
+        FX8_ITEMS(header->places, header->is_phased ? n_times : 0),
         FX8_ITEMS(header->frequencies_hz, header->n_channels),
         FX8_ITEMS(header->channel_widths_hz, header->n_channels),
     };
@@ -183,31 +217,56 @@ static void describe_axes(const struct fx8_job *job,
     }
 }
 
-/* Sidereal time of every dump, and UT1 - UTC of the first. */
-static enum fx8_status describe_sky(const struct fx8_job *job,
+/* Sidereal times, and where the phase centre is. */
+static enum fx8_status describe_sky(const struct fx8_job_center *center,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error)
 {
-    FX8_AUTO(fx8_earth_close) struct fx8_earth_table *table = NULL;
-    FX8_TRY(fx8_earth_open(job->settings, &table, error));
-    struct fx8_celestial sky = {.site = header->site, .earth = table};
+    const struct fx8_job *job = center->job;
     struct fx8_earth earth;
-    FX8_TRY(fx8_earth_find(table, header->times[0], &earth, error));
-    header->write_lst = fx8_earth_is_known(table);
+    FX8_TRY(fx8_earth_find(job->earth, header->times[header->n_times / 2],
+                           &earth, error));
+    header->write_lst = fx8_earth_is_known(job->earth);
     header->dut1_s = earth.dut1_s;
-    for (size_t t = 0; t < header->n_times; t++)
-        FX8_TRY(fx8_celestial_sidereal_time(
-            &sky, header->times[t], &header->apparent_lst_rad[t], error));
+    struct fx8_celestial sky = {.site = header->site, .earth = job->earth};
+    for (size_t t = 0; t < header->n_times; t++) {
+        double *lst_rad = &header->apparent_lst_rad[t];
+        if (!header->is_phased) {
+            FX8_TRY(fx8_celestial_sidereal_time(&sky, header->times[t], lst_rad,
+                                                error));
+            continue;
+        }
+        struct fx8_place *place = &header->places[t];
+        FX8_TRY(fx8_celestial_place(&sky, header->times[t], header->center_deg,
+                                    place, error));
+        *lst_rad = place->lst_rad;
+    }
     return FX8_OK;
 }
 
-enum fx8_status fx8_describe(const struct fx8_job *job,
+static enum fx8_status describe(const struct fx8_job_center *center,
+                                const struct fx8_provenance *provenance,
+                                struct fx8_uvh5_header *header,
+                                struct fx8_error *error)
+{
+    FX8_TRY(allocate_axes(header, error));
+    describe_axes(center->job, header);
+    FX8_TRY(describe_sky(center, header, error));
+    FX8_TRY(describe_origin(center, provenance, header, error));
+    describe_antennas(center->job, header);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_describe(const struct fx8_job_center *center,
                              const struct fx8_provenance *provenance,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error)
 {
+    const struct fx8_job *job = center->job;
     const struct fx8_plan *plan = &job->plan;
     *header = (struct fx8_uvh5_header){
+        .is_phased = center->is_tracked,
+        .center_deg = {center->place.icrs_deg[0], center->place.icrs_deg[1]},
         .site = job->observation.site,
         .n_antennas = plan->n_antennas,
         .n_baselines = job->axes.n_baselines,
@@ -217,19 +276,11 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
     };
     COPY_TEXT(header->telescope, job->observation.telescope);
     COPY_TEXT(header->instrument, job->observation.instrument);
-    COPY_TEXT(header->object, job->observation.object);
+    COPY_TEXT(header->object, center->is_tracked ? center->place.name
+                                                 : job->observation.object);
     COPY_TEXT(header->x_orientation, job->settings->array.x_orientation);
-    enum fx8_status status = allocate_axes(header, error);
-    if (status == FX8_OK) {
-        describe_axes(job, header);
-        status = describe_sky(job, header, error);
-    }
-    if (status == FX8_OK)
-        status = describe_origin(job, provenance, header, error);
-    if (status != FX8_OK) {
+    const enum fx8_status status = describe(center, provenance, header, error);
+    if (status != FX8_OK)
         fx8_uvh5_header_clear(header);
-        return status;
-    }
-    describe_antennas(job, header);
-    return FX8_OK;
+    return status;
 }

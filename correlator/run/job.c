@@ -249,6 +249,8 @@ static enum fx8_status resolve(struct fx8_job *job,
     FX8_TRY(plan_dumps(job, error));
     FX8_TRY(fx8_job_choose_antennas(job, error));
     job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
+    FX8_TRY(fx8_job_plan_delays(job, error));
+    job->axes = fx8_plan_axes(&job->plan); /* and delays */
     warn_of_flag_dc(job);
     return FX8_OK;
 }
@@ -271,5 +273,10 @@ void fx8_job_clear(struct fx8_job *job)
     fx8_observation_clear(&job->observation);
     free(job->inputs);
     free(job->flag_antenna);
+    fx8_earth_close(&job->earth);
+    free(job->gains);
+    free(job->gain_turns);
+    free(job->fixed_delay_s);
+    free(job->centers);
     *job = (struct fx8_job){0};
 }

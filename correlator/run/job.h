@@ -11,13 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/catalogue.h"
+#include "config/earth.h"
+#include "config/gain_table.h"
 #include "config/observation.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"
+#include "correlator/run/celestial.h"
 #include "io/reader.h"
 
 /** Most warnings that a job keeps: more than there are kinds of warnings. */
 #define FX8_JOB_WARNINGS 16
+
+/** One result of a job: its phase centre, or none. */
+struct fx8_job_center {
+    const struct fx8_job *job;
+    struct fx8_celestial sky; /**< of the job's site */
+    bool is_tracked;
+    struct fx8_phase_center place; /**< if tracked; name: of the result */
+};
 
 /**
  * A resolved job.
@@ -26,7 +38,8 @@
  * Notes: 1) observation.antennas is [plan.n_antennas], the correlated antennas
  *           in order, all members filled in; its n_antennas, n_polarizations
  *           and n_samples describe the recording
- *        2) the job points to the given settings and path
+ *        2) the job points to the given settings and path, and to itself: it
+ *           must not be moved
  */
 struct fx8_job {
     const struct fx8_settings *settings; /**< as given */
@@ -40,8 +53,15 @@ struct fx8_job {
     uint8_t *flag_antenna;             /**< [plan.n_antennas] */
     int64_t n_samples; /**< samples to process, from plan.first_sample on */
     int64_t n_dumps;   /**< complete dumps in them, at least 1 */
-    int64_t dropped_samples;  /**< samples after the last complete dump */
-    bool positions_are_faked; /**< positions = none: 1 m apart eastward */
+    int64_t dropped_samples;        /**< samples after the last complete dump */
+    bool positions_are_faked;       /**< positions = none: 1 m apart eastward */
+    struct fx8_earth_table *earth;  /**< orientation of the Earth */
+    struct fx8_gain *gains;         /**< [axes.n_inputs] of [array] gains */
+    double *gain_turns;             /**< [axes.n_inputs] their phases */
+    double *fixed_delay_s;          /**< [axes.n_inputs] removed: cables and
+                                         gains; 0 in mode none */
+    struct fx8_job_center *centers; /**< [n_centers] */
+    size_t n_centers; /**< results: 1 unless several are tracked */
     size_t n_warnings;
     char warnings[FX8_JOB_WARNINGS][FX8_TEXT_SIZE];
 };

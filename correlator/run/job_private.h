@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_private.h -- what job.c, job_antennas.c and job_bands.c share.
+ * job_private.h -- what job.c, job_antennas.c, job_bands.c and
+ * job_delays.c share.
  */
 #ifndef FX8_CORRELATOR_RUN_JOB_PRIVATE_H
 #define FX8_CORRELATOR_RUN_JOB_PRIVATE_H
@@ -32,6 +33,17 @@ enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
  *         becomes one channel
  */
 enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
+                                    struct fx8_error *error);
+
+/**
+ * fx8_job_plan_delays -- gains, delays and phase centres of a job whose
+ * antennas and dumps are chosen.
+ *
+ * Status: FX8_ERR_USAGE: keys of [delay] that contradict each other, the
+ *         antennas, the channelizer or the recording; a bad table
+ * Notes:  warns of a centre below the horizon
+ */
+enum fx8_status fx8_job_plan_delays(struct fx8_job *job,
                                     struct fx8_error *error);
 
 #endif

@@ -21,15 +21,23 @@
 #include "correlator/run/sink.h"
 #include "correlator/run/source.h"
 
-struct run {
-    const struct fx8_run_request *request;
-    enum fx8_backend backend;
+/* What a run does for one phase centre. */
+struct branch {
     struct fx8_run_report *report;
     struct fx8_session *session;
-    struct fx8_source *source;
     struct fx8_sink *sink;
     int64_t *dead_dumps; /* [n_inputs] of the job */
     bool is_complete;    /* every dump of the job has been taken */
+};
+
+struct run {
+    const struct fx8_run_request *request;
+    enum fx8_backend backend;
+    struct fx8_source *source;
+    double *input_gain;             /* [inputs of the job] */
+    struct fx8_run_report *reports; /* [n] */
+    struct branch *branches;        /* [n] */
+    size_t n;
 };
 
 static int interrupted(const struct run *run)
@@ -39,18 +47,28 @@ static int interrupted(const struct run *run)
 
 /* --- taking dumps ------------------------------------------------ */
 
-/* Hand the dump that is ready to the sink. */
-static enum fx8_status take_dump(struct run *run, struct fx8_error *error)
+static enum fx8_status end_if_interrupted(const struct run *run,
+                                          struct fx8_error *error)
 {
-    const struct fx8_dump *dump = fx8_take_dump(run->session);
-    for (size_t input = 0; input < run->request->job->n_inputs; input++)
-        run->dead_dumps[input] += dump->dead[input];
-    FX8_TRY(fx8_sink_put(run->sink, dump, error));
-    run->report->n_dumps++;
-    run->is_complete = run->report->n_dumps == run->request->job->n_dumps;
-    return run->is_complete || interrupted(run) == 0
+    return interrupted(run) == 0
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+}
+
+/* Hand the dump that is ready to the sink. */
+static enum fx8_status take_dump(struct run *run, struct branch *branch,
+                                 struct fx8_error *error)
+{
+    const struct fx8_job *job = run->request->job;
+    const struct fx8_dump *dump = fx8_take_dump(branch->session);
+    for (size_t input = 0; input < job->n_inputs; input++)
+        branch->dead_dumps[input] += dump->dead[input];
+    FX8_TRY(fx8_sink_put(branch->sink, dump, error));
+    branch->report->n_dumps++;
+    branch->is_complete = branch->report->n_dumps == job->n_dumps;
+    /* of several branches, all get the whole block: equal numbers of dumps */
+    return branch->is_complete || run->n > 1 ? FX8_OK
+                                             : end_if_interrupted(run, error);
 }
 
 /* --- pushing samples --------------------------------------------- */
@@ -67,19 +85,32 @@ static enum fx8_status reread(void *context, int64_t first_sample,
 
 /* Push a block, or flush the session if NULL, and take the dumps that become
  * ready.  After the last dump, samples are read only to find markers. */
+static enum fx8_status push_to(struct run *run, struct branch *branch,
+                               const struct fx8_block *block,
+                               struct fx8_error *error)
+{
+    while (!branch->is_complete) {
+        const enum fx8_status status =
+            block == NULL ? fx8_finish(branch->session, NULL, error)
+                          : fx8_push(branch->session, block, error);
+        if (status != FX8_DUMP_READY)
+            return status;
+        FX8_TRY(take_dump(run, branch, error));
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status push_block(struct run *run,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    while (!run->is_complete) {
-        const enum fx8_status status =
-            block == NULL ? fx8_finish(run->session, NULL, error)
-                          : fx8_push(run->session, block, error);
-        if (status != FX8_DUMP_READY)
-            return status;
-        FX8_TRY(take_dump(run, error));
-    }
-    return FX8_OK;
+    const int64_t n_before = run->branches[0].report->n_dumps;
+    for (size_t b = 0; b < run->n; b++)
+        FX8_TRY(push_to(run, &run->branches[b], block, error));
+    const struct branch *last = &run->branches[run->n - 1];
+    return last->is_complete || last->report->n_dumps == n_before
+               ? FX8_OK
+               : end_if_interrupted(run, error);
 }
 
 static void tell_progress(const struct run *run, int64_t sample)
@@ -94,7 +125,7 @@ static void tell_progress(const struct run *run, int64_t sample)
     const struct fx8_progress progress = {
         .n_samples = done > 0 ? done : 0,
         .total_samples = job->n_samples,
-        .n_dumps = run->report->n_dumps,
+        .n_dumps = run->branches[0].report->n_dumps,
         .total_dumps = job->n_dumps,
         .n_inputs = job->n_inputs,
         .rate_hz = fx8_rate_hz(job->plan.sample_rate),
@@ -102,15 +133,21 @@ static void tell_progress(const struct run *run, int64_t sample)
     request->progress(request->progress_context, &progress);
 }
 
+static bool is_complete(const struct run *run)
+{
+    return run->branches[run->n - 1].is_complete;
+}
+
 static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block, *before = NULL;
-    while (!run->is_complete &&
+    while (!is_complete(run) &&
            (block = fx8_source_take(run->source)) != NULL) {
         if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         const int64_t end = block->block.first_sample + block->block.n_samples;
-        run->report->n_clamped += block->n_clamped;
+        for (size_t b = 0; b < run->n; b++)
+            run->branches[b].report->n_clamped += block->n_clamped;
         FX8_TRY(push_block(run, &block->block, error));
         /* the session may use a block until the next one is pushed */
         if (before != NULL)
@@ -118,7 +155,7 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
         before = block;
         tell_progress(run, end);
     }
-    return run->is_complete ? FX8_OK : fx8_source_status(run->source, error);
+    return is_complete(run) ? FX8_OK : fx8_source_status(run->source, error);
 }
 
 static enum fx8_status push_all(struct run *run, struct fx8_error *error)
@@ -129,17 +166,18 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
     /* keep a dump that has ended, unless the session has failed; the first
      * failure is reported */
     struct fx8_error later;
-    if (fx8_flush(run->session, &later) == FX8_DUMP_READY)
-        (void)take_dump(run, &later);
+    for (size_t b = 0; b < run->n; b++)
+        if (fx8_flush(run->branches[b].session, &later) == FX8_DUMP_READY)
+            (void)take_dump(run, &run->branches[b], &later);
     return status;
 }
 
 /* --- setup ------------------------------------------------------- */
 
-static void note_kernels(struct run *run)
+static void note_kernels(const struct branch *branch)
 {
-    struct fx8_run_report *report = run->report;
-    const struct fx8_session_info info = fx8_info(run->session);
+    struct fx8_run_report *report = branch->report;
+    const struct fx8_session_info info = fx8_info(branch->session);
     snprintf(report->backend, sizeof report->backend, "%s%s%s", info.backend,
              *info.device != '\0' ? " " : "", info.device);
     strncpy(report->reason, info.reason, sizeof report->reason - 1);
@@ -180,48 +218,83 @@ static void warn_of_device(const struct fx8_run_request *request,
         request->warn(request->warn_context, text);
 }
 
+/* Gains of all rows: the reader's, which may be NULL, and the antennas'. */
+static enum fx8_status list_input_gains(struct run *run,
+                                        struct fx8_error *error)
+{
+    const struct fx8_job *job = run->request->job;
+    const double *scale = run->request->reader->input_gain;
+    FX8_TRY(fx8_allocate(job->n_inputs, sizeof *run->input_gain, "gains",
+                         &run->input_gain, error));
+    for (size_t row = 0; row < job->n_inputs; row++)
+        run->input_gain[row] = (scale == NULL ? 1.0 : scale[row]) *
+                               job->gains[row % job->axes.n_inputs].amplitude;
+    return FX8_OK;
+}
+
+static enum fx8_status open_branch(struct run *run, size_t index,
+                                   struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_job *job = request->job;
+    struct branch *branch = &run->branches[index];
+    struct fx8_plan plan = job->plan;
+    plan.machine.backend = run->backend;
+    plan.machine.measure_fft = request->is_fft_measured;
+    plan.machine.memory_limit /= run->n;
+    plan.input_gain = run->input_gain;
+    plan.delays.context = &job->centers[index];
+    if (run->n == 1) { /* there is one block for samples read again */
+        plan.reread = reread;
+        plan.reread_context = run;
+    }
+    FX8_TRY(fx8_allocate(job->n_inputs, sizeof *branch->dead_dumps, "report",
+                         &branch->dead_dumps, error));
+    const enum fx8_status status =
+        fx8_open(&plan, NULL, NULL, &branch->session, error);
+    if (status != FX8_OK)
+        return name_key(job->settings, status, error);
+    note_kernels(branch);
+    if (index == 0 && fx8_info(branch->session).is_spare)
+        warn_of_device(request, branch->report->reason);
+    return fx8_sink_open(request, index, branch->session, branch->report,
+                         &branch->sink, error);
+}
+
 static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
-    struct fx8_plan plan = request->job->plan;
-    plan.machine.backend = run->backend;
-    plan.machine.measure_fft = request->is_fft_measured;
-    FX8_TRY(fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps,
-                         "report", &run->dead_dumps, error));
+    FX8_TRY(fx8_allocate(run->n, sizeof *run->branches, "phase centres",
+                         &run->branches, error));
+    for (size_t b = 0; b < run->n; b++)
+        run->branches[b].report = &run->reports[b];
     /* a reader has input gains only after select() */
     struct fx8_reader *reader = request->reader;
     FX8_TRY(reader->select(reader, request->job->inputs, request->job->n_inputs,
                            error));
-    plan.input_gain = reader->input_gain;
-    plan.reread = reread;
-    plan.reread_context = run;
-    const enum fx8_status status =
-        fx8_open(&plan, NULL, NULL, &run->session, error);
-    if (status != FX8_OK)
-        return name_key(request->job->settings, status, error);
-    note_kernels(run);
-    if (fx8_info(run->session).is_spare)
-        warn_of_device(request, run->report->reason);
-    FX8_TRY(
-        fx8_sink_open(request, run->session, run->report, &run->sink, error));
+    FX8_TRY(list_input_gains(run, error));
+    for (size_t b = 0; b < run->n; b++)
+        FX8_TRY(open_branch(run, b, error));
     /* after one signal the run still finishes its first dump; two end it now */
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-    return fx8_source_open(request->reader, request->job,
-                           request->block_samples, run->session, &run->source,
-                           error);
+    /* only one session can use samples in place */
+    return fx8_source_open(
+        request->reader, request->job, request->block_samples,
+        run->n == 1 ? run->branches[0].session : NULL, &run->source, error);
 }
 
 /* --- the end ----------------------------------------------------- */
 
-static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
+static enum fx8_status count_inputs(const struct fx8_job *job,
+                                    struct branch *branch,
+                                    struct fx8_error *error)
 {
-    struct fx8_run_report *report = run->report;
-    const struct fx8_job *job = run->request->job;
+    struct fx8_run_report *report = branch->report;
     FX8_TRY(fx8_allocate(job->n_inputs, 1, "report", &report->dead, error));
-    const uint8_t *zero = fx8_gains(run->session).is_zero;
+    const uint8_t *zero = fx8_gains(branch->session).is_zero;
     for (size_t input = 0; input < job->n_inputs; input++) {
-        const int64_t dumps = run->dead_dumps[input];
+        const int64_t dumps = branch->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
     }
     const size_t n_cells = job->axes.n_inputs * job->axes.n_fine;
@@ -230,10 +303,9 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
     return FX8_OK;
 }
 
-static void count_spectra(struct run *run)
+static void count_spectra(const struct fx8_job *job,
+                          struct fx8_run_report *report)
 {
-    struct fx8_run_report *report = run->report;
-    const struct fx8_job *job = run->request->job;
     const struct fx8_statistics *counters = &report->statistics;
     const double valid = (double)counters->n_valid_spectra;
     const double all = (double)counters->n_spectra * (double)job->n_inputs;
@@ -257,60 +329,86 @@ static void note_interruption(const struct run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
+/* End a branch as the run ended; an interrupted one keeps the dumps that it has
+ * finished. */
+static enum fx8_status close_branch(const struct run *run,
+                                    struct branch *branch,
+                                    enum fx8_status status,
+                                    struct fx8_error *error)
+{
+    const struct fx8_job *job = run->request->job;
+    struct fx8_run_report *report = branch->report;
+    const int64_t n_dumps = report->n_dumps;
+    report->was_interrupted = status == FX8_ERR_CANCELLED;
+    const bool is_kept =
+        status == FX8_OK || (report->was_interrupted && n_dumps > 0);
+    const enum fx8_status closed =
+        fx8_sink_close(&branch->sink, is_kept, error);
+    if (is_kept)
+        status = closed;
+    if (report->was_interrupted && is_kept && closed != FX8_OK)
+        note_interruption(run, n_dumps, error);
+    if (branch->session != NULL)
+        fx8_get_statistics(branch->session, &report->statistics);
+    if (status == FX8_OK) {
+        count_spectra(job, report);
+        status = count_inputs(job, branch, error);
+    }
+    fx8_close(&branch->session);
+    free(branch->dead_dumps);
+    return status;
+}
+
 /* Run on one backend; n_dumps counts the dumps handed over, whether or not they
  * were written. */
 static enum fx8_status run_on(const struct fx8_run_request *request,
                               enum fx8_backend backend,
-                              struct fx8_run_report *report, int64_t *n_dumps,
+                              struct fx8_run_report *reports, int64_t *n_dumps,
                               struct fx8_error *error)
 {
-    struct run run = {.request = request, .backend = backend, .report = report};
-    *report = (struct fx8_run_report){.n_dumps = 0};
+    struct run run = {.request = request,
+                      .backend = backend,
+                      .reports = reports,
+                      .n = request->job->n_centers};
+    memset(reports, 0, run.n * sizeof *reports);
     enum fx8_status status = set_stage(&run, error);
     if (status == FX8_OK)
         status = push_all(&run, error);
-    report->was_interrupted = status == FX8_ERR_CANCELLED;
-    /* an interrupted run keeps the dumps it has finished */
-    const bool is_kept = status == FX8_OK ||
-                         (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
-    if (run.source != NULL)
-        report->read_s = fx8_source_seconds(run.source);
+    *n_dumps = reports[0].n_dumps;
+    const double read_s =
+        run.source == NULL ? 0.0 : fx8_source_seconds(run.source);
     fx8_source_stop(run.source);
-    *n_dumps = report->n_dumps;
-    const enum fx8_status closed = fx8_sink_close(&run.sink, is_kept, error);
-    if (is_kept)
-        status = closed;
-    if (report->was_interrupted && is_kept && closed != FX8_OK)
-        note_interruption(&run, *n_dumps, error);
-    if (run.session != NULL)
-        fx8_get_statistics(run.session, &report->statistics);
-    if (status == FX8_OK) {
-        count_spectra(&run);
-        status = count_inputs(&run, error);
+    const enum fx8_status pushed = status;
+    for (size_t b = 0; b < run.n && run.branches != NULL; b++) {
+        reports[b].read_s = read_s;
+        const enum fx8_status ended =
+            close_branch(&run, &run.branches[b], pushed, error);
+        if (b == 0 || status == FX8_OK)
+            status = ended;
     }
-    fx8_close(&run.session);
     fx8_source_close(&run.source); /* the session may have pinned its memory */
-    free(run.dead_dumps);
+    free(run.branches);
+    free(run.input_gain);
     return status;
 }
 
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
-                                 struct fx8_run_report *report,
+                                 struct fx8_run_report *reports,
                                  struct fx8_error *error)
 {
     const double start = fx8_clock_seconds();
     const struct fx8_plan *plan = &request->job->plan;
     int64_t n_dumps;
     enum fx8_status status =
-        run_on(request, plan->machine.backend, report, &n_dumps, error);
+        run_on(request, plan->machine.backend, reports, &n_dumps, error);
     if (status == FX8_ERR_DEVICE && plan->machine.backend == FX8_BACKEND_AUTO &&
         strcmp(plan->machine.kernel, "auto") == 0 && n_dumps == 0) {
         const struct fx8_error why = *error;
         warn_of_device(request, why.message);
-        status = run_on(request, FX8_BACKEND_CPU, report, &n_dumps, error);
-        snprintf(report->reason, sizeof report->reason, "%.*s",
-                 (int)sizeof report->reason - 1, why.message);
+        status = run_on(request, FX8_BACKEND_CPU, reports, &n_dumps, error);
+        snprintf(reports->reason, sizeof reports->reason, "%.*s",
+                 (int)sizeof reports->reason - 1, why.message);
     }
-    report->total_s = fx8_clock_seconds() - start;
+    reports->total_s = fx8_clock_seconds() - start;
     return status;
 }

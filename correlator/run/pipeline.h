@@ -25,17 +25,21 @@ struct fx8_progress {
     double rate_hz; /**< samples per second of the recording */
 };
 
+/** Where the results of one phase centre go. */
+struct fx8_run_output {
+    const char *paths[FX8_N_RESULTS]; /**< by enum fx8_result_kind, or NULL */
+    const char *path_quicklook;       /**< or NULL */
+};
+
 /** What to run. */
 struct fx8_run_request {
     const struct fx8_job *job;
-    struct fx8_reader *reader; /**< inputs not selected yet */
-    /** Outputs, by enum fx8_result_kind; NULL: none. */
-    const char *paths[FX8_N_RESULTS];
-    const char *path_quicklook; /**< output, or NULL */
-    bool force;                 /**< replace existing outputs */
-    const char *command;        /**< for the history */
-    const char *input;          /**< names of the recordings, one line */
-    const char *input_brief;    /**< the first, and how many more */
+    struct fx8_reader *reader;            /**< inputs not selected yet */
+    const struct fx8_run_output *outputs; /**< [job->n_centers] */
+    bool force;                           /**< replace existing outputs */
+    const char *command;                  /**< for the history */
+    const char *input;       /**< names of the recordings, one line */
+    const char *input_brief; /**< the first, and how many more */
     int64_t block_samples; /**< samples per read; 0: chosen to suit the file */
     bool is_fft_measured;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
@@ -48,7 +52,7 @@ struct fx8_run_request {
     void *warn_context;
 };
 
-/** The outcome. */
+/** The outcome for one phase centre; what a run has once is in all of them. */
 struct fx8_run_report {
     struct fx8_statistics statistics;
     int64_t n_dumps; /**< written */
@@ -73,15 +77,18 @@ struct fx8_run_report {
 /**
  * fx8_pipeline_run -- from recording to visibility files.
  *
+ * Returned: reports  [job->n_centers]
  * Status: FX8_OK also when interrupted after at least one dump (the report
  *         says so); FX8_ERR_CANCELLED when interrupted before; otherwise the
  *         first failure of reading, correlating or writing
  * Notes:  1) after a failure no file exists under a final name
  *         2) with automatic choice of the backend, if a GPU fails before it
  *            delivered a dump, the CPU redoes the run, after a warning
+ *         3) each phase centre has a session of its own, which gets the same
+ *            blocks: its results are those of a run of its own
  */
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
-                                 struct fx8_run_report *report,
+                                 struct fx8_run_report *reports,
                                  struct fx8_error *error);
 
 #endif

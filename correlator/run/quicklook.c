@@ -184,6 +184,7 @@ enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
 /* --- beginning and dumps ----------------------------------------- */
 
 static enum fx8_status create(const struct fx8_run_request *request,
+                              size_t center,
                               const struct fx8_provenance *provenance,
                               struct fx8_quicklook_file **file,
                               struct fx8_error *error)
@@ -194,7 +195,8 @@ static enum fx8_status create(const struct fx8_run_request *request,
     };
     const struct fx8_plan *plan = &request->job->plan;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header uvh5 = {0};
-    FX8_TRY(fx8_describe(request->job, provenance, &uvh5, error));
+    FX8_TRY(
+        fx8_describe(&request->job->centers[center], provenance, &uvh5, error));
     const struct fx8_quicklook_header header = {
         .uvh5 = &uvh5,
         .n_polarizations = plan->n_polarizations,
@@ -203,11 +205,12 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .math = maths[plan->math],
         .precision = provenance->precision,
     };
-    return fx8_quicklook_file_create(request->path_quicklook, request->force,
-                                     &header, file, error);
+    return fx8_quicklook_file_create(request->outputs[center].path_quicklook,
+                                     request->force, &header, file, error);
 }
 
 enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       size_t center,
                                        const struct fx8_provenance *provenance,
                                        enum fx8_result_kind kind,
                                        const struct fx8_session *session,
@@ -221,7 +224,7 @@ enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
                                              .kind = kind,
                                              .n_baselines = axes->n_baselines,
                                              .n_products = axes->n_products};
-    return create(request, provenance, &(*quicklook)->file, error);
+    return create(request, center, provenance, &(*quicklook)->file, error);
 }
 
 enum fx8_status fx8_run_quicklook_take(struct fx8_run_quicklook *quicklook,

@@ -29,12 +29,14 @@ struct fx8_quicklook_figures {
 /**
  * fx8_run_quicklook_open -- create the quick-look file that a run asks for.
  *
- * Given:     kind     which results to use, with their provenance
+ * Given:     center   index of the phase centre
+ *            kind     which results to use, with their provenance
  *            session  planned with a quick-look
  * Status:    memory; errors of writing
  * Ownership: fx8_run_quicklook_close() releases, also after a failure
  */
 enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       size_t center,
                                        const struct fx8_provenance *provenance,
                                        enum fx8_result_kind kind,
                                        const struct fx8_session *session,

@@ -21,6 +21,7 @@ struct copy {
 
 struct fx8_sink {
     const struct fx8_job *job;
+    size_t center; /* index of the phase centre */
     const struct fx8_session *session;
     struct fx8_run_report *report;
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
@@ -134,20 +135,52 @@ static struct fx8_provenance provenance_of(
     };
 }
 
+/* What the file says of delays and gains besides the keywords. */
+static enum fx8_status put_delays(const struct fx8_job *job,
+                                  struct fx8_uvh5_writer *file,
+                                  struct fx8_error *error)
+{
+    const size_t n = job->axes.n_inputs;
+    const size_t shape[] = {n, 3};
+    FX8_AUTO_FREE double *values = NULL;
+    FX8_TRY(fx8_allocate(fx8_product(n, 4, 1, 1), sizeof *values, "delays",
+                         &values, error));
+    double *gains = values + n;
+    for (size_t input = 0; input < n; input++) {
+        const size_t feed = input % job->plan.n_polarizations;
+        const size_t antenna = input / job->plan.n_polarizations;
+        const struct fx8_gain *gain = &job->gains[input];
+        values[input] = job->observation.antennas[antenna].cable_delay_s[feed];
+        gains[3 * input] = gain->amplitude;
+        gains[3 * input + 1] = gain->phase_deg;
+        gains[3 * input + 2] = gain->delay_s * 1e9;
+    }
+    FX8_TRY(fx8_uvh5_put(file, "cable_delay", 1, shape, values,
+                         "cable delay of the antenna tables, s, by input "
+                         "(antenna-major); not removed in mode none",
+                         error));
+    return fx8_uvh5_put(file, "calibration", 2, shape, gains,
+                        "gain divided out, by input: amplitude, phase (deg), "
+                        "delay (ns)",
+                        error);
+}
+
 /* Create the file of a result, and write what does not depend on dumps. */
 static enum fx8_status create_file(struct fx8_sink *s,
                                    const struct fx8_run_request *request,
-                                   enum fx8_result_kind kind,
+                                   enum fx8_result_kind kind, const char *path,
                                    struct fx8_error *error)
 {
     const struct fx8_provenance provenance =
         provenance_of(request, s->report, kind);
     const double spectra = (double)s->job->plan.spectra_per_dump;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
-    FX8_TRY(fx8_describe(s->job, &provenance, &header, error));
-    FX8_TRY(fx8_uvh5_create(request->paths[kind], request->force, &header,
+    FX8_TRY(
+        fx8_describe(&s->job->centers[s->center], &provenance, &header, error));
+    FX8_TRY(fx8_uvh5_create(path, request->force, &header,
                             s->job->settings->output.compression,
                             &s->files[kind], error));
+    FX8_TRY(put_delays(s->job, s->files[kind], error));
     return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,
                         "spectra per dump (M)", error);
 }
@@ -156,19 +189,20 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
                                       const struct fx8_run_request *request,
                                       struct fx8_error *error)
 {
+    const struct fx8_run_output *output = &request->outputs[s->center];
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        if (request->paths[kind] != NULL)
-            FX8_TRY(create_file(s, request, kind, error));
-    if (request->path_quicklook == NULL)
+        if (output->paths[kind] != NULL)
+            FX8_TRY(create_file(s, request, kind, output->paths[kind], error));
+    if (output->path_quicklook == NULL)
         return FX8_OK;
     /* INT8 if computed: it is the main result */
-    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
+    const enum fx8_result_kind kind = output->paths[FX8_RESULT_INT8] != NULL
                                           ? FX8_RESULT_INT8
                                           : FX8_RESULT_FP32;
     const struct fx8_provenance provenance =
         provenance_of(request, s->report, kind);
-    return fx8_run_quicklook_open(request, &provenance, kind, s->session,
-                                  &s->quicklook, error);
+    return fx8_run_quicklook_open(request, s->center, &provenance, kind,
+                                  s->session, &s->quicklook, error);
 }
 
 /* Allocate copies and start the thread. */
@@ -186,7 +220,7 @@ static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
 }
 
 enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
-                              const struct fx8_session *session,
+                              size_t center, const struct fx8_session *session,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error)
 {
@@ -194,6 +228,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     struct fx8_sink *s;
     FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
     s->job = request->job;
+    s->center = center;
     s->session = session;
     s->report = report;
     fx8_queue_init(&s->empty);

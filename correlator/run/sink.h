@@ -16,12 +16,13 @@ struct fx8_sink;
 /**
  * fx8_sink_open -- create the outputs of a run and start the writer thread.
  *
- * Given:  session  outlives the sink
+ * Given:  center   index of the phase centre
+ *         session  outlives the sink
  *         report   backend, kernel and fft_plan are known; the rest is filled
  *                  by fx8_sink_close()
  */
 enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
-                              const struct fx8_session *session,
+                              size_t center, const struct fx8_session *session,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 

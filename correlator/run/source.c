@@ -78,8 +78,8 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return FX8_OK;
 }
 
-/* The gaps of a block just read, by row of the job, and the samples after the
- * stretch to be processed. */
+/* The gaps of a block just read, by row of the job, and the samples after those
+ * that are needed. */
 static enum fx8_status list_missing(const struct fx8_source *s,
                                     struct fx8_gaps *gaps,
                                     struct fx8_source_block *block,
@@ -95,7 +95,8 @@ static enum fx8_status list_missing(const struct fx8_source *s,
             continue; /* of an input that is not correlated */
         FX8_TRY(add_missing(block, &gap, error));
     }
-    const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
+    const int64_t stop = s->job->plan.first_sample + s->job->n_samples +
+                         (int64_t)s->job->axes.margin;
     if (end > stop) {
         /* read only to find runs of markers, not processed */
         const struct fx8_gap beyond = {stop, end - stop, -1};
@@ -182,13 +183,14 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-/* A run of markers at either end of the stretch to be processed may extend
- * beyond it: read as far as that can matter. */
+/* Delays shift samples in from either side of the stretch to be processed, and
+ * a run of markers may extend beyond it: read as far as that can matter. */
 static void set_range(struct fx8_source *s)
 {
     const struct fx8_plan *plan = &s->job->plan;
     const int64_t more =
-        plan->marker.is_used ? plan->marker.least_length - 1 : 0;
+        (int64_t)s->job->axes.margin +
+        (plan->marker.is_used ? plan->marker.least_length - 1 : 0);
     const int64_t first = plan->first_sample;
     const int64_t left =
         s->job->observation.n_samples - first - s->job->n_samples;
@@ -196,11 +198,12 @@ static void set_range(struct fx8_source *s)
     s->end_sample = first + s->job->n_samples + (left < more ? left : more);
 }
 
-/* Set the row distance: the longest block and the filter's history before it;
- * not a power of two. */
+/* Set the row distance: the longest block and what filter and delays reach back
+ * for; not a power of two. */
 static void set_rows_apart(struct fx8_source *s)
 {
-    s->room = (int64_t)(s->job->axes.window - s->job->axes.step);
+    const struct fx8_axes *axes = &s->job->axes;
+    s->room = (int64_t)(axes->window - axes->step + 2 * axes->margin);
     const size_t bytes = (size_t)(s->most_samples + s->room) * sample_bytes(s);
     s->row_samples =
         (int64_t)((fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT) /

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/base/line.h"
 #include "config/base/text.h"
+#include "correlator/run/delays.h"
 #include "correlator/run/summary.h"
 
 static const char *const feeds[] = {"X", "Y"};
 
 /* Most bands named one by one; of more, only the last. */
 #define NAMED_BANDS 6
+
+/* Losses of coherence above this come with advice. */
+#define NOTED_LOSS 0.01
 
 static double band_mhz(const struct fx8_plan *plan, size_t band)
 {
@@ -120,14 +125,83 @@ static void print_scaling(const struct fx8_run_request *request,
             FX8_COUNTED((long long)report->n_clamped, "number", "numbers"));
 }
 
-static void print_times(const struct fx8_run_request *request,
-                        const struct fx8_run_report *report, FILE *stream)
+/* What delays were removed, what that cost, and how to lose less. */
+static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
 {
-    const struct fx8_statistics *s = &report->statistics;
+    static const char *const modes[] = {
+        [FX8_DELAY_NONE] = "none",
+        [FX8_DELAY_CABLE] = "cable",
+        [FX8_DELAY_TRACK] = "track",
+    };
+    struct fx8_delay_figures f;
+    if (fx8_delays_measure(&job->centers[center], &f, NULL) != FX8_OK)
+        return; /* the run would have failed */
+    const struct fx8_phase_center *place = &job->centers[center].place;
+    fprintf(stream, "delays     %s", modes[job->settings->delay.mode]);
+    if (job->centers[center].is_tracked)
+        fprintf(stream, " %s%sra %.6f, dec %.6f deg", place->name,
+                place->name[0] != '\0' ? ", " : "", place->icrs_deg[0],
+                place->icrs_deg[1]);
+    fprintf(stream,
+            ": at most %.6g ns, %.3g ns/s; whole samples leave %.2f of one\n"
+            "           coherence lost at most %.2g %%: %.2g by whole samples, "
+            "%.2g by fringes within a spectrum\n",
+            f.most_s * 1e9, f.most_rate * 1e9, f.rest_samples,
+            100.0 * (f.delay_loss + f.fringe_loss), 100.0 * f.delay_loss,
+            100.0 * f.fringe_loss);
+    if (f.delay_loss + f.fringe_loss > NOTED_LOSS)
+        fprintf(stream, "           %s channels lose less\n",
+                f.delay_loss > f.fringe_loss ? "more" : "fewer");
+}
+
+/* Delays removed, or how far the sky turns in a dump where nothing is tracked.
+ */
+static void print_sky(const struct fx8_job *job, FILE *stream)
+{
+    const bool is_tracked = job->settings->delay.mode == FX8_DELAY_TRACK;
+    for (size_t c = 0;
+         job->settings->delay.mode != FX8_DELAY_NONE && c < job->n_centers; c++)
+        print_delays(job, c, stream);
+    const double turns = fx8_delays_dump_turns(job);
+    const double x = 3.14159265358979323846 * turns;
+    const double loss = turns < 1.0 ? 1.0 - sin(x) / x : 1.0;
+    if (is_tracked || job->positions_are_faked || !(loss > NOTED_LOSS))
+        return;
+    fprintf(stream,
+            "fringes    a source may turn by %.2g in a dump and lose %.2g %%: "
+            "shorter dumps or\n           delay.mode = track lose less\n",
+            turns, 100.0 * loss);
+}
+
+/* Seconds of all phase centres together. */
+static struct fx8_run_report add_reports(const struct fx8_run_report *reports,
+                                         size_t n)
+{
+    struct fx8_run_report sum = reports[0];
+    for (size_t c = 1; c < n; c++) {
+        const struct fx8_statistics *s = &reports[c].statistics;
+        sum.statistics.gains_s += s->gains_s;
+        sum.statistics.align_s += s->align_s;
+        sum.statistics.channelize_s += s->channelize_s;
+        sum.statistics.correlate_s += s->correlate_s;
+        sum.statistics.postprocess_s += s->postprocess_s;
+        sum.statistics.quicklook_s += s->quicklook_s;
+        sum.statistics.spot_s += s->spot_s;
+        sum.write_s += reports[c].write_s;
+    }
+    return sum;
+}
+
+static void print_times(const struct fx8_run_request *request,
+                        const struct fx8_run_report *reports, FILE *stream)
+{
     const struct fx8_job *job = request->job;
+    const struct fx8_run_report sum = add_reports(reports, job->n_centers);
+    const struct fx8_run_report *report = &sum;
+    const struct fx8_statistics *s = &report->statistics;
     const double samples = (double)s->n_spectra * (double)job->axes.step;
     char quicklook[32] = "", spot[32] = "";
-    if (request->path_quicklook != NULL)
+    if (request->outputs[0].path_quicklook != NULL)
         snprintf(quicklook, sizeof quicklook, ", quick-look %.3f",
                  s->quicklook_s);
     if (s->spot_s > 0.0)
@@ -214,34 +288,54 @@ static void print_result(const char *path, FILE *stream)
     fx8_text_print(path, stream);
 }
 
-void fx8_summary_print(const struct fx8_run_request *request,
-                       const struct fx8_run_report *report, FILE *stream)
+/* Of the phase centre `name`, "" if there is only one. */
+static void print_samples(const char *name, const struct fx8_run_output *output,
+                          const struct fx8_run_report *report, FILE *stream)
 {
-    print_input(request, stream);
-    print_plan(request, report, stream);
-    print_scaling(request, report, stream);
-    print_times(request, report, stream);
-    fprintf(stream, "samples    %.4g %% of spectra missing",
+    fprintf(stream, "samples    %s%s%.4g %% of spectra missing", name,
+            name[0] != '\0' ? ": " : "",
             100.0 * (1.0 - report->valid_fraction));
-    if (request->paths[FX8_RESULT_INT8] != NULL)
+    if (output->paths[FX8_RESULT_INT8] != NULL)
         fprintf(stream, ", %.3g %% clipped by the quantiser",
                 100.0 * report->clipped_fraction);
     fprintf(stream, "\n");
-    print_flagged(request, report, stream);
-    if (request->path_quicklook != NULL)
-        fx8_quicklook_print(&report->quicklook, stream);
-    const double peak_mib = fx8_summary_peak_mib();
-    if (peak_mib > 0)
-        fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
+}
+
+static void print_results(const struct fx8_run_output *output,
+                          const struct fx8_run_report *report, FILE *stream)
+{
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        if (request->paths[kind] != NULL) {
-            print_result(request->paths[kind], stream);
+        if (output->paths[kind] != NULL) {
+            print_result(output->paths[kind], stream);
             fprintf(stream, " (%lld %s, %s)\n",
                     FX8_COUNTED((long long)report->n_dumps, "dump", "dumps"),
                     fx8_result_names[kind].keyword);
         }
-    if (request->path_quicklook != NULL) {
-        print_result(request->path_quicklook, stream);
+    if (output->path_quicklook != NULL) {
+        print_result(output->path_quicklook, stream);
         fprintf(stream, " (quick-look)\n");
     }
+}
+
+void fx8_summary_print(const struct fx8_run_request *request,
+                       const struct fx8_run_report *reports, FILE *stream)
+{
+    const size_t n = request->job->n_centers;
+    print_input(request, stream);
+    print_plan(request, reports, stream);
+    print_sky(request->job, stream);
+    print_scaling(request, reports, stream);
+    print_times(request, reports, stream);
+    for (size_t c = 0; c < n; c++)
+        print_samples(n > 1 ? request->job->centers[c].place.name : "",
+                      &request->outputs[c], &reports[c], stream);
+    print_flagged(request, reports, stream);
+    for (size_t c = 0; c < n; c++)
+        if (request->outputs[c].path_quicklook != NULL)
+            fx8_quicklook_print(&reports[c].quicklook, stream);
+    const double peak_mib = fx8_summary_peak_mib();
+    if (peak_mib > 0)
+        fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
+    for (size_t c = 0; c < n; c++)
+        print_results(&request->outputs[c], &reports[c], stream);
 }

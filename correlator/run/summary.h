@@ -9,10 +9,10 @@
 
 #include "correlator/run/pipeline.h"
 
-/** Print input, plan, kernels, time per stage, fractions, flagged inputs, peak
- *  memory and outputs. */
+/** Print input, delays, plan, kernels, time per stage, fractions, flagged
+ * inputs, peak memory and outputs. */
 void fx8_summary_print(const struct fx8_run_request *request,
-                       const struct fx8_run_report *report, FILE *stream);
+                       const struct fx8_run_report *reports, FILE *stream);
 
 /** Peak resident memory of the process, MiB; 0 if the system does not report
  *  it. */
