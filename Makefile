@@ -64,7 +64,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
-	correlator/compare correlator/library correlator/run correlator/simulate
+	correlator/compare correlator/fringe correlator/library correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))

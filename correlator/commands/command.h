@@ -72,6 +72,7 @@ extern const struct fx8_command fx8_command_bench;
 extern const struct fx8_command fx8_command_compare;
 extern const struct fx8_command fx8_command_config;
 extern const struct fx8_command fx8_command_correlate;
+extern const struct fx8_command fx8_command_fringe;
 extern const struct fx8_command fx8_command_info;
 extern const struct fx8_command fx8_command_simulate;
 

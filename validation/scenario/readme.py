@@ -21,7 +21,8 @@ import numpy as np
 
 import program
 
-COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
+COMMANDS = ("correlate", "compare", "info", "simulate", "fringe", "config",
+            "bench")
 
 
 def blocks(text):

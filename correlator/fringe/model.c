@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/fringe/model.h"
+#include "correlator/run/site.h"
+
+#define TURN 6.283185307179586 /* rad */
+
+static enum fx8_status check_direction(
+    const char *path, const struct fx8_uvh5_header *header,
+    const struct fx8_fringe_direction *direction, struct fx8_error *error)
+{
+    const bool is_given = direction->kind == FX8_FRINGE_FIXED ||
+                          direction->kind == FX8_FRINGE_SKY;
+    if (!header->is_phased && direction->kind == FX8_FRINGE_CENTRE)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: not phased: expected --source, --az with --el, or "
+                        "--blind",
+                        path);
+    if (header->is_phased && is_given)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: phased towards %s: expected no other direction",
+                        path, header->object);
+    if (is_given && fx8_uvh5_keyword(header, "POSFAKE") != NULL)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: antenna_positions: not known (POSFAKE): expected "
+                        "positions, or --blind",
+                        path);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_fringe_model_open(
+    const char *path, const struct fx8_uvh5_header *header,
+    const struct fx8_compare_shape *shape,
+    const struct fx8_fringe_direction *direction,
+    struct fx8_fringe_model *model, struct fx8_error *error)
+{
+    *model = (struct fx8_fringe_model){
+        .header = header, .shape = shape, .direction = *direction};
+    const size_t n =
+        fx8_product(fx8_compare_inputs(shape), shape->n_channels, 1, 1);
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(model->scale, n),
+        {&model->factors, n, 2 * sizeof *model->factors}};
+    FX8_TRY(check_direction(path, header, direction, error));
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "a model of the source", error));
+    for (size_t i = 0; i < n; i++)
+        model->scale[i] = 1.0;
+    return FX8_OK;
+}
+
+void fx8_fringe_model_close(struct fx8_fringe_model *model)
+{
+    free(model->scale);
+    free(model->factors);
+    *model = (struct fx8_fringe_model){0};
+}
+
+/* UTC of a Julian date, as precise as that is: 40 microseconds. */
+static struct fx8_time time_of(double julian_date)
+{
+    const double seconds = (julian_date - 2440587.5) * 86400.0;
+    const double whole = floor(seconds);
+    return (struct fx8_time){
+        (int64_t)whole, (int64_t)((seconds - whole) * (double)FX8_PICOSECONDS)};
+}
+
+/* Unit vector towards the source in Earth-fixed axes, less that towards the
+ * phase centre, if the result has one. */
+static enum fx8_status find_direction(const struct fx8_fringe_model *model,
+                                      size_t dump, double ecef[3],
+                                      struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *header = model->header;
+    double enu[1][3] = {{0.0, 0.0, 0.0}};
+    if (model->direction.kind == FX8_FRINGE_FIXED)
+        fx8_site_direction(model->direction.azimuth_deg,
+                           model->direction.elevation_deg, enu[0]);
+    if (model->direction.kind == FX8_FRINGE_SKY)
+        FX8_TRY(fx8_site_sky(&header->site, time_of(header->julian_dates[dump]),
+                             isnan(header->dut1_s) ? 0.0 : header->dut1_s, 1,
+                             &model->direction.icrs_deg, enu, error));
+    fx8_site_rotate(&header->site, enu[0], ecef);
+    return FX8_OK;
+}
+
+/* V_ij turns by +2 pi f (r_j - r_i) . s / c, so E_i is turned back by r_i . s /
+ * c. */
+enum fx8_status fx8_fringe_model_set(struct fx8_fringe_model *model,
+                                     size_t dump, struct fx8_error *error)
+{
+    const struct fx8_compare_shape *shape = model->shape;
+    double direction[3];
+    if (model->is_known)
+        return FX8_OK;
+    FX8_TRY(find_direction(model, dump, direction, error));
+    for (size_t input = 0; input < fx8_compare_inputs(shape); input++) {
+        const double *r = model->header->antenna_positions_m +
+                          3 * (input / shape->n_polarizations);
+        const double lead_s =
+            (r[0] * direction[0] + r[1] * direction[1] + r[2] * direction[2]) /
+            FX8_LIGHT_M_S;
+        for (size_t c = 0; c < shape->n_channels; c++) {
+            const size_t at = input * shape->n_channels + c;
+            const double turns =
+                remainder(model->header->frequencies_hz[c] * lead_s, 1.0);
+            model->factors[2 * at] = model->scale[at] * cos(TURN * turns);
+            model->factors[2 * at + 1] = -model->scale[at] * sin(TURN * turns);
+        }
+    }
+    model->is_known = model->direction.kind != FX8_FRINGE_SKY;
+    return FX8_OK;
+}
