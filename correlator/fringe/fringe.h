@@ -29,6 +29,10 @@
 /** Residuals beyond so many standard deviations are rejected. */
 #define FX8_FRINGE_SIGMAS 5.0
 
+/** Where half of the phases are off by more than this, rad, no source
+ * dominates: of random phases, half are off by 1.57. */
+#define FX8_FRINGE_PHASE_ERROR 0.5
+
 /** Largest relative error of an amplitude that is worth more than 1. */
 #define FX8_FRINGE_AMPLITUDE_ERROR 0.1
 
@@ -68,7 +72,9 @@ struct fx8_fringe_solution {
     struct fx8_fringe_antenna *antennas; /**< [n_antennas] */
     size_t n_solved; /**< the reference included; 0 without any fringe */
     size_t n_found, n_used;
-    double best_snr; /**< highest of all baselines, found or not */
+    double best_snr;  /**< highest of all baselines, found or not */
+    double phase_off; /**< median of what phases of baselines with a fringe are
+                           off, used or not, rad */
     bool has_amplitudes;
     double chi_square[FX8_FRINGE_QUANTITIES];
     int64_t freedom[FX8_FRINGE_QUANTITIES]; /**< 0: not judged */
@@ -129,7 +135,8 @@ void fx8_fringes_clear(struct fx8_fringes *fringes);
  * Given:    reference  number of the antenna that has delay, rate and phase 0;
  *                      NULL: the one with the highest signal to noise
  * Status:   FX8_ERR_USAGE: no such antenna; FX8_ERR_INPUT: no fringe is above
- *           the threshold, or none on baselines of the reference
+ *           the threshold, or none on baselines of the reference; or no source
+ *           dominates, FX8_FRINGE_PHASE_ERROR
  */
 enum fx8_status fx8_fringes_solve(struct fx8_fringes *fringes,
                                   const int64_t *reference,

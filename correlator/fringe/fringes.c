@@ -72,6 +72,13 @@ enum fx8_status fx8_fringes_solve(struct fx8_fringes *fringes,
         FX8_TRY(fx8_fringe_solve(n_antennas, fringes->n, fringes->items, p,
                                  fringes->reference, solution, error));
         n_solved += solution->n_solved;
+        if (solution->phase_off > FX8_FRINGE_PHASE_ERROR)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: no source dominates: %c: half of the phases "
+                            "differ by %.0f degrees or more from those of "
+                            "antennas: expected one strong source",
+                            fringes->path, fx8_fringes_letter(fringes, p),
+                            solution->phase_off * (180.0 / 3.141592653589793));
     }
     if (n_solved == 0)
         return fx8_fail(error, FX8_ERR_INPUT,

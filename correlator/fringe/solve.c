@@ -388,6 +388,20 @@ static void take_amplitudes(const struct system *system,
     }
 }
 
+/* How far phases are off, those of rejected baselines too. */
+static double phase_off(struct system *system)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < system->n; k++) {
+        const struct fx8_fringe *item = &system->items[k];
+        if (item->is_found && item->polarization == system->polarization &&
+            system->is_joined[item->antennas[0]] &&
+            system->is_joined[item->antennas[1]])
+            system->scratch[n++] = fabs(residual(system, k));
+    }
+    return n > 0 ? fx8_median(system->scratch, n) : 0.0;
+}
+
 static void count_baselines(struct fx8_fringe *items,
                             const struct system *system,
                             struct fx8_fringe_solution *solution)
@@ -437,6 +451,7 @@ static void solve_all(struct system *system, struct fx8_fringe *items,
             if (is_measured(system) && solve(system) && pass == 1)
                 take_quantity(system, solution);
         }
+    solution->phase_off = phase_off(system);
     count_baselines(items, system, solution);
     system->quantity = FX8_FRINGE_AMPLITUDE;
     if (is_measured(system) && solve(system))
