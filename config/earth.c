@@ -244,21 +244,17 @@ static enum fx8_status read_table(struct fx8_earth_table *table, char *text,
     return FX8_OK;
 }
 
-enum fx8_status fx8_earth_open(const struct fx8_settings *settings,
+enum fx8_status fx8_earth_open(const char *path, double dut1_s,
                                struct fx8_earth_table **table,
                                struct fx8_error *error)
 {
     *table = NULL;
-    const char *path = settings->delay.iers_file;
     FX8_AUTO(fx8_earth_close) struct fx8_earth_table *made = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *made, "orientation of the Earth", &made,
                          error));
-    made->dut1_s = settings->delay.dut1_s;
+    made->dut1_s = dut1_s;
     if (path[0] != '\0') {
         FX8_AUTO_FREE char *text = NULL;
-        if (!isnan(made->dut1_s))
-            return fx8_settings_fail(settings, "delay.iers_file", error,
-                                     "expected this or dut1_s, not both");
         if ((made->path = strdup(path)) == NULL)
             return fx8_no_memory(path, error);
         FX8_TRY(fx8_text_read(path, &text, error));

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "config/settings.h"
+#include "config/observation.h"
 #include "correlator/fx8.h"
 
 /** Orientation at one instant. */
@@ -22,10 +22,12 @@ struct fx8_earth {
 struct fx8_earth_table;
 
 /**
- * fx8_earth_open -- read [delay] iers_file, or take dut1_s, or neither.
+ * fx8_earth_open -- read a table, or take one constant, or nothing.
  *
- * Status:    FX8_ERR_USAGE: both keys are given; "FILE[:LINE]: ..." for a file
- *            that cannot be read, has no rows or a damaged one
+ * Given:     path    of a table; "": none
+ *            dut1_s  UT1 - UTC without a table; NaN: not known
+ * Status:    FX8_ERR_USAGE: "FILE[:LINE]: ..." for a file that cannot be read,
+ *            has no rows or a damaged one
  * Ownership: fx8_earth_close() releases the table; NULL after failure
  * Notes:     1) finals2000A (also .data and .daily): the fixed columns of
  *               Bulletin A, and where they are filled those of Bulletin B
@@ -34,15 +36,15 @@ struct fx8_earth_table;
  *               or in mas and ms if the header names the milliarcsecond; other
  *               columns are ignored
  *            3) rows are a day apart
- *            4) a constant UT1 - UTC comes without polar motion; with neither
- *               key UT1 is UTC
+ *            4) a constant UT1 - UTC comes without polar motion; without either
+ *               UT1 is UTC
  * Source:    readme.finals2000A; headers of EOP C04 and Bulletin B
  */
-enum fx8_status fx8_earth_open(const struct fx8_settings *settings,
+enum fx8_status fx8_earth_open(const char *path, double dut1_s,
                                struct fx8_earth_table **table,
                                struct fx8_error *error);
 
-/** Whether UT1 - UTC is known: false if neither key is given. */
+/** Whether UT1 - UTC is known: false without table and constant. */
 bool fx8_earth_is_known(const struct fx8_earth_table *table);
 
 /**

@@ -16,12 +16,9 @@ static inline const struct fx8_earth_table *constant_earth(double dut1_s)
     if (table != NULL && memcmp(&is_for, &dut1_s, sizeof is_for) == 0)
         return table;
     is_for = dut1_s;
-    char no_file[] = "";
-    const struct fx8_settings given = {
-        .delay = {.dut1_s = dut1_s, .iers_file = no_file}};
     struct fx8_error error;
     fx8_earth_close(&table);
-    must(fx8_earth_open(&given, &table, &error), error);
+    must(fx8_earth_open("", dut1_s, &table, &error), error);
     return table;
 }
 

@@ -41,10 +41,8 @@ static inline const struct fx8_earth_table *earth_of_file(void)
     }
     char path[SCRATCH_PATH_SIZE];
     snprintf(path, sizeof path, "%s", scratch_text("eopc04", text));
-    const struct fx8_settings given = {
-        .delay = {.dut1_s = NAN, .iers_file = path}};
     struct fx8_error error;
-    must(fx8_earth_open(&given, &table, &error), error);
+    must(fx8_earth_open(path, NAN, &table, &error), error);
     return table;
 }
 

@@ -26,14 +26,12 @@ static char *save(const char *text)
     return path;
 }
 
-static enum fx8_status try_to_open(char *path, double dut1_s,
+static enum fx8_status try_to_open(const char *path, double dut1_s,
                                    struct fx8_error *error)
 {
-    const struct fx8_settings given = {
-        .delay = {.dut1_s = dut1_s, .iers_file = path}};
     fx8_earth_close(&table);
     table = (void *)&table;
-    const enum fx8_status status = fx8_earth_open(&given, &table, error);
+    const enum fx8_status status = fx8_earth_open(path, dut1_s, &table, error);
     assert_true(status == FX8_OK || table == NULL);
     return status;
 }
@@ -230,16 +228,6 @@ TEST(a_constant_has_no_polar_motion)
     assert_false(fx8_earth_is_known(constant));
     must(fx8_earth_find(constant, at(0, 0), &earth, &error), error);
     assert_true(earth.dut1_s == 0 && earth.polar_x_rad == 0);
-}
-
-TEST(both_keys_are_one_too_many)
-{
-    struct fx8_error error;
-    char *path = save(make_finals());
-    must_fail_with(try_to_open(path, -0.2, &error), error, FX8_ERR_USAGE,
-                   "delay.iers_file");
-    must_fail_with(try_to_open(path, -0.2, &error), error, FX8_ERR_USAGE,
-                   "expected this or dut1_s, not both");
 }
 
 TEST(a_file_without_rows_is_refused)

@@ -72,6 +72,8 @@ TEST(keys_that_do_not_go_together)
           "channelizer.channels=1"},
          "--set: delay.mode: cable: expected none: without channels there is "
          "nothing to align"},
+        {{"delay.dut1_s=0.1", "delay.iers_file=/x"},
+         "--set: delay.iers_file: /x: expected either this or delay.dut1_s"},
         {{"array.positions=none", "delay.mode=track",
           "delay.phase_center_ra_deg=1", "delay.phase_center_dec_deg=1"},
          "--set: delay.mode: track: expected none or cable: array.positions = "

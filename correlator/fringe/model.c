@@ -47,6 +47,9 @@ enum fx8_status fx8_fringe_model_open(
         FX8_ITEMS(model->scale, n),
         {&model->factors, n, 2 * sizeof *model->factors}};
     FX8_TRY(check_direction(path, header, direction, error));
+    FX8_TRY(fx8_earth_open("", header->dut1_s, &model->earth, error));
+    model->sky =
+        (struct fx8_celestial){.site = header->site, .earth = model->earth};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "a model of the source", error));
     for (size_t i = 0; i < n; i++)
         model->scale[i] = 1.0;
@@ -55,36 +58,28 @@ enum fx8_status fx8_fringe_model_open(
 
 void fx8_fringe_model_close(struct fx8_fringe_model *model)
 {
+    fx8_earth_close(&model->earth);
     free(model->scale);
     free(model->factors);
     *model = (struct fx8_fringe_model){0};
 }
 
-/* UTC of a Julian date, as precise as that is: 40 microseconds. */
-static struct fx8_time time_of(double julian_date)
-{
-    const double seconds = (julian_date - 2440587.5) * 86400.0;
-    const double whole = floor(seconds);
-    return (struct fx8_time){
-        (int64_t)whole, (int64_t)((seconds - whole) * (double)FX8_PICOSECONDS)};
-}
-
 /* Unit vector towards the source in Earth-fixed axes, less that towards the
  * phase centre, if the result has one. */
-static enum fx8_status find_direction(const struct fx8_fringe_model *model,
+static enum fx8_status find_direction(struct fx8_fringe_model *model,
                                       size_t dump, double ecef[3],
                                       struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = model->header;
-    double enu[1][3] = {{0.0, 0.0, 0.0}};
+    double enu[3] = {0.0, 0.0, 0.0};
     if (model->direction.kind == FX8_FRINGE_FIXED)
         fx8_site_direction(model->direction.azimuth_deg,
-                           model->direction.elevation_deg, enu[0]);
+                           model->direction.elevation_deg, enu);
     if (model->direction.kind == FX8_FRINGE_SKY)
-        FX8_TRY(fx8_site_sky(&header->site, time_of(header->julian_dates[dump]),
-                             isnan(header->dut1_s) ? 0.0 : header->dut1_s, 1,
-                             &model->direction.icrs_deg, enu, error));
-    fx8_site_rotate(&header->site, enu[0], ecef);
+        FX8_TRY(fx8_celestial_directions(
+            &model->sky, fx8_time_from_julian_date(header->julian_dates[dump]),
+            1, (const double(*)[2])&model->direction.icrs_deg, &enu, error));
+    fx8_site_rotate(&header->site, enu, ecef);
     return FX8_OK;
 }
 

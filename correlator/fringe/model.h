@@ -7,6 +7,7 @@
 #define FX8_CORRELATOR_FRINGE_MODEL_H
 
 #include "correlator/fringe/fringe.h"
+#include "correlator/run/celestial.h"
 
 /** Factors of the inputs in a dump: a visibility is to be multiplied by
  *  conj(factor_i) factor_j. */
@@ -14,6 +15,8 @@ struct fx8_fringe_model {
     const struct fx8_uvh5_header *header;
     const struct fx8_compare_shape *shape;
     struct fx8_fringe_direction direction;
+    struct fx8_earth_table *earth; /**< with the result's UT1 - UTC */
+    struct fx8_celestial sky;
     double *scale;   /**< [n_inputs][n_channels] 1 / root of power; 0: dead */
     double *factors; /**< [n_inputs][n_channels][re, im] */
     bool is_known;   /**< the factors are those of every dump */

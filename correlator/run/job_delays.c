@@ -41,6 +41,8 @@ static enum fx8_status check_keys(const struct fx8_job *job,
          "expected delay.mode = track beside it"},
         {!is_tracked && has_dec, "delay.phase_center_dec_deg",
          "expected delay.mode = track beside it"},
+        {s->delay.iers_file[0] != '\0' && isfinite(s->delay.dut1_s),
+         "delay.iers_file", "expected either this or delay.dut1_s"},
         {has_list && has_one, "delay.phase_centers",
          "expected either this or delay.phase_center_*"},
     };
@@ -198,7 +200,8 @@ enum fx8_status fx8_job_plan_delays(struct fx8_job *job,
 {
     const enum fx8_delay_mode mode = job->settings->delay.mode;
     FX8_TRY(check_keys(job, error));
-    FX8_TRY(fx8_earth_open(job->settings, &job->earth, error));
+    FX8_TRY(fx8_earth_open(job->settings->delay.iers_file,
+                           job->settings->delay.dut1_s, &job->earth, error));
     FX8_TRY(list_centers(job, error));
     FX8_TRY(list_gains(job, error));
     if (mode != FX8_DELAY_NONE)
