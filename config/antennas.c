@@ -26,15 +26,13 @@
 /* Member of TART's JSON. */
 #define POSITIONS "antenna_positions"
 
-/* Largest cable delay: one second is 200,000 km of fibre. */
-#define DELAY_MAX_NS 1e9
-
 /* Antennas being read, and their places in the file. */
 struct table {
     const char *path;
     struct fx8_antenna *antennas; /* [n] */
     size_t *lines;                /* [n], of CSV; NULL for JSON */
     size_t n;
+    struct fx8_antennas_given given;
     struct fx8_error *error;
 };
 
@@ -44,16 +42,6 @@ static struct fx8_antenna nameless(size_t row)
     struct fx8_antenna antenna = {.number = (int64_t)row, .position = row};
     snprintf(antenna.name, sizeof antenna.name, "ANT%03zu", row);
     return antenna;
-}
-
-static enum fx8_status fail_row(const struct table *table, size_t row,
-                                const char *column, const char *value,
-                                const char *expected)
-{
-    return fx8_fail(table->error, FX8_ERR_USAGE,
-                    "%s:%zu: %s: %.80s: expected %s", table->path,
-                    table->lines[row], column,
-                    *value != '\0' ? value : "(empty)", expected);
 }
 
 /* Place of an antenna in the file, for messages. */
@@ -88,7 +76,8 @@ static_assert(sizeof(size_t) == sizeof(int64_t), "sizes of 64 bits");
 #define AT(member) .offset = offsetof(struct fx8_antenna, member)
 #define METRES     REAL, 1, 1, INFINITY, "a number of metres"
 #define DELAY(n)                                                               \
-    REAL, n, 1e9, DELAY_MAX_NS, "a number of nanoseconds, at most 1e9"
+    REAL, n, 1e9, FX8_MAX_CABLE_DELAY_S * 1e9,                                 \
+        "a number of nanoseconds, at most 1e9"
 
 static const struct {
     const char *name;
@@ -148,37 +137,33 @@ static bool store(struct fx8_antenna *antenna, size_t column, const char *text)
 }
 
 /* Find the file's column for each of ours; n_columns if absent. */
-static enum fx8_status match_columns(const struct table *table,
+static enum fx8_status match_columns(struct table *table,
                                      const struct fx8_csv *csv,
                                      size_t where[N_COLUMNS])
 {
+    const char *names[N_COLUMNS];
+    bool has[N_COLUMNS];
     for (size_t c = 0; c < N_COLUMNS; c++)
-        where[c] = csv->n_columns;
-    for (size_t i = 0; i < csv->n_columns; i++) {
-        size_t c = 0;
-        while (c < N_COLUMNS && strcmp(columns[c].name, csv->columns[i]) != 0)
-            c++;
-        if (c == N_COLUMNS)
-            return fx8_fail(table->error, FX8_ERR_USAGE,
-                            "%s:%zu: %.80s: unknown column: expected number, "
-                            "name, east_m, north_m, up_m, cable_delay_ns, "
-                            "cable_delay_x_ns, cable_delay_y_ns or input",
-                            table->path, csv->header_line, csv->columns[i]);
-        where[c] = i;
+        names[c] = columns[c].name;
+    FX8_TRY(
+        fx8_csv_find(table->path, csv, names, N_COLUMNS, where, table->error));
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        has[c] = where[c] != csv->n_columns;
+        if (columns[c].is_required && !has[c])
+            return fx8_csv_fail_column(table->path, csv, columns[c].name,
+                                       table->error);
     }
-    const size_t absent = csv->n_columns;
-    for (size_t c = 0; c < N_COLUMNS; c++)
-        if (columns[c].is_required && where[c] == absent)
-            return fx8_fail(table->error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: expected this column", table->path,
-                            csv->header_line, columns[c].name);
-    const bool has_x = where[COLUMN_DELAY_X] != absent;
-    const bool has_y = where[COLUMN_DELAY_Y] != absent;
-    if (has_x != has_y || (has_x && where[COLUMN_DELAY] != absent))
+    if (has[COLUMN_DELAY] && (has[COLUMN_DELAY_X] || has[COLUMN_DELAY_Y]))
         return fx8_fail(table->error, FX8_ERR_USAGE,
-                        "%s:%zu: cable_delay: expected cable_delay_ns alone or "
-                        "both cable_delay_x_ns and cable_delay_y_ns",
+                        "%s:%zu: cable_delay_ns: two polarisations' delays in "
+                        "one column: expected it alone, or cable_delay_x_ns "
+                        "and cable_delay_y_ns",
                         table->path, csv->header_line);
+    table->given = (struct fx8_antennas_given){
+        .name = has[COLUMN_NAME],
+        .cable_delay = {has[COLUMN_DELAY] || has[COLUMN_DELAY_X],
+                        has[COLUMN_DELAY] || has[COLUMN_DELAY_Y]},
+    };
     return FX8_OK;
 }
 
@@ -203,8 +188,9 @@ static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
                 continue;
             const char *text = csv->fields[row * csv->n_columns + where[c]];
             if (!store(&table->antennas[row], c, text))
-                return fail_row(table, row, columns[c].name, text,
-                                columns[c].expected);
+                return fx8_csv_fail(table->path, csv->lines[row],
+                                    columns[c].name, text, columns[c].expected,
+                                    table->error);
         }
     }
     return FX8_OK;
@@ -215,9 +201,10 @@ static enum fx8_status read_csv(struct table *table, char *text)
 {
     FX8_AUTO(fx8_csv_clear) struct fx8_csv csv = {0};
     FX8_TRY(fx8_csv_parse(table->path, text, &csv, table->error));
+    FX8_TRY(read_rows(table, &csv));
     table->lines = csv.lines; /* the table takes ownership */
     csv.lines = NULL;
-    return read_rows(table, &csv);
+    return FX8_OK;
 }
 
 static enum fx8_status read_json(struct table *table, const char *text)
@@ -381,7 +368,9 @@ static void release_table(struct table *table)
 
 enum fx8_status fx8_antennas_load(const char *path,
                                   struct fx8_antenna **antennas,
-                                  size_t *n_antennas, struct fx8_error *error)
+                                  size_t *n_antennas,
+                                  struct fx8_antennas_given *given,
+                                  struct fx8_error *error)
 {
     *antennas = NULL;
     *n_antennas = 0;
@@ -401,6 +390,8 @@ enum fx8_status fx8_antennas_load(const char *path,
     FX8_TRY(check_table(&table));
     *antennas = table.antennas;
     *n_antennas = table.n;
+    if (given != NULL)
+        *given = table.given;
     table.antennas = NULL;
     return FX8_OK;
 }

@@ -20,6 +20,9 @@
 /** Most polarisations of an antenna: X and Y. */
 #define FX8_MAX_POLARIZATIONS 2
 
+/** Largest cable delay: one second is 200,000 km of fibre. */
+#define FX8_MAX_CABLE_DELAY_S 1.0
+
 /** Which side of dc_frequency_hz the band lies on as recorded. */
 enum fx8_sideband {
     FX8_SIDEBAND_UNKNOWN = 0,

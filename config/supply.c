@@ -133,16 +133,67 @@ static bool is_renumbered(const struct warner *to,
     return true;
 }
 
+/* Whether the recording calls an antenna of this number differently, with a
+ * warning. */
+static bool is_renamed(const struct warner *to, const struct fx8_antenna *given,
+                       const struct fx8_observation *recorded)
+{
+    for (size_t i = 0; i < recorded->n_table; i++) {
+        const struct fx8_antenna *was = &recorded->antennas[i];
+        if (was->number != given->number || was->name[0] == '\0' ||
+            strcmp(was->name, given->name) == 0)
+            continue;
+        warn(to, "array.positions: antenna %lld: %s wins over %s recorded",
+             (long long)given->number, given->name, was->name);
+        return true;
+    }
+    return false;
+}
+
+/* The recorded cable delays of the polarisations for which the table gives
+ * none.  Returns whether a given delay differs from one recorded, 0 meaning
+ * none; `is_told`: without a warning. */
+static bool supply_delays(const struct warner *to,
+                          const struct fx8_antennas_given *has,
+                          const struct fx8_observation *recorded, bool is_told,
+                          struct fx8_antenna *given)
+{
+    const struct fx8_antenna *was =
+        fx8_observation_antenna(recorded, given->position);
+    for (size_t p = 0; p < FX8_MAX_POLARIZATIONS && was != NULL; p++) {
+        const double recorded_s = was->cable_delay_s[p];
+        double *delay_s = &given->cable_delay_s[p];
+        if (!has->cable_delay[p])
+            *delay_s = recorded_s;
+        if (is_told || recorded_s == 0.0 || *delay_s == recorded_s)
+            continue;
+        warn(to,
+             "array.positions: antenna %lld: cable delay of %c %.12g ns wins "
+             "over %.12g ns recorded",
+             (long long)given->number, "XY"[p], *delay_s * 1e9,
+             recorded_s * 1e9);
+        is_told = true;
+    }
+    return is_told;
+}
+
 static enum fx8_status supply_table(const struct warner *to, const char *path,
                                     struct fx8_observation *recorded,
                                     struct fx8_error *error)
 {
     struct fx8_antenna *given;
+    struct fx8_antennas_given has;
     size_t n, n_surplus = 0;
-    FX8_TRY(fx8_antennas_load(path, &given, &n, error));
-    /* one warning will do */
+    FX8_TRY(fx8_antennas_load(path, &given, &n, &has, error));
+    /* one warning of a kind will do */
     for (size_t i = 0; i < n && !is_renumbered(to, &given[i], recorded);)
         i++;
+    for (size_t i = 0;
+         i < n && has.name && !is_renamed(to, &given[i], recorded);)
+        i++;
+    bool is_told = false;
+    for (size_t i = 0; i < n; i++)
+        is_told = supply_delays(to, &has, recorded, is_told, &given[i]);
     for (size_t i = 0; i < n; i++)
         n_surplus += given[i].position >= recorded->n_antennas;
     if (n_surplus > 0)

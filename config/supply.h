@@ -24,7 +24,10 @@ typedef void fx8_supply_warn(void *context, const char *text);
  *                        recording knows stays unknown
  * Status:   FX8_ERR_USAGE: array.positions cannot be read;
  *           FX8_ERR_SYSTEM: memory
- * Notes:    array.positions = none keeps the recorded table
+ * Notes:    1) array.positions = none keeps the recorded table
+ *           2) a table of antennas replaces the recorded one, except that the
+ *              cable delays of a polarisation for which it has no column are
+ *              the recorded ones, by position in the recording
  */
 enum fx8_status fx8_supply(const struct fx8_settings *settings,
                            struct fx8_observation *observation,

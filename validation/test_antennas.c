@@ -10,13 +10,15 @@
 
 /* The table of the last call; the next one frees it. */
 static struct fx8_antenna *antennas;
+static struct fx8_antennas_given given;
 
 static enum fx8_status try_to_load(const char *path, size_t *n,
                                    struct fx8_error *error)
 {
     free(antennas);
     antennas = (void *)&antennas;
-    const enum fx8_status status = fx8_antennas_load(path, &antennas, n, error);
+    const enum fx8_status status =
+        fx8_antennas_load(path, &antennas, n, &given, error);
     assert_true(status == FX8_OK || antennas == NULL);
     return status;
 }
@@ -82,6 +84,38 @@ TEST(csv_defaults_come_from_the_row)
     load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2, expected);
 }
 
+/* What the table leaves out has its default value. */
+TEST(csv_says_what_it_gives)
+{
+    static const struct {
+        const char *column, *value;
+        struct fx8_antenna antenna;
+        struct fx8_antennas_given given;
+    } cases[] = {
+        {"input", "3", {0, "ANT000", {1, 2, 3}, {0, 0}, 3}, {false, {false}}},
+        {"name", "A", {0, "A", {1, 2, 3}, {0, 0}, 0}, {true, {false}}},
+        {"cable_delay_ns",
+         "4",
+         {0, "ANT000", {1, 2, 3}, {4e-9, 4e-9}, 0},
+         {false, {true, true}}},
+        {"cable_delay_x_ns",
+         "4",
+         {0, "ANT000", {1, 2, 3}, {4e-9, 0}, 0},
+         {false, {true, false}}},
+        {"cable_delay_y_ns",
+         "4",
+         {0, "ANT000", {1, 2, 3}, {0, 4e-9}, 0},
+         {false, {false, true}}},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s," HEADER "%s,1,2,3\n", cases[i].column,
+                 cases[i].value);
+        load(text, 1, &cases[i].antenna);
+        check_bytes(&given, &cases[i].given, sizeof given);
+    }
+}
+
 TEST(csv_faults_of_the_header)
 {
     refuse("", ": expected a header line and rows");
@@ -95,13 +129,14 @@ TEST(csv_faults_of_the_header)
            ":1: colour: unknown column: expected number, name, east_m, "
            "north_m, up_m, cable_delay_ns, cable_delay_x_ns, "
            "cable_delay_y_ns or input");
-    refuse("east_m,north_m,up_m,cable_delay_x_ns\n1,2,3,4\n",
-           ":1: cable_delay: expected cable_delay_ns alone or both "
-           "cable_delay_x_ns and cable_delay_y_ns");
+    static const char twice[] =
+        ":1: cable_delay_ns: two polarisations' delays in one column: expected "
+        "it alone, or cable_delay_x_ns and cable_delay_y_ns";
+    refuse("east_m,north_m,up_m,cable_delay_ns,cable_delay_y_ns\n1,2,3,4,5\n",
+           twice);
     refuse("east_m,north_m,up_m,cable_delay_ns,cable_delay_x_ns,"
            "cable_delay_y_ns\n1,2,3,4,5,6\n",
-           ":1: cable_delay: expected cable_delay_ns alone or both "
-           "cable_delay_x_ns and cable_delay_y_ns");
+           twice);
 }
 
 TEST(csv_faults_of_a_row)

@@ -40,7 +40,10 @@ TEST(test_native_tables)
         {2, "east_m", INFINITY,
          "row 2: east_m: inf: expected a finite number of metres, or NaN"},
         {4, "cable_delay_s", NAN,
-         "row 4: cable_delay_s: nan: expected a finite number of seconds"},
+         "row 4: cable_delay_s: nan: expected a finite number of seconds, at "
+         "most 1"},
+        {3, "cable_delay_s", -1.001,
+         "row 3: cable_delay_s: -1.001: expected a finite number of seconds"},
     };
     for (size_t i = 0; i < LENGTH(antennas); i++) {
         hid_t file = make_good_file(&native);

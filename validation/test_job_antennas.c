@@ -129,6 +129,67 @@ TEST(positions_from_a_table)
                          "has 4 antennas"));
 }
 
+/* Cable delays: the table wins, per polarisation; rows are matched by their
+ * position in the recording, names by the antenna's number. */
+TEST(cable_delays_of_two_tables)
+{
+    static const struct {
+        const char *columns, *rows[2];
+        double delay_s[2][2]; /* of the antennas at positions 0 and 2 */
+        const char *warnings[3];
+    } cases[] = {
+        {"", {"", ""}, {{1e-9, 2e-9}, {5e-9, 0}}, {NULL}},
+        {",cable_delay_ns",
+         {",7", ",8"},
+         {{7e-9, 7e-9}, {8e-9, 8e-9}},
+         {"array.positions: antenna 13: cable delay of X 8 ns wins over 5 ns "
+          "recorded"}},
+        {",cable_delay_x_ns",
+         {",1", ",8"},
+         {{1e-9, 2e-9}, {8e-9, 0}},
+         {"array.positions: antenna 13: cable delay of X 8 ns wins over 5 ns "
+          "recorded"}},
+        {",cable_delay_y_ns",
+         {",2", ",8"},
+         {{1e-9, 2e-9}, {5e-9, 8e-9}},
+         {NULL}},
+        {NULL,
+         {"", ""},
+         {{1e-9, 2e-9}, {5e-9, 0}},
+         {"array.positions: none: antennas are written 1 m apart eastward "
+          "(keyword POSFAKE)"}},
+        {",cable_delay_y_ns,name",
+         {",0,A", ",-1000000000,B"},
+         {{1e-9, 0}, {5e-9, -1}},
+         {"array.positions: antenna 13: B wins over C recorded",
+          "array.positions: antenna 11: cable delay of Y 0 ns wins over 2 ns "
+          "recorded"}},
+    };
+    struct fx8_antenna antennas[4];
+    memcpy(antennas, recorded_antennas, sizeof antennas);
+    antennas[0].cable_delay_s[0] = 1e-9;
+    antennas[0].cable_delay_s[1] = 2e-9;
+    antennas[2].cable_delay_s[0] = 5e-9;
+    struct fx8_observation o = recording();
+    o.antennas = antennas;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char text[400], set[600];
+        snprintf(text, sizeof text,
+                 "number,east_m,north_m,up_m,input%s\n"
+                 "13,1,2,3,2%s\n11,4,5,6,0%s\n",
+                 cases[i].columns != NULL ? cases[i].columns : "",
+                 cases[i].rows[1], cases[i].rows[0]);
+        snprintf(set, sizeof set, "array.positions=%s",
+                 cases[i].columns == NULL ? "none"
+                                          : scratch_text("antennas.csv", text));
+        good(&o, LIST(set, "array.antennas=0,2"));
+        for (size_t a = 0; a < 2; a++)
+            check_bytes(job.observation.antennas[a].cable_delay_s,
+                        cases[i].delay_s[a], sizeof cases[i].delay_s[a]);
+        expect_warnings(cases[i].warnings);
+    }
+}
+
 TEST(positions_of_a_recording)
 {
     struct fx8_antenna antennas[4];

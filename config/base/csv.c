@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/csv.h"
 #include "config/base/line.h"
+#include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
@@ -132,6 +134,84 @@ enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
     char *text = NULL;
     FX8_TRY(fx8_text_read(path, &text, error));
     return fx8_csv_parse(path, text, csv, error);
+}
+
+/* "a, b or c". */
+static void join(const char *const *names, size_t n,
+                 char text[FX8_ERROR_MESSAGE_SIZE])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t k = 0; k < n && length < FX8_ERROR_MESSAGE_SIZE; k++)
+        length += (size_t)snprintf(text + length,
+                                   FX8_ERROR_MESSAGE_SIZE - length, "%s%s",
+                                   k == 0       ? ""
+                                   : k == n - 1 ? " or "
+                                                : ", ",
+                                   names[k]);
+}
+
+enum fx8_status fx8_csv_find(const char *path, const struct fx8_csv *csv,
+                             const char *const *names, size_t n, size_t *where,
+                             struct fx8_error *error)
+{
+    for (size_t k = 0; k < n; k++)
+        where[k] = csv->n_columns;
+    for (size_t i = 0; i < csv->n_columns; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(names[k], csv->columns[i]) != 0)
+            k++;
+        if (k == n) {
+            char all[FX8_ERROR_MESSAGE_SIZE];
+            join(names, n, all);
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: %.80s: unknown column: expected %s", path,
+                            csv->header_line, csv->columns[i], all);
+        }
+        where[k] = i;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_csv_fail_column(const char *path, const struct fx8_csv *csv,
+                                    const char *column, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: %s: expected this column",
+                    path, csv->header_line, column);
+}
+
+enum fx8_status fx8_csv_find_all(const char *path, const struct fx8_csv *csv,
+                                 const char *const *names, size_t n,
+                                 size_t *where, struct fx8_error *error)
+{
+    FX8_TRY(fx8_csv_find(path, csv, names, n, where, error));
+    for (size_t k = 0; k < n; k++)
+        if (where[k] == csv->n_columns)
+            return fx8_csv_fail_column(path, csv, names[k], error);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_csv_fail(const char *path, size_t line, const char *column,
+                             const char *value, const char *expected,
+                             struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: %s: %.80s: expected %s",
+                    path, line, column, *value != '\0' ? value : "(empty)",
+                    expected);
+}
+
+enum fx8_status fx8_csv_real(const char *path, const struct fx8_csv *csv,
+                             size_t row, size_t column, double least,
+                             double most, double *value,
+                             struct fx8_error *error)
+{
+    const char *text = csv->fields[row * csv->n_columns + column];
+    char expected[80];
+    if (fx8_number_real(text, value) && *value >= least && *value <= most)
+        return FX8_OK;
+    snprintf(expected, sizeof expected, "a number from %g to %g", least, most);
+    return fx8_csv_fail(path, csv->lines[row], csv->columns[column], text,
+                        expected, error);
 }
 
 void fx8_csv_clear(struct fx8_csv *csv)

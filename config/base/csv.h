@@ -42,6 +42,38 @@ enum fx8_status fx8_csv_parse(const char *path, char *text, struct fx8_csv *csv,
 enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
                              struct fx8_error *error);
 
+/**
+ * fx8_csv_find -- find columns by name.
+ *
+ * Given:    names  [n], not all need to be there
+ * Returned: where  [n]; n_columns if absent
+ * Status:   FX8_ERR_USAGE: a column of another name
+ */
+enum fx8_status fx8_csv_find(const char *path, const struct fx8_csv *csv,
+                             const char *const *names, size_t n, size_t *where,
+                             struct fx8_error *error);
+
+/** FX8_ERR_USAGE "FILE:LINE: COLUMN: expected this column". */
+enum fx8_status fx8_csv_fail_column(const char *path, const struct fx8_csv *csv,
+                                    const char *column,
+                                    struct fx8_error *error);
+
+/** fx8_csv_find(); FX8_ERR_USAGE also if a column is absent. */
+enum fx8_status fx8_csv_find_all(const char *path, const struct fx8_csv *csv,
+                                 const char *const *names, size_t n,
+                                 size_t *where, struct fx8_error *error);
+
+/** FX8_ERR_USAGE "FILE:LINE: COLUMN: VALUE: expected ...". */
+enum fx8_status fx8_csv_fail(const char *path, size_t line, const char *column,
+                             const char *value, const char *expected,
+                             struct fx8_error *error);
+
+/** Read a number from `least` to `most`; FX8_ERR_USAGE: something else. */
+enum fx8_status fx8_csv_real(const char *path, const struct fx8_csv *csv,
+                             size_t row, size_t column, double least,
+                             double most, double *value,
+                             struct fx8_error *error);
+
 /** Release a table; a zeroed one is legal. */
 void fx8_csv_clear(struct fx8_csv *csv);
 

@@ -112,16 +112,15 @@ static enum fx8_status check_distinct(const struct fx8_antenna *antennas,
     return FX8_OK;
 }
 
-/* Bench tests: 1 m apart eastward, so that every baseline has a length. */
+/* Bench tests: 1 m apart eastward, so that every baseline has a length; cable
+ * delays as recorded. */
 static void fake_antennas(struct fx8_job *job, const size_t *positions)
 {
     for (size_t i = 0; i < job->plan.n_antennas; i++) {
         struct fx8_antenna *antenna = &job->observation.antennas[i];
-        *antenna = (struct fx8_antenna){
-            .number = (int64_t)positions[i],
-            .enu_m = {(double)i, 0.0, 0.0},
-            .position = positions[i],
-        };
+        antenna->number = (int64_t)positions[i];
+        antenna->enu_m[0] = (double)i;
+        antenna->position = positions[i];
         snprintf(antenna->name, sizeof antenna->name, "ANT%03zu", positions[i]);
     }
     job->positions_are_faked = true;
@@ -182,6 +181,13 @@ static enum fx8_status place_antennas(struct fx8_job *job,
     for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
         status =
             place_antenna(observation, source, positions[i], &chosen[i], error);
+    for (size_t i = 0; i < n && is_faked; i++) {
+        const struct fx8_antenna *row =
+            fx8_observation_antenna(observation, positions[i]);
+        if (row != NULL)
+            memcpy(chosen[i].cable_delay_s, row->cable_delay_s,
+                   sizeof row->cable_delay_s);
+    }
     if (status == FX8_OK && !is_faked)
         status = check_distinct(chosen, n, source, error);
     free(observation->antennas);

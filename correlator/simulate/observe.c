@@ -38,7 +38,7 @@ static enum fx8_status load_antennas(const struct fx8_settings *settings,
         return count_antennas(settings, observation, error);
     FX8_AUTO_FREE struct fx8_antenna *rows = NULL;
     size_t n;
-    FX8_TRY(fx8_antennas_load(path, &rows, &n, error));
+    FX8_TRY(fx8_antennas_load(path, &rows, &n, NULL, error));
     FX8_TRY(fx8_allocate(n, sizeof *rows, "antennas", &observation->antennas,
                          error));
     observation->n_antennas = observation->n_table = n;

@@ -151,14 +151,17 @@ static enum fx8_status check_row(const struct fx8_h5_item *table,
                           "row %zu: number: %" PRId64
                           ": expected an integer from 0 to %" PRId64,
                           row, antenna->number, MAX_NUMBER);
-    for (size_t k = 0; k < 5; k++)
-        if (!isfinite(values[k]) && (k >= 3 || !isnan(values[k])))
+    for (size_t k = 0; k < 5; k++) {
+        const bool is_delay = k >= 3;
+        if (is_delay ? !(fabs(values[k]) <= FX8_MAX_CABLE_DELAY_S)
+                     : isinf(values[k]))
             return fx8_refuse(
                 error, table->path, table->name, "row %zu: %s: %g: expected %s",
                 row, fx8_native_antenna_members[2 + k].name, values[k],
-                k >= 3 ? "a finite number of seconds"
-                       : "a finite number of metres, or NaN where "
-                         "it is not known");
+                is_delay ? "a finite number of seconds, at most 1"
+                         : "a finite number of metres, or NaN where "
+                           "it is not known");
+    }
     return FX8_OK;
 }
 

@@ -135,7 +135,7 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     if (access(path, F_OK) != 0)
         return FX8_OK;
     FX8_TRY(fx8_antennas_load(path, &observation->antennas,
-                              &observation->n_table, error));
+                              &observation->n_table, NULL, error));
     if (observation->n_table == observation->n_antennas)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_INPUT,

@@ -108,7 +108,7 @@ static void fuzz_antennas(const uint8_t *bytes, size_t size)
     size_t n = 0;
     struct fx8_error error = no_error();
     const enum fx8_status status = fx8_antennas_load(
-        scratch_write("fuzz.csv", bytes, size), &antennas, &n, &error);
+        scratch_write("fuzz.csv", bytes, size), &antennas, &n, NULL, &error);
     if (status != FX8_OK) {
         claim_one_line(status, &error);
         claim(antennas == NULL, "antennas after a failure");
