@@ -68,6 +68,43 @@ TEST(test_header)
     fx8_uvh5_file_close(&file);
 }
 
+/* Phased: the centre comes back, uvw are baselines along the axes of each dump,
+ * of which readers see the first; python/test_tracking.py sees all. */
+TEST(phased_header)
+{
+    struct fixture f;
+    fill(&f, 2, 3, 1);
+    struct fx8_place places[2];
+    for (size_t t = 0; t < 2; t++)
+        places[t] = (struct fx8_place){
+            .app_ra_rad = 1 + (double)t,
+            .app_dec_rad = -0.5,
+            .frame_pa_rad = 0.01,
+            .axes = {
+                {0, 1, 0}, {0, 0, 1}, {1, 0, (double)t}}}; /* u is north, ... */
+    f.header.is_phased = true;
+    f.header.center_deg[0] = 83.63;
+    f.header.center_deg[1] = 22.01;
+    f.header.places = places;
+    struct fx8_uvh5_writer *writer =
+        create("phased.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    struct fx8_error error = {FX8_OK, ""};
+    must(fx8_uvh5_close(&writer, 2, &error), error);
+    struct fx8_uvh5_file *file = NULL;
+    struct fx8_uvh5_header h;
+    must(fx8_uvh5_open(scratch_path("phased.uvh5"), &file, &h, &error), error);
+    assert_true(h.is_phased);
+    assert_near(h.center_deg[0], 83.63, 1e-13); /* one rounding each way */
+    assert_near(h.center_deg[1], 22.01, 1e-13);
+    for (size_t b = 0; b < N_BL; b++) {
+        assert_true(h.uvw_m[3 * b] == f.uvw[b][1]);
+        assert_true(h.uvw_m[3 * b + 1] == f.uvw[b][2]);
+        assert_true(h.uvw_m[3 * b + 2] == f.uvw[b][0]);
+    }
+    fx8_uvh5_header_clear(&h);
+    fx8_uvh5_file_close(&file);
+}
+
 /* A dataset as a letter for its class, the bytes of an element and its shape;
  * texts of any length have no size. */
 static void describe(hid_t header, const char *name, bool is_sized,
