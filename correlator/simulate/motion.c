@@ -41,6 +41,7 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
         FX8_ITEMS(simulator->nodes[1].directions, simulator->n_celestial),
         FX8_ITEMS(simulator->directions, plan->n_sources),
         FX8_ITEMS(simulator->earlier, plan->n_sources),
+        FX8_ITEMS(simulator->motion, plan->n_sources),
     };
     FX8_TRY(fx8_simulator_allocate(simulator, arrays,
                                    sizeof arrays / sizeof *arrays, error));
@@ -54,12 +55,23 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
             memcpy(simulator->icrs_deg[n++],
                    simulator->plan.sources[s].icrs_deg,
                    sizeof *simulator->icrs_deg);
-    /* if the first and the last have a UTC, so do all between */
-    const int64_t last = (int64_t)ceil((double)plan->n_samples /
-                                       fx8_rate_hz(plan->sample_rate)) +
-                         1;
-    FX8_TRY(load_node(simulator, &simulator->nodes[1], last, error));
-    return load_node(simulator, &simulator->nodes[0], -1, error);
+    return FX8_OK;
+}
+
+/* If the first and the last have them, so do all between: the blocks reach
+ * three halves of their length beyond both ends. */
+enum fx8_status fx8_simulator_check_motion(struct fx8_simulator *simulator,
+                                           struct fx8_error *error)
+{
+    const double rate_hz = fx8_rate_hz(simulator->plan.sample_rate);
+    const double beyond_s = 1.5 * (double)simulator->length / rate_hz;
+    const double end_s = (double)simulator->plan.n_samples / rate_hz;
+    if (simulator->n_celestial == 0)
+        return FX8_OK;
+    FX8_TRY(load_node(simulator, &simulator->nodes[1],
+                      (int64_t)ceil(end_s + beyond_s) + 1, error));
+    return load_node(simulator, &simulator->nodes[0], (int64_t)floor(-beyond_s),
+                     error);
 }
 
 /* Load both nodes around a second; a known one is reused. */
@@ -112,6 +124,18 @@ double fx8_simulator_baseline(const struct fx8_simulator *simulator)
             longest_m2 = fmax(longest_m2, sum);
         }
     return sqrt(longest_m2) / FX8_LIGHT_M_S;
+}
+
+void fx8_simulator_block_errors(const struct fx8_simulator *simulator,
+                                size_t length, double errors[2])
+{
+    const double rate_hz = fx8_rate_hz(simulator->plan.sample_rate);
+    const double band = simulator->plan.is_complex ? 1.0 : 0.5;
+    const double half = 0.5 * (double)length;
+    const double turn = fx8_simulator_turn(simulator, half);
+    const double highest_hz = simulator->plan.dc_frequency_hz + 0.5 * rate_hz;
+    errors[0] = turn * 0.5 * band * rate_hz / highest_hz;
+    errors[1] = turn * turn_rad_s * half / rate_hz / 8.0;
 }
 
 double fx8_simulator_turn(const struct fx8_simulator *simulator,

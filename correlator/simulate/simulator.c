@@ -12,10 +12,12 @@
 #define MIN_LENGTH     16384
 #define LENGTH_A_DELAY 512
 
-/* With a moving sky blocks may be as short as this; and the largest turn of a
- * fringe from one block to the next, rad (see simulator.h). */
+/* With a moving sky blocks may be as short as this; and the largest turn of the
+ * ends of the band and bend of a fringe from one block to the next, rad (see
+ * simulator.h). */
 #define MIN_MOVING   256
 #define LARGEST_TURN 0.0625
+#define LARGEST_BEND 1e-3
 
 /* Longest block: a delay of 8192 samples. */
 #define MAX_LENGTH ((size_t)1 << 22)
@@ -182,25 +184,31 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
                                      struct fx8_error *error)
 {
     const double delay = longest_delay(simulator);
-    /* turn from block to block, per sample of block length */
-    const double turn = fx8_simulator_turn(simulator, 0.5);
     if (!(delay * LENGTH_A_DELAY <= (double)MAX_LENGTH))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "simulate.sources: a delay of %.6g samples between two "
                         "inputs: expected at most %zu",
                         delay, MAX_LENGTH / LENGTH_A_DELAY);
+    double errors[2];
     size_t length = MIN_LENGTH;
     while ((double)length < delay * LENGTH_A_DELAY)
         length *= 2;
-    while (turn * (double)length > LARGEST_TURN && length > MIN_MOVING &&
-           (double)(length / 2) >= delay * LENGTH_A_DELAY)
+    fx8_simulator_block_errors(simulator, length, errors);
+    while ((errors[0] > LARGEST_TURN || errors[1] > LARGEST_BEND) &&
+           length > MIN_MOVING &&
+           (double)(length / 2) >= delay * LENGTH_A_DELAY) {
         length /= 2;
-    if (!(turn * (double)length <= LARGEST_TURN))
+        fx8_simulator_block_errors(simulator, length, errors);
+    }
+    if (!(errors[0] <= LARGEST_TURN && errors[1] <= LARGEST_BEND))
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "simulate.sources: ra_deg, dec_deg: fringes of the "
-                        "longest baseline turn by %.3g rad in %zu samples, the "
-                        "least that its delay allows: expected at most %g",
-                        turn * (double)length, length / 2, LARGEST_TURN);
+                        "simulate.sources: ra_deg, dec_deg: in %zu samples, "
+                        "the least that the delays allow, fringes of the "
+                        "longest baseline bend by %.3g rad and turn by %.3g "
+                        "rad more at the ends of the band: expected at most "
+                        "%g and %g",
+                        length / 2, errors[1], errors[0], LARGEST_BEND,
+                        LARGEST_TURN);
     simulator->length = length;
     simulator->half = length / 2;
     return FX8_OK;
@@ -244,9 +252,9 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
                                       simulator->n_parts, 1);
     const struct fx8_array arrays[] = {
         FX8_ITEMS(simulator->window, simulator->length),
-        FX8_ITEMS(
-            simulator->scratch,
-            fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1)),
+        FX8_ITEMS(simulator->scratch,
+                  fx8_product(plan->n_threads, SCRATCH,
+                              fx8_fft_stride(simulator->fft), 1)),
         FX8_ITEMS(simulator->spectra,
                   fx8_product(plan->n_sources, 2, simulator->length, 1)),
         FX8_ITEMS(simulator->tail, n_half),
@@ -361,6 +369,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
     FX8_TRY(list_tones(made, error));
     FX8_TRY(fx8_simulator_plan_motion(made, error));
     FX8_TRY(choose_length(made, error));
+    FX8_TRY(fx8_simulator_check_motion(made, error));
     FX8_TRY(allocate_blocks(made, error));
     draw_gains(made);
     draw_dropouts(made);

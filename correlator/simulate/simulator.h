@@ -19,15 +19,19 @@
  * A celestial source moves.  ERFA gives its direction once per second of the
  * recording, with linear interpolation between: the error is below
  * (w 1 s)^2 / 8 < 7e-10 of its length, w = 7.29e-5 rad/s being the Earth's
- * rotation.  A block uses the direction at its centre.  Let the fringe of a
- * pair turn by q from one centre to the next.  At u from 0 to 1 between them
- * the two blocks add up to  cos^2(pi u/2) + sin^2(pi u/2) exp(iq)  instead of
- * exp(iqu).  The phase error is at most 0.105 q, with both signs alike; the
- * modulus is too small by at most q^2 / 8, and the mean coherence over whole
- * half blocks by less than q^2 / 15.  q is at most
- * 2 pi f (baseline / c) w (L / 2 fs) at the highest frequency; L is chosen so
- * that it stays below 1/16 rad for the longest baseline: 0.007 rad, 5e-4 and
- * 3e-4.  The phase of a tone is linear from centre to centre.
+ * rotation.  A block has the delay of its centre, and turns with the fringe at
+ * the middle of the band; the phase of a tone is linear from centre to centre.
+ * Two errors are left, both of the longest baseline, at most, and with
+ * T = L / 2 fs from centre to centre:
+ *
+ * - The ends of the band turn against its middle by q = pi B (baseline / c) w
+ * T, B the bandwidth.  At u from 0 to 1 between two centres the blocks add up
+ * to cos^2(pi u/2) + sin^2(pi u/2) exp(iq)  instead of exp(iqu): the phase errs
+ *   by at most 0.105 q, with both signs alike, the mean coherence is low by
+ *   less than q^2 / 15.  L is chosen so that q stays below 1/16 rad: 0.007 rad
+ *   and 3e-4.
+ * - A fringe bends: its phase errs by 2 pi f (baseline / c) w^2 T^2 / 8, which
+ *   stays below 1e-3 rad.
  */
 #ifndef FX8_CORRELATOR_SIMULATE_SIMULATOR_H
 #define FX8_CORRELATOR_SIMULATE_SIMULATOR_H

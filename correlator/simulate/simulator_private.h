@@ -18,8 +18,12 @@ enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
 /* Each input loses one stretch in each of so many equal parts. */
 #define DROPOUT_PARTS 32
 
+/* Buffers of a thread: all sources, and one that moves, with what is a quarter
+ * of a turn behind it. */
+enum { ALL_SOURCES, MOVING, BEHIND, SCRATCH };
+
 /* Most arrays of a simulator. */
-#define N_ARRAYS 21
+#define N_ARRAYS 22
 
 /* A stretch of samples. */
 struct stretch {
@@ -61,10 +65,11 @@ struct fx8_simulator {
     size_t half;   /* L / 2 */
     struct fx8_fft *fft;
     float *window;            /* [length] */
-    float *scratch;           /* [n_threads][stride] */
+    float *scratch;           /* [n_threads][SCRATCH][stride] */
     struct fx8_cf32 *spectra; /* [n_sources][2][length] of one block */
     double (*directions)[3];  /* [n_sources] at the centre of one block */
     double (*earlier)[3]; /* [n_sources] at the centre of the block before */
+    double (*motion)[3];  /* [n_sources] change per sample at the centre */
     struct tone *tones;
     size_t n_tones;
     float (*series)[2]; /* [n_tones][half] */
@@ -99,10 +104,19 @@ bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input);
 /* Fill simulator->samples with half block `half_block`. */
 void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block);
 
-/* motion.c: prepare for celestial sources, and check that there is a UTC; after
- * fx8_simulator.plan. */
+/* motion.c: prepare for celestial sources; after fx8_simulator.plan. */
 enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
                                           struct fx8_error *error);
+
+/* Check that all blocks have a UTC and an orientation of the Earth; after
+ * fx8_simulator.length. */
+enum fx8_status fx8_simulator_check_motion(struct fx8_simulator *simulator,
+                                           struct fx8_error *error);
+
+/* Errors of blocks of a length, rad, with celestial sources: of the ends of the
+ * band, and by the bend of fringes (see simulator.h). */
+void fx8_simulator_block_errors(const struct fx8_simulator *simulator,
+                                size_t length, double errors[2]);
 
 /* Length of the longest baseline, seconds. */
 double fx8_simulator_baseline(const struct fx8_simulator *simulator);

@@ -129,25 +129,83 @@ static void make_real(float *end)
     end[1] = 0.0f;
 }
 
+/* From spectrum to signal: of real samples only the real part. */
+static void transform(const struct fx8_simulator *simulator, float *bins)
+{
+    if (!simulator->plan.is_complex) {
+        make_real(bins);
+        make_real(bins + simulator->length);
+    }
+    fx8_fft_execute(simulator->fft, bins);
+}
+
+/* Spectrum of what is a quarter of a turn behind: times -i. */
+static void turn_back(const float *bins, size_t n_bins, float *turned)
+{
+    for (size_t bin = 0; bin < n_bins; bin++) {
+        turned[2 * bin] = bins[2 * bin + 1];
+        turned[2 * bin + 1] = -bins[2 * bin];
+    }
+}
+
+/* Add a source that moves: the block's delay turns into a fringe, whose phase
+ * at the middle of the band is zero at the centre of the block. */
+static void add_moving(const struct fx8_simulator *simulator, size_t source,
+                       size_t input, float *scratch)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    const size_t length = simulator->length;
+    const size_t stride = fx8_fft_stride(simulator->fft);
+    float *data = scratch + ALL_SOURCES * stride;
+    float *moving = scratch + MOVING * stride,
+          *behind = scratch + BEHIND * stride;
+    const bool is_real = !plan->is_complex;
+    const double sense = is_real && plan->lower_sideband ? -1.0 : 1.0;
+    const double middle_hz =
+        plan->dc_frequency_hz +
+        (is_real ? sense * 0.25 * fx8_rate_hz(plan->sample_rate) : 0.0);
+    const double step =
+        sense * middle_hz *
+        fx8_simulator_path(simulator, simulator->motion[source], input);
+    struct rotor rotor = start_rotor(-step * 0.5 * (double)(length - 1), step);
+    memset(moving, 0, stride * sizeof *moving);
+    add_source(simulator, source, input, moving);
+    if (is_real) {
+        turn_back(moving, length / 2 + 1, behind);
+        transform(simulator, behind);
+    }
+    transform(simulator, moving);
+    for (size_t n = 0; n < length; n++) {
+        advance_rotor(&rotor, (double)n, n);
+        const float re = (float)rotor.now[0], im = (float)rotor.now[1];
+        if (is_real) {
+            data[n] += moving[n] * re - behind[n] * im;
+        } else {
+            data[2 * n] += moving[2 * n] * re - moving[2 * n + 1] * im;
+            data[2 * n + 1] += moving[2 * n] * im + moving[2 * n + 1] * re;
+        }
+    }
+}
+
 /* The broad-band sky of an input over the whole block, windowed. */
 static void synthesise(const struct fx8_simulator *simulator, size_t input,
-                       float *data)
+                       float *scratch)
 {
+    const struct fx8_source *sources = simulator->plan.sources;
     const size_t n_parts = simulator->n_parts;
+    float *data = scratch;
     memset(data, 0, fx8_fft_stride(simulator->fft) * sizeof *data);
-    bool is_silent = true;
+    size_t n_fixed = 0;
     for (size_t source = 0; source < simulator->plan.n_sources; source++)
-        if (!simulator->plan.sources[source].is_tone) {
+        if (!sources[source].is_tone && !sources[source].is_celestial) {
             add_source(simulator, source, input, data);
-            is_silent = false;
+            n_fixed++;
         }
-    if (is_silent)
-        return;
-    if (!simulator->plan.is_complex) {
-        make_real(data);
-        make_real(data + simulator->length);
-    }
-    fx8_fft_execute(simulator->fft, data);
+    if (n_fixed > 0)
+        transform(simulator, data);
+    for (size_t source = 0; source < simulator->plan.n_sources; source++)
+        if (!sources[source].is_tone && sources[source].is_celestial)
+            add_moving(simulator, source, input, scratch);
     for (size_t n = 0; n < simulator->length; n++)
         for (size_t part = 0; part < n_parts; part++)
             data[n * n_parts + part] *= simulator->window[n];
@@ -309,7 +367,8 @@ static void make_input(void *context, size_t input, size_t thread)
     const struct making *making = context;
     struct fx8_simulator *simulator = making->simulator;
     const size_t n_numbers = simulator->half * simulator->n_parts;
-    float *data = simulator->scratch + thread * fx8_fft_stride(simulator->fft);
+    float *data =
+        simulator->scratch + thread * SCRATCH * fx8_fft_stride(simulator->fft);
     synthesise(simulator, input, data);
     float *tail = simulator->tail + input * n_numbers;
     if (making->emit)
@@ -323,14 +382,28 @@ static double centre(const struct fx8_simulator *simulator, int64_t block)
     return (double)block * (double)simulator->half - 0.5;
 }
 
+/* Directions at the centre of a block and of the one before it, and how they
+ * change. */
+static void find_directions(struct fx8_simulator *simulator, int64_t block)
+{
+    const double half = (double)simulator->half;
+    double(*motion)[3] = simulator->motion;
+    fx8_simulator_directions(simulator, centre(simulator, block - 1),
+                             simulator->earlier);
+    fx8_simulator_directions(simulator, centre(simulator, block + 1), motion);
+    for (size_t s = 0; s < simulator->plan.n_sources; s++)
+        for (size_t axis = 0; axis < 3; axis++)
+            motion[s][axis] =
+                (motion[s][axis] - simulator->earlier[s][axis]) / (2.0 * half);
+    fx8_simulator_directions(simulator, centre(simulator, block),
+                             simulator->directions);
+}
+
 static void make_block(struct fx8_simulator *simulator, int64_t block,
                        bool emit)
 {
     const size_t n_threads = simulator->plan.n_threads;
-    fx8_simulator_directions(simulator, centre(simulator, block - emit),
-                             simulator->earlier);
-    fx8_simulator_directions(simulator, centre(simulator, block),
-                             simulator->directions);
+    find_directions(simulator, block);
     struct making making = {simulator, block, emit};
     fx8_parallel_for(simulator->plan.n_sources, n_threads, false, draw_source,
                      &making);
