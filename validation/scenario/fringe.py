@@ -218,13 +218,12 @@ class Fringes(program.Job):
 
     def check_refusals(self, result):
         """One line each, and no file."""
-        def cut(names):
-            def change(file):
-                for name in names:
-                    file[name][...] = True if "flags" in name else 0
-            return change
+        def flag(file):
+            file["Data/flags"][...] = True
 
-        flagged = self.changed(result, cut(["Data/flags"]), "flagged.uvh5")
+        flagged = self.changed(result, flag, "flagged.uvh5")
+        nowhere = self.changed(result, program.put(
+            "Header/extra_keywords/POSFAKE", 1), "nowhere.uvh5")
         gains = self.path("none.csv")
         place = ("--az", "40", "--el", "65")
         taken = self.save("taken.csv", "x")
@@ -247,6 +246,7 @@ class Fringes(program.Job):
                 (2, "0 files: expected one result", ()),
                 (1, "flags: all: expected cross-correlations with data",
                  (flagged, *place)),
+                (1, "antenna_positions: not known", (nowhere, *place)),
                 (1, "fringe.h5", (self.path("fringe.h5"), "--blind")),
                 (2, "taken.csv", (result, *place, "-o", taken))):
             with self.subTest(words=words):
@@ -258,23 +258,34 @@ class Fringes(program.Job):
         self.assertEqual(program.text(taken), "x")
 
     def test_source_on_the_sky_and_a_dead_antenna(self):
-        """A source that moves, 27 degrees from the zenith."""
-        result, _ = self.observe("ra_deg,dec_deg,I\n120,-30,0.6\n",
-                                 flagged=str(DEAD))
+        """A source that moves for 40 s: rates and delays are those of the
+        antennas with it, not without; a flagged antenna has no row."""
+        result, _ = self.observe(
+            "ra_deg,dec_deg,I\n120,-30,0.6\n", flagged=str(DEAD),
+            observation__sample_rate_hz=102_400, channelizer__channels=16,
+            correlator__integration_time_s=1, simulate__duration_s=40.1)
         found, rows = self.fringe(result, "--source", "120,-30",
                                   "--reference", 1)
         self.assertEqual(self.said, "".join(
             f"fx8: warning: antenna {DEAD} {pol}: no solution: no row in "
             f"{self.path('gains.csv')}\n" for pol in "XY"))
         numbers = [n for n in range(1, N + 1) if n != DEAD]
-        for row in rows:
-            late = ANTENNAS[int(row["number"]) - 1][3 + "XY".index(row["pol"])]
-            late -= ANTENNAS[0][3 + "XY".index(row["pol"])]
-            error = next(item["delay_error_ns"] for item in found["antennas"]
-                         if item["number"] == int(row["number"])
-                         and item["pol"] == row["pol"])
-            self.assertLessEqual(abs(float(row["delay_ns"]) - late), 5 * error)
-        self.assertEqual(sorted({int(row["number"]) for row in rows}), numbers)
+        self.assertEqual([int(row["number"]) for row in rows],
+                         list(np.repeat(numbers, 2)))
+        blind = self.fringe(result, "--blind", "--reference", 1)[0]
+        drifts = []
+        for item, other in zip(found["antennas"], blind["antennas"],
+                               strict=True):
+            number, pol = item["number"], "XY".index(item["pol"])
+            self.assertEqual(item["is_solved"], number != DEAD)
+            if number in (1, DEAD):
+                continue
+            late = ANTENNAS[number - 1][3 + pol] - ANTENNAS[0][3 + pol]
+            self.assertLess(abs(item["delay_ns"] - late),
+                            5 * item["delay_error_ns"])
+            self.assertLess(abs(item["rate_hz"]), 5 * item["rate_error_hz"])
+            drifts.append(abs(other["rate_hz"]) / other["rate_error_hz"])
+        self.assertGreater(max(drifts), 50)
 
     @unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
     def test_recording_of_many_sources(self):
@@ -288,12 +299,23 @@ class Fringes(program.Job):
         self.assert_one_line(done, 1, "no source dominates: X: half of")
         self.assertFalse(os.path.exists(self.path("none.csv")))
 
-    def test_no_source(self):
-        """Noise alone."""
-        result, _ = self.observe("az_deg,el_deg,I\n40,65,1e-9\n")
-        self.assert_one_line(
-            program.run("fringe", result, "--blind", "-o",
-                        self.path("none.csv")), 1,
-            "no source is strong enough: the highest signal to noise")
-        self.assertFalse(os.path.exists(self.path("none.csv")))
-
+    def test_what_cannot_be_solved(self):
+        """Noise alone, autos alone, one channel; but one dump will do."""
+        gains = self.path("none.csv")
+        source = "az_deg,el_deg,I\n40,65,0.6\n"
+        for words, sources, keys in (
+                ("no source is strong enough: the highest signal to noise",
+                 source.replace("0.6", "1e-9"), {}),
+                ("Nbls: 1: expected cross-correlations", source,
+                 {"array__antennas": 1}),
+                ("Nfreqs: 1: expected at least 2 channels", source,
+                 {"output__channel_average": 128})):
+            with self.subTest(words=words):
+                result, _ = self.observe(sources, **keys)
+                done = program.run("fringe", result, "--blind", "-o", gains)
+                self.assert_one_line(done, 1, words)
+                self.assertFalse(os.path.exists(gains))
+        result, _ = self.observe(source, correlator__integration_time_s="all")
+        found, rows = self.fringe(result, "--az", 40, "--el", 65)
+        self.assertEqual(len(rows), 2 * N)
+        self.assertEqual({item["rate_hz"] for item in found["antennas"]}, {0})
