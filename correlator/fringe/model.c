@@ -47,6 +47,8 @@ enum fx8_status fx8_fringe_model_open(
         FX8_ITEMS(model->scale, n),
         {&model->factors, n, 2 * sizeof *model->factors}};
     FX8_TRY(check_direction(path, header, direction, error));
+    /* polar motion, which a result does not have, moves a source by 3e-6 rad at
+     * most */
     FX8_TRY(fx8_earth_open("", header->dut1_s, &model->earth, error));
     model->sky =
         (struct fx8_celestial){.site = header->site, .earth = model->earth};
@@ -71,14 +73,15 @@ static enum fx8_status find_direction(struct fx8_fringe_model *model,
                                       struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = model->header;
-    double enu[3] = {0.0, 0.0, 0.0};
+    struct fx8_place place = {.axes = {{0.0}}};
+    double *enu = place.axes[2];
     if (model->direction.kind == FX8_FRINGE_FIXED)
         fx8_site_direction(model->direction.azimuth_deg,
                            model->direction.elevation_deg, enu);
     if (model->direction.kind == FX8_FRINGE_SKY)
-        FX8_TRY(fx8_celestial_directions(
+        FX8_TRY(fx8_celestial_place(
             &model->sky, fx8_time_from_julian_date(header->julian_dates[dump]),
-            1, (const double(*)[2])&model->direction.icrs_deg, &enu, error));
+            model->direction.icrs_deg, &place, error));
     fx8_site_rotate(&header->site, enu, ecef);
     return FX8_OK;
 }
