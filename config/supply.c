@@ -152,11 +152,11 @@ static bool is_renamed(const struct warner *to, const struct fx8_antenna *given,
 
 /* The recorded cable delays of the polarisations for which the table gives
  * none.  Returns whether a given delay differs from one recorded, 0 meaning
- * none; `is_told`: without a warning. */
+ * none; `has_warned`: without a warning. */
 static bool supply_delays(const struct warner *to,
                           const struct fx8_antennas_given *has,
-                          const struct fx8_observation *recorded, bool is_told,
-                          struct fx8_antenna *given)
+                          const struct fx8_observation *recorded,
+                          bool has_warned, struct fx8_antenna *given)
 {
     const struct fx8_antenna *was =
         fx8_observation_antenna(recorded, given->position);
@@ -165,16 +165,16 @@ static bool supply_delays(const struct warner *to,
         double *delay_s = &given->cable_delay_s[p];
         if (!has->cable_delay[p])
             *delay_s = recorded_s;
-        if (is_told || recorded_s == 0.0 || *delay_s == recorded_s)
+        if (has_warned || recorded_s == 0.0 || *delay_s == recorded_s)
             continue;
         warn(to,
              "array.positions: antenna %lld: cable delay of %c %.12g ns wins "
              "over %.12g ns recorded",
              (long long)given->number, "XY"[p], *delay_s * 1e9,
              recorded_s * 1e9);
-        is_told = true;
+        has_warned = true;
     }
-    return is_told;
+    return has_warned;
 }
 
 static enum fx8_status supply_table(const struct warner *to, const char *path,
@@ -191,9 +191,9 @@ static enum fx8_status supply_table(const struct warner *to, const char *path,
     for (size_t i = 0;
          i < n && has.name && !is_renamed(to, &given[i], recorded);)
         i++;
-    bool is_told = false;
+    bool has_warned = false;
     for (size_t i = 0; i < n; i++)
-        is_told = supply_delays(to, &has, recorded, is_told, &given[i]);
+        has_warned = supply_delays(to, &has, recorded, has_warned, &given[i]);
     for (size_t i = 0; i < n; i++)
         n_surplus += given[i].position >= recorded->n_antennas;
     if (n_surplus > 0)

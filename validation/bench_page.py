@@ -74,7 +74,7 @@ def detail_row(record):
 def page_of(document):
     machine = document["machine"]
     known = [machine["cpu"], f"{machine['n_cpus']} CPUs", machine["compiler"],
-             machine["c_library"], f"governor {machine['governor'] or 'not told'}",
+             machine["c_library"], f"governor {machine['governor'] or 'unknown'}",
              f"load before {machine['load']:.2f}"]
     text = (f"# {ABOUT}\n{document['date_utc']}, fx8 {document['fx8_version']}: "
             f"{', '.join(filter(None, known))}; `{document['command']}`.\n")

@@ -40,9 +40,9 @@ struct delivery {
 
 enum { N_LOOKS = 4 };
 
-/** All output of a session; arrays over all dumps, NULL if there is none, in
- *  memory that lasts for the case.  n_inputs counts rows, n_channels the
- * channels of one band. */
+/** All output of a session; arrays over all dumps, NULL for what
+ *  it does not have.  The memory lasts for the case.  n_inputs counts rows,
+ *  n_channels the channels of one band. */
 struct collected {
     size_t n_dumps, n_baselines, n_cells, n_inputs, n_channels;
     /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
@@ -374,7 +374,7 @@ static inline struct collected collect(const struct fx8_plan *plan,
     return c;
 }
 
-/** An array of a session's output; data is NULL where there is none. */
+/** An array of a session's output; NULL data: no such array. */
 struct part {
     const void *data;
     size_t n_rows, n_items, size;

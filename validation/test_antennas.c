@@ -264,7 +264,7 @@ TEST(positions_that_are_geocentric)
         ": expected metres east, north and up of the site, at most 1000 km "
         "(ECEF?)";
     static const struct {
-        const char *before, *position, *after, *told;
+        const char *before, *position, *after, *refused;
     } bad[] = {
         {HEADER "0,0,0\n", "-2559454.08,5095372.14,-2849057.18", "\n",
          ":3: position: -2559454.08, 5095372.14, -2849057.18"},
@@ -280,7 +280,7 @@ TEST(positions_that_are_geocentric)
         char text[200], whole[300];
         snprintf(text, sizeof text, "%s%s%s", bad[i].before, bad[i].position,
                  bad[i].after);
-        snprintf(whole, sizeof whole, "%s%s", bad[i].told, expected);
+        snprintf(whole, sizeof whole, "%s%s", bad[i].refused, expected);
         refuse(text, whole);
     }
 }

@@ -19,7 +19,7 @@
 
 /* The planted fault, and the message that must report it. */
 struct fault {
-    const char *told;
+    const char *message;
     size_t coefficient;  /* index + 1 of one changed by a tenth */
     float gain;          /* all gains times 1 + this */
     size_t input;        /* index + 1 of one that gets the samples of another */
@@ -88,7 +88,7 @@ static enum fx8_status fake_push(struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
     if (fault.status != FX8_OK)
-        return fx8_fail(error, fault.status, "%s", fault.told);
+        return fx8_fail(error, fault.status, "%s", fault.message);
     struct fx8_engine_block other = *block;
     const size_t row = block->row_stride, n_bytes = opened.n_inputs * row;
     n_spectra = block->n_spectra;
@@ -238,7 +238,7 @@ TEST(engines_that_are_right)
         {8, true, 32768, 2, false, false, 1},
         {1, false, 65536, 1, false, false, 3},
     };
-    fault = (struct fault){.told = NULL};
+    fault = (struct fault){.message = NULL};
     for (size_t k = 0; k < LENGTH(plans); k++) {
         struct task task = plan_task(plans[k].n_antennas, plans[k].is_complex,
                                      plans[k].n_channels, plans[k].n_taps,
@@ -301,7 +301,7 @@ TEST(engines_that_are_wrong)
         struct fx8_error error;
         fault = faults[k].fault;
         const enum fx8_status status = try_plan(&task.plan, &error);
-        if (status == FX8_OK || strstr(error.message, fault.told) == NULL)
+        if (status == FX8_OK || strstr(error.message, fault.message) == NULL)
             fail_msg("fault %zu: %s", k,
                      status == FX8_OK ? "not noticed" : error.message);
         assert_int_equal(status, fault.status != FX8_OK ? fault.status

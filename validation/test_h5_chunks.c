@@ -274,7 +274,7 @@ TEST(test_every_storage)
 }
 
 /* What HDF5 must read itself, and reads: small chunks, edge chunks without a
- * filter, members in reverse order.  The byte order of one byte is none. */
+ * filter, members in reverse order.  One byte has no byte order. */
 TEST(test_other_chunks)
 {
     static const struct shape small = {2, 0, {101, 7}, {64, 7}};

@@ -6,7 +6,7 @@
  */
 #include "validation/job_case.h"
 
-TEST(contradictions_are_told)
+TEST(warns_of_contradictions)
 {
     const struct fx8_observation o = recording();
     good(&o, LIST("observation.sample_rate_hz=2000000",
@@ -30,7 +30,7 @@ TEST(contradictions_are_told)
 }
 
 /* The same value again does not contradict, in lowest terms or not. */
-TEST(agreement_is_not_told)
+TEST(agreement_gives_no_warning)
 {
     struct fx8_observation o = recording();
     o.sample_rate = (struct fx8_rate){25000000, 27};
@@ -43,7 +43,7 @@ TEST(agreement_is_not_told)
     assert_int_equal(job.plan.sample_rate.denominator, 27);
 }
 
-TEST(math_without_a_quicklook_is_told)
+TEST(warns_of_math_without_a_quicklook)
 {
     const struct fx8_observation o = recording();
     good(&o, LIST("postprocess.math=fast"));
@@ -55,12 +55,12 @@ TEST(math_without_a_quicklook_is_told)
 
 /* Only for real samples of the lower sideband is the bin at baseband zero
  * dropped; otherwise the channel exists, whatever is kept or averaged. */
-TEST(flag_dc_that_flags_nothing_is_told)
+TEST(warns_of_flag_dc_that_flags_nothing)
 {
     static const struct {
         bool is_complex;
         const char *sideband, *more;
-        bool is_told;
+        bool is_warned;
     } cases[] = {
         {false, "input.sideband=lower", NULL, true},
         {false, "input.sideband=lower", "channelizer.flag_edges=0", true},
@@ -80,7 +80,7 @@ TEST(flag_dc_that_flags_nothing_is_told)
         good(&o,
              LIST("channelizer.flag_dc=yes", cases[i].sideband, cases[i].more));
         expect_warnings(LIST(
-            cases[i].is_told
+            cases[i].is_warned
                 ? "channelizer.flag_dc: yes: flags nothing: real samples of "
                   "the lower sideband have no channel at baseband zero"
                 : NULL));

@@ -98,9 +98,9 @@ static void wrong_half(size_t n, float scale, const float *x, uint16_t *half)
     do {                                                                       \
         struct fx8_operations table = *reference;                              \
         table.member = wrong_##name;                                           \
-        const char *told = fx8_operations_disagreement(reference, &table);     \
-        assert_non_null(told);                                                 \
-        assert_string_equal(told, #name);                                      \
+        const char *named = fx8_operations_disagreement(reference, &table);    \
+        assert_non_null(named);                                                \
+        assert_string_equal(named, #name);                                     \
     } while (0)
 
 TEST(one_wrong_number_is_named)

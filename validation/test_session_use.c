@@ -304,7 +304,8 @@ TEST(cancelled_while_levels_are_sought)
     fx8_close(&h.session);
 }
 
-/* --- what a session tells ------------------------------------------------ */
+/* --- the getters of a session ------------------------------------------------
+ */
 
 /* The plan is copied: changes to the caller's do not matter. */
 TEST(a_session_answers_for_itself)

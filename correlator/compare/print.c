@@ -209,11 +209,11 @@ static void print_files(const struct fx8_comparison *comparison, FILE *stream)
                            comparison->reference_name};
     for (size_t k = 0; k < 2; k++) {
         const char *precision = comparison->precision[k];
-        const bool is_told = precision[0] != '\0';
+        const bool is_known = precision[0] != '\0';
         fprintf(stream, "%s", k == 0 ? "" : " against ");
         fx8_text_print(names[k], stream);
-        fprintf(stream, "%s%s%s", is_told ? " (" : "", precision,
-                is_told ? ")" : "");
+        fprintf(stream, "%s%s%s", is_known ? " (" : "", precision,
+                is_known ? ")" : "");
     }
     fputc('\n', stream);
     fx8_compare_print_sizes(comparison->n_dumps, shape, stream);

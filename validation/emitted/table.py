@@ -15,7 +15,7 @@ def path_of(release):
 
 def read(release):
     """Maps kernel and architecture to the numbers of floating-point
-    instructions and of registers; None if there is no such table."""
+    instructions and of registers; None without such a table."""
     try:
         with open(path_of(release), encoding="utf-8") as file:
             lines = file.read().splitlines()

@@ -110,7 +110,7 @@ class Meter
         if (!is_counted_ &&
             (nvml_.power == nullptr ||
              nvml_.power(nvml_.device, &milliwatts) != NVML_SUCCESS))
-            throw Failure("NVML: this card tells neither energy nor power");
+            throw Failure("NVML: this card reports neither energy nor power");
         joules_ += 1e-3 * static_cast<double>(milliwatts) * (now - at_s_);
         at_s_ = now;
     }

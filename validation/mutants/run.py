@@ -211,7 +211,7 @@ class Tree:
 
     def plant(self, entry, usual):
         """Plant one fault, build, test, remove it again; returns the state of
-        the named case, or why there is none.  `usual`: outcomes without the
+        the named case, or the reason for having none.  `usual`: outcomes without the
         fault."""
         path = self.path(entry["file"])
         with open(path, encoding="utf-8") as file:

@@ -22,7 +22,7 @@
 /** A row of kernels/numeric/bounds.h. */
 struct bound {
     const char *device, *function, *form;
-    double max_ulp; /**< infinite: there is no bound */
+    double max_ulp; /**< infinite: no bound */
     double max_relative, max_absolute, lowest, highest;
     bool is_pair;        /**< of a function of two */
     bool has_free_zeros; /**< a zero may have either sign */
