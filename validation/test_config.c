@@ -7,7 +7,8 @@
  *     description; CSV and JSON tables are read; geocentric positions are
  *     recognised
  * Within: exit 2, one line that names the place
- * In: test_config_values.c, test_ini.c, test_antennas.c, scenario/bad_config.py
+ * In: test_config_values.c, test_ini.c, test_antennas.c, test_tables.c,
+ *     scenario/bad_config.py
  */
 #include "config/keys.h"
 #include "validation/settings_checks.h"

@@ -61,6 +61,9 @@ SEEDS = {
         b"az_deg,el_deg,I,Q,U,V,tone_hz\n10,60,1,.1,.2,.3,\n20,5,1,,,,150e6\n",
         b"ra_deg,dec_deg,az_deg,el_deg,I,Q,tone_hz\n10,-60,,,1,-1,150e6\n"
         b",,20,5,1,,\n"],
+    "gains": [b"number,pol,amplitude,phase_deg,delay_ns\n7,X,1.5,-90,2e3\n"
+              b"0,Y,1,0,0\n"],
+    "centers": [b"name,ra_deg,dec_deg\nCas A,350.85,58.8\nB,0,-90\n"],
     "tart_config": [
         b'{"name": "Here", "frequency": 1575420000.0, "L0_frequency": '
         b'1571328000.0, "baseband_frequency": 4092000.0, '

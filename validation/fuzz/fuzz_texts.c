@@ -10,6 +10,8 @@
 
 #include "config/antennas.h"
 #include "config/base/number.h"
+#include "config/catalogue.h"
+#include "config/gain_table.h"
 #include "config/keys.h"
 #include "config/number_list.h"
 #include "config/settings.h"
@@ -149,6 +151,50 @@ static void fuzz_sources(const uint8_t *bytes, size_t size)
         claim(sources[i].stokes[0] >= 0, "power %g", sources[i].stokes[0]);
     }
     free(sources);
+}
+
+static void fuzz_gains(const uint8_t *bytes, size_t size)
+{
+    static const struct fx8_antenna antennas[] = {{.number = 0}, {.number = 7}};
+    struct fx8_gain gains[2][FX8_MAX_POLARIZATIONS];
+    struct fx8_error error = no_error();
+    const enum fx8_status status =
+        fx8_gain_table_load(scratch_write("fuzz.csv", bytes, size), antennas, 2,
+                            true, gains[0], &error);
+    if (status != FX8_OK) {
+        claim_one_line(status, &error);
+        return;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const struct fx8_gain *gain = &gains[i / 2][i % 2];
+        claim(gain->amplitude > 0 && isfinite(gain->amplitude), "amplitude %g",
+              gain->amplitude);
+        claim(fabs(gain->phase_deg) <= 360 && fabs(gain->delay_s) <= 1,
+              "%g deg, %g s", gain->phase_deg, gain->delay_s);
+    }
+}
+
+static void fuzz_centers(const uint8_t *bytes, size_t size)
+{
+    struct fx8_phase_center *centers = NULL;
+    size_t n = 0;
+    struct fx8_error error = no_error();
+    const enum fx8_status status = fx8_catalogue_load(
+        scratch_write("fuzz.csv", bytes, size), &centers, &n, &error);
+    if (status != FX8_OK) {
+        claim_one_line(status, &error);
+        claim(centers == NULL, "phase centres after a failure");
+        return;
+    }
+    claim(n > 0, "a table without rows");
+    for (size_t i = 0; i < n; i++)
+        claim(centers[i].name[0] != '\0' &&
+                  strchr(centers[i].name, '/') == NULL &&
+                  centers[i].icrs_deg[0] >= 0 &&
+                  centers[i].icrs_deg[0] <= 360 &&
+                  fabs(centers[i].icrs_deg[1]) <= 90,
+              "%s", centers[i].name);
+    free(centers);
 }
 
 static void fuzz_tart_config(const uint8_t *bytes, size_t size)
@@ -305,6 +351,8 @@ static const struct {
     {"antennas", fuzz_antennas},
     {"positions", fuzz_antennas}, /* the same loader, on seeds of JSON */
     {"sources", fuzz_sources},
+    {"gains", fuzz_gains},
+    {"centers", fuzz_centers},
     {"tart_config", fuzz_tart_config},
     {"values", fuzz_values},
 };

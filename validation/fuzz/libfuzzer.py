@@ -47,7 +47,8 @@ def dictionary():
              "L0_frequency", "baseband_frequency", "num_antenna", "frequency",
              "number", "name", "east_m", "north_m", "up_m", "cable_delay_ns",
              "cable_delay_x_ns", "cable_delay_y_ns", "input", "az_deg",
-             "el_deg", "ra_deg", "dec_deg", "I", "Q", "U", "V", "tone_hz"}
+             "el_deg", "ra_deg", "dec_deg", "I", "Q", "U", "V", "tone_hz",
+             "pol", "amplitude", "phase_deg", "delay_ns"}
     for section, key, default, expected in keys():
         words |= {f"[{section}]", f"{key} =", f"{section}.{key}=", default}
         words |= set(re.findall(r"[\w.+-]+", expected))
