@@ -114,10 +114,16 @@ static enum fx8_status check_distinct(const struct fx8_antenna *antennas,
 
 /* Bench tests: 1 m apart eastward, so that every baseline has a length; cable
  * delays as recorded. */
-static void fake_antennas(struct fx8_job *job, const size_t *positions)
+static void fake_antennas(struct fx8_job *job, const size_t *positions,
+                          struct fx8_antenna *antennas)
 {
     for (size_t i = 0; i < job->plan.n_antennas; i++) {
-        struct fx8_antenna *antenna = &job->observation.antennas[i];
+        struct fx8_antenna *antenna = &antennas[i];
+        const struct fx8_antenna *row =
+            fx8_observation_antenna(&job->observation, positions[i]);
+        if (row != NULL) /* cables need no position */
+            memcpy(antenna->cable_delay_s, row->cable_delay_s,
+                   sizeof row->cable_delay_s);
         antenna->number = (int64_t)positions[i];
         antenna->enu_m[0] = (double)i;
         antenna->position = positions[i];
@@ -160,42 +166,49 @@ static enum fx8_status check_site(const struct fx8_job *job,
     return FX8_OK;
 }
 
-static enum fx8_status place_antennas(struct fx8_job *job,
-                                      const size_t *positions,
-                                      struct fx8_error *error)
+/* Fill in the rows of the antennas to correlate from the table. */
+static enum fx8_status choose_rows(const struct fx8_job *job,
+                                   const size_t *positions,
+                                   struct fx8_antenna *chosen,
+                                   struct fx8_error *error)
 {
-    const struct fx8_settings *settings = job->settings;
-    struct fx8_observation *observation = &job->observation;
-    const bool is_faked = strcmp(settings->array.positions, "none") == 0;
-    const char *source =
-        fx8_supply_has_table(settings) ? settings->array.positions : job->path;
-    if (!is_faked && observation->n_table == 0)
+    const struct fx8_observation *observation = &job->observation;
+    const size_t n = job->plan.n_antennas;
+    const char *source = fx8_supply_has_table(job->settings)
+                             ? job->settings->array.positions
+                             : job->path;
+    if (observation->n_table == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: array.positions: neither configured nor "
                         "recorded: expected a table of antennas, or none",
                         job->path);
-    struct fx8_antenna *chosen;
+    for (size_t i = 0; i < n; i++)
+        FX8_TRY(place_antenna(observation, source, positions[i], &chosen[i],
+                              error));
+    return check_distinct(chosen, n, source, error);
+}
+
+static enum fx8_status place_antennas(struct fx8_job *job,
+                                      const size_t *positions,
+                                      struct fx8_error *error)
+{
+    struct fx8_observation *observation = &job->observation;
     const size_t n = job->plan.n_antennas;
+    FX8_AUTO_FREE struct fx8_antenna *chosen = NULL, *table = NULL;
     FX8_TRY(fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error));
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
-        status =
-            place_antenna(observation, source, positions[i], &chosen[i], error);
-    for (size_t i = 0; i < n && is_faked; i++) {
-        const struct fx8_antenna *row =
-            fx8_observation_antenna(observation, positions[i]);
-        if (row != NULL)
-            memcpy(chosen[i].cable_delay_s, row->cable_delay_s,
-                   sizeof row->cable_delay_s);
+    if (strcmp(job->settings->array.positions, "none") == 0) {
+        fake_antennas(job, positions, chosen);
+        FX8_TRY(fx8_job_load_gains(job, chosen, n, chosen, error));
+    } else {
+        FX8_TRY(choose_rows(job, positions, chosen, error));
+        FX8_TRY(fx8_job_load_gains(job, observation->antennas,
+                                   observation->n_table, chosen, error));
     }
-    if (status == FX8_OK && !is_faked)
-        status = check_distinct(chosen, n, source, error);
-    free(observation->antennas);
+    table = observation->antennas;
     observation->antennas = chosen;
     observation->n_table = n;
-    if (is_faked)
-        fake_antennas(job, positions);
-    return status;
+    chosen = NULL;
+    return FX8_OK;
 }
 
 /* [array] flag_antennas names antennas by number. */

@@ -55,23 +55,44 @@ static enum fx8_status check_keys(const struct fx8_job *job,
 
 /* --- gains and cables -------------------------------------------- */
 
-static enum fx8_status list_gains(struct fx8_job *job, struct fx8_error *error)
+enum fx8_status fx8_job_load_gains(struct fx8_job *job,
+                                   const struct fx8_antenna *table,
+                                   size_t n_table,
+                                   const struct fx8_antenna *chosen,
+                                   struct fx8_error *error)
+{
+    const char *path = job->settings->array.gains;
+    const size_t n_polarizations = job->plan.n_polarizations;
+    const size_t n = job->plan.n_antennas * n_polarizations;
+    FX8_TRY(fx8_allocate(n, sizeof *job->gains, "gains", &job->gains, error));
+    for (size_t input = 0; input < n; input++)
+        job->gains[input] = (struct fx8_gain){.amplitude = 1.0};
+    if (path[0] == '\0')
+        return FX8_OK;
+    FX8_AUTO_FREE struct fx8_gain *all = NULL;
+    FX8_TRY(fx8_allocate(fx8_product(n_table, FX8_MAX_POLARIZATIONS, 1, 1),
+                         sizeof *all, "gains", &all, error));
+    FX8_TRY(fx8_gain_table_load(path, table, n_table,
+                                job->settings->delay.mode != FX8_DELAY_NONE,
+                                all, error));
+    for (size_t input = 0; input < n; input++)
+        for (size_t row = 0; row < n_table; row++)
+            if (table[row].number == chosen[input / n_polarizations].number)
+                job->gains[input] =
+                    all[row * FX8_MAX_POLARIZATIONS + input % n_polarizations];
+    return FX8_OK;
+}
+
+/* What the plan takes of gains and cables. */
+static enum fx8_status list_fixed(struct fx8_job *job, struct fx8_error *error)
 {
     const struct fx8_settings *s = job->settings;
     const size_t n = job->axes.n_inputs;
     const struct fx8_array arrays[] = {
-        FX8_ITEMS(job->gains, n),
         FX8_ITEMS(job->gain_turns, n),
         FX8_ITEMS(job->fixed_delay_s, n),
     };
-    FX8_TRY(fx8_allocate_arrays(arrays, 3, "gains", error));
-    for (size_t input = 0; input < n; input++)
-        job->gains[input] = (struct fx8_gain){.amplitude = 1.0};
-    if (s->array.gains[0] != '\0')
-        FX8_TRY(fx8_gain_table_load(
-            s->array.gains, job->observation.antennas, job->plan.n_antennas,
-            job->plan.n_polarizations, s->delay.mode != FX8_DELAY_NONE,
-            job->gains, error));
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "gains", error));
     bool has_phases = false;
     for (size_t input = 0; input < n; input++) {
         const size_t feed = input % job->plan.n_polarizations;
@@ -203,7 +224,7 @@ enum fx8_status fx8_job_plan_delays(struct fx8_job *job,
     FX8_TRY(fx8_earth_open(job->settings->delay.iers_file,
                            job->settings->delay.dut1_s, &job->earth, error));
     FX8_TRY(list_centers(job, error));
-    FX8_TRY(list_gains(job, error));
+    FX8_TRY(list_fixed(job, error));
     if (mode != FX8_DELAY_NONE)
         FX8_TRY(bound_delays(job, error));
     return mode == FX8_DELAY_TRACK ? warn_of_sky(job, error) : FX8_OK;

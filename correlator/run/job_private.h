@@ -36,6 +36,19 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                                     struct fx8_error *error);
 
 /**
+ * fx8_job_load_gains -- fill in job->gains; 1 without `[array] gains`.
+ *
+ * Given:  table   [n_table] antennas that rows may name, correlated or not
+ *         chosen  [plan.n_antennas]
+ * Status: FX8_ERR_USAGE: as fx8_gain_table_load()
+ */
+enum fx8_status fx8_job_load_gains(struct fx8_job *job,
+                                   const struct fx8_antenna *table,
+                                   size_t n_table,
+                                   const struct fx8_antenna *chosen,
+                                   struct fx8_error *error);
+
+/**
  * fx8_job_plan_delays -- gains, delays and phase centres of a job whose
  * antennas and dumps are chosen.
  *
