@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
@@ -20,25 +21,38 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
+/* Seconds by which a wave from s reaches r after the origin.  The antenna moves
+ * meanwhile: in axes fixed to it, s turns against the Earth, ds/dt = -w x s. */
+static double path_s(const struct fx8_site *site, const double r[3],
+                     const double s[3])
+{
+    const double latitude = site->latitude_deg * two_pi / 360.0;
+    const double y = earth_rad_s * cos(latitude);
+    const double z = earth_rad_s * sin(latitude);
+    const double turn[3] = {-(y * s[2] - z * s[1]), -z * s[0], y * s[0]};
+    const double at_rest_s = -dot(r, s) / FX8_LIGHT_M_S;
+    return at_rest_s - at_rest_s * dot(r, turn) / FX8_LIGHT_M_S;
+}
+
 enum fx8_status fx8_delays_find(void *context, int64_t sample, double *delay_s,
                                 struct fx8_error *error)
 {
     struct fx8_job_center *center = context;
     const struct fx8_job *job = center->job;
-    double toward[3] = {0.0, 0.0, 0.0}; /* without a centre, no path */
-    if (center->is_tracked) {
-        const struct fx8_time time = fx8_time_add_half_samples(
-            job->observation.start_time, 2 * sample, job->plan.sample_rate);
-        struct fx8_place place;
-        FX8_TRY(fx8_celestial_place(&center->sky, time, center->place.icrs_deg,
-                                    &place, error));
-        for (size_t axis = 0; axis < 3; axis++)
-            toward[axis] = place.axes[2][axis] / FX8_LIGHT_M_S;
-    }
-    for (size_t input = 0; input < job->axes.n_inputs; input++) {
+    const size_t n = job->axes.n_inputs;
+    memcpy(delay_s, job->fixed_delay_s, n * sizeof *delay_s);
+    if (!center->is_tracked)
+        return FX8_OK;
+    const struct fx8_time time = fx8_time_add_half_samples(
+        job->observation.start_time, 2 * sample, job->plan.sample_rate);
+    struct fx8_place place;
+    FX8_TRY(fx8_celestial_place(&center->sky, time, center->place.icrs_deg,
+                                &place, error));
+    for (size_t input = 0; input < n; input++) {
         const size_t antenna = input / job->plan.n_polarizations;
-        delay_s[input] = job->fixed_delay_s[input] -
-                         dot(job->observation.antennas[antenna].enu_m, toward);
+        delay_s[input] +=
+            path_s(&job->observation.site,
+                   job->observation.antennas[antenna].enu_m, place.axes[2]);
     }
     return FX8_OK;
 }

@@ -21,6 +21,7 @@
  *                    in mode track less r . s / c, with s the apparent place of
  *                    the phase centre (diurnal aberration included, no
  *                    refraction) and r the antenna's position from the site
+ *                    when the wave arrives there
  * Status:   FX8_ERR_USAGE: a date without a UTC, or outside the IERS table
  */
 enum fx8_status fx8_delays_find(void *context, int64_t sample, double *delay_s,
