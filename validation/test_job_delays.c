@@ -189,6 +189,34 @@ TEST(path_to_the_centre)
     }
 }
 
+/* 100 km away the antenna moves while the wave is on its way: its delay is that
+ * of the place a little later. */
+TEST(the_earth_turns_under_the_wave)
+{
+    struct fx8_observation o = cabled();
+    with_cables[1].enu_m[0] = 1e5;
+    good(&o, LIST("delay.mode=track", "delay.dut1_s=0",
+                  "delay.phase_center_ra_deg=300",
+                  "delay.phase_center_dec_deg=40"));
+    struct fx8_job_center *center = &job.centers[0];
+    struct fx8_error error;
+    double delay_s[8], path_s = 0;
+    find(0, delay_s);
+    for (size_t round = 0; round < 3; round++) {
+        struct fx8_time time = o.start_time;
+        time.unix_s -= path_s < 0;
+        time.picosecond = (int64_t)rint((path_s + (path_s < 0)) * 1e12);
+        struct fx8_place place;
+        must(fx8_celestial_place(&center->sky, time, center->place.icrs_deg,
+                                 &place, &error),
+             error);
+        path_s = -1e5 * place.axes[2][0] / FX8_LIGHT_M_S;
+    }
+    assert_true(fabs(path_s) > 3e-5);
+    /* without it: 1e-12 s */
+    assert_near(delay_s[2], path_s - 250.5e-9, 1e-14);
+}
+
 TEST(centre_below_the_horizon_is_followed_with_a_warning)
 {
     struct fx8_observation o = recording();
