@@ -89,6 +89,36 @@ TEST(sidereal_time)
                 1e-10);
 }
 
+/* Places of the phase centre in the middle of each dump: 0.2 s long, after half
+ * of the filter's window of 8 x 64 samples at 1 MS/s. */
+TEST(phase_centre_of_each_dump)
+{
+    static const double per_s = 7.292116e-5; /* of sidereal time, rad */
+    struct fx8_observation o = recording();
+    o.n_samples = 1000000;
+    good(&o,
+         LIST("channelizer.channels=64", "correlator.integration_time_s=0.2",
+              "delay.mode=track", "delay.phase_center_ra_deg=120",
+              "delay.dut1_s=0", "delay.phase_center_dec_deg=80",
+              "delay.phase_center_name=pole star"));
+    struct fx8_error error;
+    must(try_to_describe("FP32", &error), error);
+    assert_true(header.is_phased);
+    assert_string_equal(header.object, "pole star");
+    struct fx8_celestial sky = {.site = o.site, .earth = job.earth};
+    double lst_rad;
+    must(fx8_celestial_sidereal_time(&sky, o.start_time, &lst_rad, &error),
+         error);
+    assert_int_equal(header.n_times, 4);
+    for (size_t t = 0; t < 4; t++) {
+        const double middle_s = 0.2 * ((double)t + 0.5) + 3.5 * 64e-6;
+        assert_near(header.places[t].lst_rad - lst_rad, middle_s * per_s,
+                    1e-11);
+        assert_true(header.apparent_lst_rad[t] == header.places[t].lst_rad);
+        assert_near(header.places[t].app_dec_rad, 80 * 0.0174533, 3e-3);
+    }
+}
+
 static void assert_keyword(const char *name, const char *text)
 {
     const struct fx8_keyword *keyword = NULL;

@@ -194,17 +194,22 @@ static enum fx8_status place_antennas(struct fx8_job *job,
 {
     struct fx8_observation *observation = &job->observation;
     const size_t n = job->plan.n_antennas;
+    const size_t n_recorded = observation->n_antennas;
     FX8_AUTO_FREE struct fx8_antenna *chosen = NULL, *table = NULL;
     FX8_TRY(fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error));
     if (strcmp(job->settings->array.positions, "none") == 0) {
+        FX8_TRY(fx8_allocate(n_recorded, sizeof *table, "antennas", &table,
+                             error));
+        for (size_t a = 0; a < n_recorded; a++)
+            table[a].number = (int64_t)a;
         fake_antennas(job, positions, chosen);
-        FX8_TRY(fx8_job_load_gains(job, chosen, n, chosen, error));
+        FX8_TRY(fx8_job_load_gains(job, table, n_recorded, chosen, error));
     } else {
         FX8_TRY(choose_rows(job, positions, chosen, error));
         FX8_TRY(fx8_job_load_gains(job, observation->antennas,
                                    observation->n_table, chosen, error));
     }
-    table = observation->antennas;
+    free(observation->antennas);
     observation->antennas = chosen;
     observation->n_table = n;
     chosen = NULL;

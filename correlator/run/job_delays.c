@@ -9,6 +9,10 @@
 #include "correlator/run/job_private.h"
 #include "correlator/run/site.h"
 
+/* An antenna moves while the wave is on its way: a path may be so much longer
+ * than from the site (1000 km: 3 ms, 7.3e-5 rad/s). */
+#define MOVING (1.0 + 1e-6)
+
 /* --- which keys go together -------------------------------------- */
 
 /* Keys that need a mode, a centre or a position. */
@@ -126,7 +130,9 @@ static enum fx8_status bound_delays(struct fx8_job *job,
             &job->observation.antennas[input / job->plan.n_polarizations];
         const double *r = antenna->enu_m;
         const double path_s =
-            is_tracked ? hypot(hypot(r[0], r[1]), r[2]) / FX8_LIGHT_M_S : 0.0;
+            is_tracked
+                ? MOVING * hypot(hypot(r[0], r[1]), r[2]) / FX8_LIGHT_M_S
+                : 0.0;
         const double delay_s = fabs(job->fixed_delay_s[input]) + path_s;
         if (delay_s * rate_hz >= (double)job->n_samples)
             return fx8_settings_fail(
