@@ -198,8 +198,8 @@ static enum fx8_status place_antennas(struct fx8_job *job,
     FX8_AUTO_FREE struct fx8_antenna *chosen = NULL, *table = NULL;
     FX8_TRY(fx8_allocate(n, sizeof *chosen, "antennas", &chosen, error));
     if (strcmp(job->settings->array.positions, "none") == 0) {
-        FX8_TRY(fx8_allocate(n_recorded, sizeof *table, "antennas", &table,
-                             error));
+        FX8_TRY(
+            fx8_allocate(n_recorded, sizeof *table, "antennas", &table, error));
         for (size_t a = 0; a < n_recorded; a++)
             table[a].number = (int64_t)a;
         fake_antennas(job, positions, chosen);

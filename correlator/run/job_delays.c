@@ -130,9 +130,8 @@ static enum fx8_status bound_delays(struct fx8_job *job,
             &job->observation.antennas[input / job->plan.n_polarizations];
         const double *r = antenna->enu_m;
         const double path_s =
-            is_tracked
-                ? MOVING * hypot(hypot(r[0], r[1]), r[2]) / FX8_LIGHT_M_S
-                : 0.0;
+            is_tracked ? MOVING * hypot(hypot(r[0], r[1]), r[2]) / FX8_LIGHT_M_S
+                       : 0.0;
         const double delay_s = fabs(job->fixed_delay_s[input]) + path_s;
         if (delay_s * rate_hz >= (double)job->n_samples)
             return fx8_settings_fail(
