@@ -154,7 +154,30 @@ static const struct fx8_simulation base_plan = {
     .n_threads = 1,
 };
 
+/* What the job removes: nothing, or in mode track the path to a phase centre,
+ * delays of "cables" that shift windows by whole samples of 0.1 ms either way,
+ * and gains. */
+struct removed {
+    bool is_tracked;
+    struct fx8_source center;
+    double delay_s[6], amplitude[6], turns[6];
+    int64_t shift[6];
+};
+
+static const struct removed nothing = {.amplitude = {1, 1, 1, 1, 1, 1}};
+static const struct removed tracked = {
+    .is_tracked = true,
+    .center = {.is_celestial = true, .icrs_deg = {31, -42}},
+    .delay_s = {0, 0, 2.4e-4, -1.1e-4, 7e-4, 0.8e-4},
+    .amplitude = {1, 1, 2, 1, 1, 0.5},
+    .turns = {0, 0, 30.0 / 360, 0, 0, -100.0 / 360},
+    .shift = {0, 0, 2, -1, 7, 1},
+};
+#define TRACKED_GAINS                                                          \
+    "number,pol,amplitude,phase_deg,delay_ns\n1,X,2,30,0\n2,Y,0.5,-100,0\n"
+
 struct fixture {
+    const struct removed *removed;
     struct fx8_settings settings;
     struct fx8_job job;
     struct fx8_simulator *simulator;
@@ -173,11 +196,18 @@ static void open_plan(struct fixture *fixture, const char *const *overrides,
     observation.n_samples = fixture->plan.n_samples;
     observation.sample_rate = fixture->plan.sample_rate;
     observation.has_start_time = true;
+    observation.start_time = fixture->plan.start_time;
     observation.dc_frequency_hz = fixture->plan.dc_frequency_hz;
     observation.sideband = FX8_SIDEBAND_UPPER;
     observation.site = fixture->plan.site;
     observation.antennas = table;
     observation.n_table = 3;
+    for (size_t input = 0; input < 6 && fixture->removed->is_tracked; input++) {
+        struct fx8_antenna *antenna = &table[input / 2];
+        memcpy(antenna->enu_m, fixture->plan.position_m[input / 2],
+               sizeof antenna->enu_m);
+        antenna->cable_delay_s[input % 2] = fixture->removed->delay_s[input];
+    }
     struct fx8_error error = {.message = ""};
     fixture->plan.earth = constant_earth(-0.15);
     if (fx8_settings_load(NULL, overrides, n_overrides, true,
@@ -207,6 +237,9 @@ static bool is_valid(const struct fixture *fixture, size_t input, int64_t first,
     size_t n_missing;
     const struct fx8_missing *missing =
         fx8_simulator_missing(fixture->simulator, &n_missing);
+    first += fixture->removed->shift[input];
+    if (first < 0 || first + n > fixture->plan.n_samples)
+        return false;
     for (size_t m = 0; m < n_missing; m++)
         if ((size_t)missing[m].antenna * 2 + (size_t)missing[m].polarization ==
                 input &&
@@ -319,8 +352,12 @@ static void find_product(const struct fx8_source *source, size_t i, size_t j,
     value[1] = is_parallel ? 0 : sign * stokes[3];
 }
 
+/* Most spectra of a dump, and sources. */
+enum { MAX_SPECTRA = 800, MAX_SOURCES = 3 };
+
 /* Add V of inputs i, j in a channel, and the power of all sources, while they
- * are in these directions. */
+ * are in these directions, those of the phase centre and of the next spectrum
+ * behind them. */
 static void add_instant(const struct fixture *fixture, size_t i, size_t j,
                         const struct channel *channel,
                         const double (*directions)[3], double value[2],
@@ -328,10 +365,14 @@ static void add_instant(const struct fixture *fixture, size_t i, size_t j,
 {
     const struct fx8_simulation *plan = &fixture->plan;
     const bool is_real = !plan->is_complex && channel->offset == 0;
+    const struct removed *removed = fixture->removed;
+    const double *center = directions[plan->n_sources];
     const double gains = fx8_simulator_gain(fixture->simulator, i) *
-                         fx8_simulator_gain(fixture->simulator, j);
+                         fx8_simulator_gain(fixture->simulator, j) /
+                         (removed->amplitude[i] * removed->amplitude[j]);
     const double turns = fx8_simulator_gain_turns(fixture->simulator, j) -
-                         fx8_simulator_gain_turns(fixture->simulator, i);
+                         fx8_simulator_gain_turns(fixture->simulator, i) -
+                         removed->turns[j] + removed->turns[i];
     for (size_t s = 0; s < plan->n_sources; s++) {
         const struct fx8_source *source = &plan->sources[s];
         if (is_real && source->is_tone) {
@@ -340,9 +381,18 @@ static void add_instant(const struct fixture *fixture, size_t i, size_t j,
             continue;
         }
         double delay = cables[i] - cables[j], stokes[2];
-        for (size_t k = 0; k < 3; k++)
-            delay += (plan->position_m[j / 2][k] - plan->position_m[i / 2][k]) *
-                     directions[s][k] / 299792458.0;
+        delay += removed->delay_s[j] - removed->delay_s[i];
+        for (size_t k = 0; k < 3; k++) {
+            /* the samples of an input are later by what is removed */
+            const double motion =
+                directions[s + MAX_SOURCES + 1][k] - directions[s][k];
+            const double spectrum_s = 6.4e-3,
+                         from = directions[s][k] - center[k];
+            delay += plan->position_m[j / 2][k] / 299792458.0 *
+                     (from + motion * removed->delay_s[j] / spectrum_s);
+            delay -= plan->position_m[i / 2][k] / 299792458.0 *
+                     (from + motion * removed->delay_s[i] / spectrum_s);
+        }
         find_product(source, i, j, stokes);
         const double power = gains * (plan->is_complex ? 200 : 100) *
                              (source->is_tone ? channel->of_tone : 1);
@@ -362,11 +412,13 @@ static void add_instant(const struct fixture *fixture, size_t i, size_t j,
 /* The noise of an input and its rounding; 0 of two inputs. */
 static double noise_of(const struct fixture *fixture, size_t i, size_t j)
 {
+    const double amplitude = fixture->removed->amplitude[i];
     const double gain = fx8_simulator_gain(fixture->simulator, i);
     const bool is_complex = fixture->plan.is_complex;
     return i != j ? 0
-                  : gain * gain * (is_complex ? 200 : 100) +
-                        (is_complex ? 1.0 / 6 : 1.0 / 12);
+                  : (gain * gain * (is_complex ? 200 : 100) +
+                     (is_complex ? 1.0 / 6 : 1.0 / 12)) /
+                        (amplitude * amplitude);
 }
 
 /* Direction of a source at a time, by ERFA at that time. */
@@ -390,9 +442,6 @@ static void find_direction(const struct fx8_source *source, double seconds,
 }
 
 /* --- the truth of every dump -------------------------------------- */
-
-/* Most spectra of a dump, and sources. */
-enum { MAX_SPECTRA = 800, MAX_SOURCES = 3 };
 
 /* The spectra of a dump for which two inputs have every sample. */
 static size_t find_valid(const struct fixture *fixture, int64_t dump, size_t i,
@@ -427,7 +476,7 @@ static void check_truth(const struct fixture *fixture, size_t n_taps,
     static const size_t all[6][2] = {{0, 0}, {0, 1}, {0, 2},
                                      {1, 1}, {1, 2}, {2, 2}};
     static const size_t last_two[3][2] = {{2, 2}, {2, 1}, {1, 1}};
-    static double directions[MAX_SPECTRA][MAX_SOURCES][3];
+    static double directions[MAX_SPECTRA + 1][MAX_SOURCES + 1][3];
     static size_t valid[MAX_SPECTRA];
     const struct fx8_simulation *plan = &fixture->plan;
     const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
@@ -437,9 +486,10 @@ static void check_truth(const struct fixture *fixture, size_t n_taps,
     for (int64_t dump = fixture->job.n_dumps - 1; dump >= 0; dump--) {
         struct fx8_result results;
         fx8_truth_dump(fixture->truth, dump, &results);
-        for (int64_t t = 0; t < n_spectra; t++)
-            for (size_t s = 0; s < plan->n_sources; s++)
-                find_direction(&plan->sources[s],
+        for (int64_t t = 0; t <= n_spectra; t++)
+            for (size_t s = 0; s <= plan->n_sources; s++)
+                find_direction(s < plan->n_sources ? &plan->sources[s]
+                                                   : &fixture->removed->center,
                                ((double)(dump * n_spectra + t) * 64 + 255.5) /
                                    1e4,
                                directions[t][s]);
@@ -481,7 +531,7 @@ TEST(truth_is_the_formula)
         "channelizer.channels=64", "correlator.integration_time_s=0.05",
         "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
     for (int kind = 0; kind < 4; kind++) {
-        struct fixture fixture = {.plan = base_plan};
+        struct fixture fixture = {.removed = &nothing, .plan = base_plan};
         struct fx8_simulation *plan = &fixture.plan;
         plan->is_complex = kind < 2;
         plan->sample_rate.numerator_hz = 1000000;
@@ -497,14 +547,24 @@ TEST(truth_is_the_formula)
 
 TEST(truth_of_what_moves_is_the_sum_over_spectra)
 {
+    char gains[SCRATCH_PATH_SIZE + 20];
+    snprintf(gains, sizeof gains, "array.gains=%s",
+             scratch_text("gains.csv", TRACKED_GAINS));
     const char *const overrides[] = {"channelizer.channels=64",
-                                     "correlator.integration_time_s=5"};
-    for (int is_wide = 0; is_wide < 2; is_wide++) {
-        struct fixture fixture = {.plan = base_plan};
+                                     "correlator.integration_time_s=5",
+                                     "delay.dut1_s=-0.15",
+                                     "delay.mode=track",
+                                     "delay.phase_center_ra_deg=31",
+                                     "delay.phase_center_dec_deg=-42",
+                                     gains};
+    for (int kind = 0; kind < 4; kind++) {
+        const bool is_wide = kind % 2 == 1, is_tracked = kind >= 2;
+        struct fixture fixture = {.removed = is_tracked ? &tracked : &nothing,
+                                  .plan = base_plan};
         fixture.plan.position_m = is_wide ? wide_positions : near_positions;
         fixture.plan.dropout_fraction = is_wide ? 0.2 : 0.02;
         fixture.plan.n_threads = 3;
-        open_plan(&fixture, overrides, 2);
+        open_plan(&fixture, overrides, is_tracked ? LENGTH(overrides) : 2);
         check_truth(&fixture, 8, true);
         close_fixture(&fixture);
     }

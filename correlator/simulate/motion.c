@@ -132,7 +132,8 @@ void fx8_simulator_block_errors(const struct fx8_simulator *simulator,
     const double rate_hz = fx8_rate_hz(simulator->plan.sample_rate);
     const double band = simulator->plan.is_complex ? 1.0 : 0.5;
     const double half = 0.5 * (double)length;
-    const double turn = fx8_simulator_turn(simulator, half);
+    const double turn =
+        simulator->n_celestial > 0 ? fx8_simulator_turn(simulator, half) : 0.0;
     const double highest_hz = simulator->plan.dc_frequency_hz + 0.5 * rate_hz;
     errors[0] = turn * 0.5 * band * rate_hz / highest_hz;
     errors[1] = turn * turn_rad_s * half / rate_hz / 8.0;
@@ -142,8 +143,6 @@ double fx8_simulator_turn(const struct fx8_simulator *simulator,
                           double n_samples)
 {
     const struct fx8_simulation *plan = &simulator->plan;
-    if (simulator->n_celestial == 0)
-        return 0.0;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double highest_hz = plan->dc_frequency_hz + 0.5 * rate_hz;
     return two_pi * highest_hz * fx8_simulator_baseline(simulator) *

@@ -148,8 +148,8 @@ double fx8_simulator_gain_turns(const struct fx8_simulator *simulator,
 void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,
                               double (*directions)[3]);
 
-/** Largest turn of the fringe of any pair of inputs in n_samples, rad: 0
- *  without celestial sources. */
+/** Largest turn of the fringe of any pair of inputs in n_samples, rad, of
+ *  whatever moves with the sky. */
 double fx8_simulator_turn(const struct fx8_simulator *simulator,
                           double n_samples);
 

@@ -7,8 +7,10 @@
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/simulate/removed.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
+#include "correlator/simulate/validity.h"
 #include "kernels/baseline.h"
 #include "kernels/operations.h"
 
@@ -43,28 +45,28 @@ struct fx8_truth {
     const struct fx8_simulation *sky;
     size_t n_channels; /* of the plan, before averaging */
     size_t n_pairs;
-    bool is_moving;   /* whether there is a celestial source */
+    bool is_moving;   /* whether a source moves */
     int64_t segment;  /* most spectra */
     int64_t length;   /* its spectra now: fewer at the end of a dump */
     size_t slab;      /* channels at a time, a multiple of the average */
     size_t *recorded; /* [n_inputs] input number in the simulator */
     size_t *input_of; /* [recorded inputs] inverse; n_inputs: not correlated */
     struct fx8_filterbank bank;
-    double width_hz;            /* of a channel */
-    double *frequencies_hz;     /* [n_channels] */
-    double *weights;            /* [samples per window] of the filter */
-    double *power;              /* [n_sources][n_channels], LSB^2 */
-    double (*directions)[3];    /* [n_sources] in the middle of a segment */
-    double (*beginnings)[3];    /* [n_sources] at its beginning */
-    double (*ends)[3];          /* [n_sources] at its end */
-    struct reception *received; /* [n_threads][n_inputs] */
-    double *means;              /* [n_channels][pair][re, im] fixed sources */
-    double *sums;               /* the same for a dump: of all channels with
-                                   moving sources, else of a slab */
-    int64_t *counts;            /* [pair] of a dump */
-    struct moments *moments;    /* [pair] of a segment, with moving sources */
-    uint64_t *valid;            /* [n_inputs][valid_words] of a segment */
-    size_t valid_words;
+    double width_hz;              /* of a channel */
+    double *frequencies_hz;       /* [n_channels] */
+    double *weights;              /* [samples per window] of the filter */
+    double *power;                /* [n_sources][n_channels], LSB^2 */
+    double (*directions)[3];      /* [n_sources] in the middle of a segment */
+    double (*beginnings)[3];      /* [n_sources] at its beginning */
+    double (*ends)[3];            /* [n_sources] at its end */
+    struct fx8_removed removed;   /* delays, from the voltages */
+    struct reception *received;   /* [n_threads][n_inputs] */
+    double *means;                /* [n_channels][pair][re, im] fixed sources */
+    double *sums;                 /* the same for a dump: of all channels with
+                                     moving sources, else of a slab */
+    int64_t *counts;              /* [pair] of a dump */
+    struct moments *moments;      /* [pair] of a segment, with moving sources */
+    struct fx8_validity validity; /* of a segment */
     struct fx8_product *products;
     uint8_t *flag_channel;
     uint8_t *flag_input;
@@ -114,6 +116,28 @@ static void find_powers(void *context, size_t channel, size_t thread)
             power_of(truth, &truth->sky->sources[s], channel);
 }
 
+/* Whether a source moves against what the correlator follows. */
+static bool moves(const struct fx8_truth *truth, size_t source)
+{
+    return truth->sky->sources[source].is_celestial ||
+           truth->removed.is_changing;
+}
+
+/* Response of an input as the correlator will have it: its gain divided out,
+ * its phase turned. */
+static void calibrate(const struct fx8_truth *truth, size_t input,
+                      double cycles, double voltage[2][2])
+{
+    const double phase = two_pi * (cycles - floor(cycles));
+    const double gain = 1.0 / truth->job->gains[input].amplitude;
+    const double re = gain * cos(phase), im = gain * sin(phase);
+    for (size_t k = 0; k < 2; k++) {
+        const double x = voltage[k][0], y = voltage[k][1];
+        voltage[k][0] = x * re - y * im;
+        voltage[k][1] = x * im + y * re;
+    }
+}
+
 /* Signals of a source in all inputs in a channel; NULL: no power. */
 static const struct reception *receive(const struct fx8_truth *truth,
                                        size_t source, size_t channel,
@@ -126,6 +150,9 @@ static const struct reception *receive(const struct fx8_truth *truth,
     else if (is_real(truth, channel))
         frequency_hz += 0.25 * truth->width_hz;
     const size_t n_inputs = truth->job->n_inputs;
+    const double segment_s = (double)truth->length *
+                             (double)truth->job->axes.step /
+                             fx8_rate_hz(truth->job->plan.sample_rate);
     struct reception *received = truth->received + thread * n_inputs;
     double motion[3]; /* over a segment */
     if (truth->power[source * truth->n_channels + channel] == 0.0)
@@ -138,9 +165,16 @@ static const struct reception *receive(const struct fx8_truth *truth,
         fx8_simulator_voltage(truth->simulator, source,
                               truth->directions[source], input, frequency_hz,
                               received[i].voltage);
-        received[i].turn = two_pi * frequency_hz *
-                           fx8_simulator_path(truth->simulator, motion, input) /
-                           (double)truth->length;
+        double cycles = 0.0;
+        double growth_s = fx8_simulator_path(truth->simulator, motion, input);
+        if (!is_real(truth, channel)) {
+            cycles = fx8_removed_cycles(&truth->removed, i, frequency_hz,
+                                        growth_s / segment_s);
+            growth_s += fx8_removed_growth(&truth->removed, i);
+        }
+        calibrate(truth, i, cycles, received[i].voltage);
+        received[i].turn =
+            two_pi * frequency_hz * growth_s / (double)truth->length;
     }
     return received;
 }
@@ -167,9 +201,8 @@ static void add_sources(const struct fx8_truth *truth, size_t channel,
     const bool is_moving = moments != NULL;
     for (size_t s = 0; s < truth->sky->n_sources; s++) {
         const struct reception *received =
-            truth->sky->sources[s].is_celestial == is_moving
-                ? receive(truth, s, channel, thread)
-                : NULL;
+            moves(truth, s) == is_moving ? receive(truth, s, channel, thread)
+                                         : NULL;
         const double power = truth->power[s * truth->n_channels + channel];
         double *sum = sums;
         for (size_t j = 0; j < truth->job->n_inputs && received != NULL; j++)
@@ -196,7 +229,8 @@ static void form_means(void *context, size_t channel, size_t thread)
     add_sources(truth, channel, thread, NULL, means);
     for (size_t i = 0; i < truth->job->n_inputs; i++)
         means[2 * fx8_pair_index(i, i)] +=
-            fx8_simulator_noise(truth->simulator, truth->recorded[i]);
+            fx8_simulator_noise(truth->simulator, truth->recorded[i]) /
+            pow(truth->job->gains[i].amplitude, 2.0);
 }
 
 /* Add the moving sources to the sums of a channel. */
@@ -208,52 +242,6 @@ static void add_moving(void *context, size_t channel, size_t thread)
 }
 
 /* --- exact counts ------------------------------------------------ */
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* Clear the spectra first ... first + n - 1 whose window holds a missing
- * sample. */
-static void clear_missing(struct fx8_truth *truth, int64_t first, int64_t n)
-{
-    const struct fx8_plan *plan = &truth->job->plan;
-    const int64_t step = (int64_t)truth->job->axes.step;
-    const int64_t window = (int64_t)truth->job->axes.window;
-    const size_t n_slots = truth->sky->n_polarizations;
-    size_t n_missing;
-    const struct fx8_missing *missing =
-        fx8_simulator_missing(truth->simulator, &n_missing);
-    for (size_t m = 0; m < n_missing; m++) {
-        const size_t input =
-            truth->input_of[(size_t)missing[m].antenna * n_slots +
-                            (size_t)missing[m].polarization];
-        if (input == truth->job->n_inputs)
-            continue;
-        /* windows [tN, tN + PN) that meet [begin, begin + n_samples) */
-        const int64_t begin = missing[m].first_sample - plan->first_sample;
-        int64_t from = floor_divide(begin - window, step) + 1 - first;
-        int64_t to =
-            floor_divide(begin + missing[m].n_samples - 1, step) + 1 - first;
-        from = from > 0 ? from : 0;
-        to = to < n ? to : n;
-        for (int64_t t = from; t < to; t++)
-            fx8_bit_clear(truth->valid + input * truth->valid_words, (size_t)t);
-    }
-}
-
-static void mark_valid(struct fx8_truth *truth, int64_t first, int64_t n)
-{
-    const size_t n_words = fx8_bit_words((size_t)n);
-    for (size_t i = 0; i < truth->job->n_inputs; i++) {
-        uint64_t *row = truth->valid + i * truth->valid_words;
-        memset(row, 0xff, n_words * sizeof *row);
-        if (n % 64 != 0)
-            row[n_words - 1] = ((uint64_t)1 << (n % 64)) - 1;
-    }
-    clear_missing(truth, first, n);
-}
 
 /* Sums over the bits set in both rows of 1, k and k^2, k their index. */
 static void sum_bits(const uint64_t *a, const uint64_t *b, size_t n_words,
@@ -281,14 +269,15 @@ static void sum_bits(const uint64_t *a, const uint64_t *b, size_t n_words,
 /* Counts and moments (with moving sources) of all pairs in n spectra. */
 static void count_products(struct fx8_truth *truth, int64_t n)
 {
+    const struct fx8_validity *of = &truth->validity;
     const size_t n_words = fx8_bit_words((size_t)n);
     const double middle = 0.5 * (double)(n - 1);
     for (size_t j = 0; j < truth->job->n_inputs; j++)
         for (size_t i = 0; i <= j; i++) {
             const size_t pair = fx8_pair_index(i, j);
             int64_t sums[3]; /* below 2^53: segments are short */
-            sum_bits(truth->valid + i * truth->valid_words,
-                     truth->valid + j * truth->valid_words, n_words, sums);
+            sum_bits(of->valid + i * of->n_words, of->valid + j * of->n_words,
+                     n_words, sums);
             truth->counts[pair] += sums[0];
             if (!truth->is_moving)
                 continue;
@@ -319,6 +308,7 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
     fx8_simulator_directions(truth->simulator, middle, truth->directions);
     fx8_simulator_directions(truth->simulator, middle + 0.5 * length,
                              truth->ends);
+    fx8_removed_find(&truth->removed, middle, length);
 }
 
 /* Add z_i z_j of the fixed tones to the sums of channel 0, whose spectra are
@@ -329,7 +319,7 @@ static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
     const struct fx8_simulation *of = truth->sky;
     const double unit = 2.0 * fx8_simulator_unit(truth->simulator);
     for (size_t s = 0; s < of->n_sources; s++) {
-        if (!of->sources[s].is_tone || of->sources[s].is_celestial)
+        if (!of->sources[s].is_tone || moves(truth, s))
             continue;
         const struct fx8_tone tone = find_tone(truth, &of->sources[s], 0);
         const struct reception *received = receive(truth, s, 0, 0);
@@ -391,7 +381,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
         const int64_t n = left < truth->segment ? left : truth->segment;
         const int64_t first = dump * n_spectra + done;
         truth->length = n;
-        mark_valid(truth, first, n);
+        fx8_validity_mark(&truth->validity, first, n);
         count_products(truth, n);
         if (!truth->is_moving)
             continue;
@@ -418,14 +408,14 @@ static void choose_sizes(struct fx8_truth *truth)
     double n = (double)plan->spectra_per_dump;
     n = fmin(n, SEGMENT_SPECTRA);
     for (size_t s = 0; s < simulation->n_sources; s++)
-        truth->is_moving |= simulation->sources[s].is_celestial;
+        truth->is_moving |= moves(truth, s);
     if (truth->is_moving) {
         n = fmin(n, SEGMENT_S * fx8_rate_hz(plan->sample_rate) / step);
         n = fmin(n, SEGMENT_TURN / fx8_simulator_turn(truth->simulator, step));
     }
     truth->segment = n < 1.0 ? 1 : (int64_t)n;
     truth->length = truth->segment;
-    truth->valid_words = fx8_bit_words((size_t)truth->segment);
+    truth->validity.n_words = fx8_bit_words((size_t)truth->segment);
     const size_t group =
         plan->channel_average * truth->n_pairs * 2 * sizeof(double);
     truth->slab =
@@ -468,8 +458,8 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
                       : fx8_product(truth->slab, truth->n_pairs, 2, 1)),
         FX8_ITEMS(truth->counts, truth->n_pairs),
         FX8_ITEMS(truth->moments, truth->is_moving ? truth->n_pairs : 0),
-        FX8_ITEMS(truth->valid,
-                  fx8_product(n_inputs, truth->valid_words, 1, 1)),
+        FX8_ITEMS(truth->validity.valid,
+                  fx8_product(n_inputs, truth->validity.n_words, 1, 1)),
         FX8_ITEMS(truth->products, n_table),
         {&truth->flag_channel, truth->n_channels, 1},
         {&truth->flag_input, n_inputs, 1},
@@ -539,9 +529,13 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                  .n_taps = job->axes.window / job->axes.step,
                  .n_channels = job->axes.n_kept},
     };
+    FX8_TRY(fx8_removed_open(job, &made->removed, error));
     choose_sizes(made);
     FX8_TRY(allocate_all(made, error));
     map_inputs(made);
+    made->validity.simulator = simulator;
+    made->validity.removed = &made->removed;
+    made->validity.input_of = made->input_of;
     struct fx8_plan unaveraged = job->plan;
     unaveraged.channel_average = 1;
     fx8_frequencies(&unaveraged, made->frequencies_hz, &made->width_hz);
@@ -549,8 +543,9 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     plan_postprocess(made);
     const size_t n_threads = made->postprocess.threads.count;
     fx8_parallel_for(made->n_channels, n_threads, false, find_powers, made);
-    /* fixed sources: any sample will do */
+    /* fixed sources and delays: any sample will do */
     fx8_simulator_directions(simulator, 0.0, made->directions);
+    fx8_removed_find(&made->removed, (double)job->plan.first_sample, 0.0);
     fx8_parallel_for(made->n_channels, n_threads, false, form_means, made);
     *truth = made;
     made = NULL;
@@ -563,6 +558,7 @@ void fx8_truth_close(struct fx8_truth **truth)
     if (closed == NULL)
         return;
     fx8_free_arrays(closed->arrays, N_ARRAYS);
+    fx8_removed_clear(&closed->removed);
     free(closed);
     *truth = NULL;
 }

@@ -25,6 +25,8 @@ struct fx8_truth;
  * twice that for tones.  Half of the channel lies in the band, centred at
  * f + width / 4.  Celestial sources: the mean over the spectra that are valid
  * in both inputs, each with the source's direction at the middle of its window.
+ * What the job removes is removed: gains of the antennas, and delays as of the
+ * first phase centre, which shift windows and turn phases.
  *
  * Given:     simulator, job  live as long as the truth
  * Status:    FX8_ERR_SYSTEM: memory
@@ -49,6 +51,10 @@ struct fx8_truth;
  *               celestial tone and its mirror image.  For other tones that
  *               product is the mean over all spectra of the dump, missing ones
  *               included
+ *            4) delays turn a tone as they do its own frequency, while the
+ *               correlator turns a channel by what whole samples leave: for a
+ *               tone d channels from the centre d / 2N turns at most.  Channel
+ * 0 of real samples, which is flagged unless asked for, is that of mode none
  */
 enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                const struct fx8_job *job,
