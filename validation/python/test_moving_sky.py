@@ -3,16 +3,18 @@
 coordinates and pyuvdata's phasing.
 
 Shows (signals, simulated sources that move, and tones): `simulate` puts
-    sources where astropy has them; their phases are flat after pyuvdata's
-    `phase()`; blocks that follow a moving sky have the error derived in
-    simulator.h; the truth of dumps with missing samples is right; so are tones
-    in X and Y by their Stokes parameters, at rest and moving
-Within: 5·10⁻⁵ rad at 8000 rad of delay; 5 sigma; blocks 8·10⁻⁴ rad; truth 10⁻⁵
-    of a source's power
+    sources where astropy has them with the same table of the IERS, polar motion
+    included; UT1 and sidereal time are those of astropy and pyuvdata for every
+    kind of table; phases are flat after pyuvdata's `phase()`; blocks that follow
+    a moving sky turn with the fringe; the truth of dumps with missing samples is
+    right, and that of a tracked source what `correlate` gives; so are tones in X
+    and Y by their Stokes parameters, at rest and moving
+Within: 5·10⁻⁵ rad at 8000 rad of delay; 5 sigma; UT1 10⁻¹¹ s, sidereal time
+    4·10⁻⁹ rad; blocks 1.5·10⁻³ rad; truth 10⁻⁵ of a source's power
 Because: interpolating directions over a second and ERFA's models cost 10⁻⁹
-    each; the radiometer's law; rounding and mixed products of two blocks;
-    three terms of a turn of 1/16 rad
-In: test_simulator_sky.c, test_truth.c
+    each; the radiometer's law; a Julian date resolves 40 µs; rounding of 2300
+    cells; three terms of a turn of 1/16 rad
+In: test_earth.c, test_celestial.c, test_simulator_sky.c, test_truth.c
     truth_of_what_moves_is_the_sum_over_spectra, test_celestial.c
     places_are_those_of_erfa
 """
@@ -30,13 +32,10 @@ from uvdata import iers
 
 LIGHT_M_S = 299_792_458.0
 
-# fx8 ignores polar motion, and so do astropy and pyuvdata here.
-TABLE = iers.IERS_B.open()
-TABLE["PM_x"] = TABLE["PM_y"] = 0 * u.arcsec
-iers.earth_orientation_table.set(TABLE)
+# The same table for fx8, astropy and pyuvdata.
+iers.earth_orientation_table.set(iers.IERS_B.open())
 
 START = "2020-09-13T12:26:40"
-DUT1_S = float(Time(START, scale="utc").delta_ut1_utc)
 RA_DEG, DEC_DEG = 250.0, -35.0          # high in the east at that time
 
 # East, north, up in metres.
@@ -63,7 +62,7 @@ class Sky(program.Case):
             "observation.start_time_utc": START,
             "observation.dc_frequency_hz": FREQUENCY_HZ,
             "observation.sample_rate_hz": 64_000,
-            "delay.dut1_s": repr(DUT1_S), "channelizer.channels": 16,
+            "delay.iers_file": iers.IERS_B_FILE, "channelizer.channels": 16,
             "correlator.integration_time_s": 0.25,
             "correlator.precision": "fp32", "correlator.backend": "cpu",
             "simulate.sources": "sources.csv",
@@ -147,13 +146,23 @@ class Sky(program.Case):
         """A fifth of the samples is missing and the fringe turns by a radian per
         dump, so each pair has its own mean time. The scatter about the truth is
         the radiometer's, in real samples of a lower sideband."""
+        self.compare_with_truth()
+
+    def test_tracked_dropouts(self):
+        """The same when correlate follows one source and the other turns: the
+        shifts of windows are in the weights."""
+        self.compare_with_truth(
+            delay__mode="track", delay__phase_center_ra_deg=RA_DEG,
+            delay__phase_center_dec_deg=DEC_DEG)
+
+    def compare_with_truth(self, **keys):
         _, true, output = self.simulate(
             "ra_deg,dec_deg,az_deg,el_deg,I\n"
             f"{RA_DEG},{DEC_DEG},,,2\n,,30,60,1\n",
             simulate__duration_s=41, simulate__dropout_fraction=0.2,
             simulate__gain_phase_deg=60, simulate__gain_spread=0.2,
             simulate__samples="real", input__sideband="lower",
-            correlator__integration_time_s=2)
+            correlator__integration_time_s=2, **keys)
         got, want = program.read(output), program.read(true)
         np.testing.assert_array_equal(got.nsamples, want.nsamples)
         self.assertLess(got.nsamples.max(), 0.9)
@@ -178,6 +187,46 @@ class Sky(program.Case):
                         5 / np.sqrt(2 * n))
         self.assertLess(np.abs(errors.mean(axis=(1, 2))).max(),
                         5 / np.sqrt(n))
+
+    def test_tables_are_read_as_astropy_reads_them(self):
+        """UT1 - UTC and sidereal time of one dump, at some dates of each table;
+        also of days that end in leap seconds, and of predictions."""
+        bulletin = ["Angular unit is milliarcsecond (mas)"]
+        table = iers.IERS_B.open()
+        for row in table[(table["MJD"] >= 58849 * u.d)
+                         & (table["MJD"] < 58880 * u.d)]:
+            bulletin.append(
+                f"2020 1 1 {row['MJD'].value:.0f} "
+                f"{row['PM_x'].to_value('mas'):.3f} "
+                f"{row['PM_y'].to_value('mas'):.3f} "
+                f"{row['UT1_UTC'].to_value('ms'):.4f} 0.1 0.1")
+        self.save("bulletinb", "\n".join(bulletin))
+        predicted = iers.IERS_A.open().meta["predictive_mjd"] + 100.6
+        for path, table, dates in (
+                (iers.IERS_A_FILE, iers.IERS_A.open(),
+                 [Time(predicted, format="mjd").isot, "1999-03-04T05:06:07"]),
+                (iers.IERS_B_FILE, iers.IERS_B.open(),
+                 ["2016-12-31T15:00:00", "2017-01-01T03:00:00",
+                  "1975-05-05T23:59:58"]),
+                (self.path("bulletinb"), iers.IERS_B.open(),
+                 ["2020-01-12T13:14:15"])):
+            with iers.earth_orientation_table.set(table):
+                for date in dates:
+                    self.check_date(path, date)
+
+    def check_date(self, path, date):
+        _, true, _ = self.simulate(
+            "az_deg,el_deg,I\n30,60,1\n", simulate__duration_s=1,
+            observation__start_time_utc=date, delay__iers_file=path)
+        data = uvdata.load(self, true)
+        time = Time(data.time_array[0], format="jd", scale="utc")
+        leap = 3e-8 if "12-31" in date else 0   # earth.h
+        dates = np.unique(data.time_array)
+        middle = Time(dates[dates.size // 2], format="jd", scale="utc")
+        self.assertLess(abs(data.dut1 - middle.delta_ut1_utc), 1e-11 + leap)
+        want = time.sidereal_time("apparent", data.telescope.location.lon).rad
+        self.assertLess(abs(np.angle(np.exp(1j * (data.lst_array[0] - want)))),
+                        4e-9)
 
     def test_truth_of_many_antennas_is_that_of_few(self):
         """Sums of 80 antennas and 512 channels (27 MB) are post-processed in
