@@ -10,22 +10,28 @@
 
 #define TURN 6.283185307179586 /* rad */
 
+static bool is_given(const struct fx8_fringe_direction *direction)
+{
+    return direction->kind == FX8_FRINGE_FIXED ||
+           direction->kind == FX8_FRINGE_SKY;
+}
+
 static enum fx8_status check_direction(
     const char *path, const struct fx8_uvh5_header *header,
     const struct fx8_fringe_direction *direction, struct fx8_error *error)
 {
-    const bool is_given = direction->kind == FX8_FRINGE_FIXED ||
-                          direction->kind == FX8_FRINGE_SKY;
     if (!header->is_phased && direction->kind == FX8_FRINGE_CENTRE)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not phased: expected --source, --az with --el, or "
                         "--blind",
                         path);
-    if (header->is_phased && is_given)
+    if (header->is_phased && is_given(direction) &&
+        isnan(header->center_deg[0]))
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: phased towards %s: expected no other direction",
+                        "%s: phased towards %s, no position in ICRS: expected "
+                        "no other direction",
                         path, header->object);
-    if (is_given && fx8_uvh5_keyword(header, "POSFAKE") != NULL)
+    if (is_given(direction) && fx8_uvh5_keyword(header, "POSFAKE") != NULL)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: antenna_positions: not known (POSFAKE): expected "
                         "positions, or --blind",
@@ -66,23 +72,40 @@ void fx8_fringe_model_close(struct fx8_fringe_model *model)
     *model = (struct fx8_fringe_model){0};
 }
 
+/* Unit vector towards a position of the sky, in axes of the site. */
+static enum fx8_status find_sky(struct fx8_fringe_model *model, size_t dump,
+                                const double icrs_deg[2], double enu[3],
+                                struct fx8_error *error)
+{
+    struct fx8_place place;
+    FX8_TRY(fx8_celestial_place(
+        &model->sky,
+        fx8_time_from_julian_date(model->header->julian_dates[dump]), icrs_deg,
+        &place, error));
+    memcpy(enu, place.axes[2], sizeof place.axes[2]);
+    return FX8_OK;
+}
+
 /* Unit vector towards the source in Earth-fixed axes, less that towards the
- * phase centre, if the result has one. */
+ * phase centre if the result has one; zeros if the visibilities stay as they
+ * are. */
 static enum fx8_status find_direction(struct fx8_fringe_model *model,
                                       size_t dump, double ecef[3],
                                       struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = model->header;
-    struct fx8_place place = {.axes = {{0.0}}};
-    double *enu = place.axes[2];
+    double source[3] = {0.0, 0.0, 0.0}, centre[3] = {0.0, 0.0, 0.0};
     if (model->direction.kind == FX8_FRINGE_FIXED)
         fx8_site_direction(model->direction.azimuth_deg,
-                           model->direction.elevation_deg, enu);
+                           model->direction.elevation_deg, source);
     if (model->direction.kind == FX8_FRINGE_SKY)
-        FX8_TRY(fx8_celestial_place(
-            &model->sky, fx8_time_from_julian_date(header->julian_dates[dump]),
-            model->direction.icrs_deg, &place, error));
-    fx8_site_rotate(&header->site, enu, ecef);
+        FX8_TRY(
+            find_sky(model, dump, model->direction.icrs_deg, source, error));
+    if (header->is_phased && is_given(&model->direction))
+        FX8_TRY(find_sky(model, dump, header->center_deg, centre, error));
+    for (size_t k = 0; k < 3; k++)
+        source[k] -= centre[k];
+    fx8_site_rotate(&header->site, source, ecef);
     return FX8_OK;
 }
 
@@ -110,6 +133,8 @@ enum fx8_status fx8_fringe_model_set(struct fx8_fringe_model *model,
             model->factors[2 * at + 1] = -model->scale[at] * sin(TURN * turns);
         }
     }
-    model->is_known = model->direction.kind != FX8_FRINGE_SKY;
+    model->is_known =
+        model->direction.kind != FX8_FRINGE_SKY &&
+        !(model->header->is_phased && is_given(&model->direction));
     return FX8_OK;
 }

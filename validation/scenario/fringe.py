@@ -29,7 +29,15 @@ ANTENNAS = ((0, 0, 0, 100, 60), (113, 48, 0.5, -900.25, -400),
             (-79, 162, -0.2, 0, 7), (246, -91, 1.1, 777, 775),
             (-214, -137, 0.3, 30, 1999), (61, -283, -0.7, -2000, -30))
 N = len(ANTENNAS)
+# what the table that fx8 is given says instead
+ASSUMED = tuple((50 * k, -20 * k) for k in range(N))
 DEAD = 4                                # number of an antenna
+
+
+def late(antenna, pol):
+    """What the table lacks of a cable delay, relative to the first antenna."""
+    return ((ANTENNAS[antenna][3 + pol] - ASSUMED[antenna][pol])
+            - (ANTENNAS[0][3 + pol] - ASSUMED[0][pol]))
 
 
 def rows_of(text):
@@ -40,16 +48,22 @@ class Fringes(program.Job):
     """A simulated array of six antennas with cables of very different
     lengths."""
 
+    def antennas(self, name, cables):
+        """Write a table of antennas."""
+        return self.save(name, "number,east_m,north_m,up_m,"
+                         "cable_delay_x_ns,cable_delay_y_ns\n" + "".join(
+                             ",".join(map(str, (k + 1, *ANTENNAS[k][:3],
+                                                *cables[k]))) + "\n"
+                             for k in range(N)))
+
     def observe(self, sources, flagged="", **keys):
         """Simulate and correlate; returns the result and the true
         visibilities."""
-        self.save("antennas.csv", "number,east_m,north_m,up_m,"
-                  "cable_delay_x_ns,cable_delay_y_ns\n" + "".join(
-                      f"{number}," + ",".join(map(str, row)) + "\n"
-                      for number, row in enumerate(ANTENNAS, 1)))
         self.save("sources.csv", sources)
         values = {
-            "array.positions": "antennas.csv", "array.polarizations": 2,
+            "array.positions": self.antennas(
+                "antennas.csv", [row[3:] for row in ANTENNAS]),
+            "array.polarizations": 2,
             "array.latitude_deg": SITE[0], "array.longitude_deg": SITE[1],
             "array.altitude_m": 377, "array.flag_antennas": flagged,
             "observation.start_time_utc": "2021-03-20T12:00:00Z",
@@ -61,13 +75,20 @@ class Fringes(program.Job):
             "simulate.duration_s": 0.201, "simulate.gain_phase_deg": 180,
             "simulate.gain_spread": 0.2,
             **{name.replace("__", "."): value for name, value in keys.items()}}
-        config = self.save("fringe.ini", program.ini_text(
+        self.config = self.save("fringe.ini", program.ini_text(
             {key: value for key, value in values.items() if value != ""}))
-        recording, result = self.path("fringe.h5"), self.path("fringe.uvh5")
-        self.well("simulate", config, "-o", recording, "--force")
-        self.well("correlate", config, recording, "-o", result, "--force",
-                  "--quiet")
-        return result, self.path("fringe.true.uvh5")
+        self.well("simulate", self.config, "-o", self.path("fringe.h5"),
+                  "--force")
+        return self.again("first.uvh5"), self.path("fringe.true.uvh5")
+
+    def again(self, name, **keys):
+        """Correlate with the table that is wrong about cables."""
+        self.well("correlate", self.config, self.path("fringe.h5"), "-o",
+                  self.path(name), "--force", "--quiet", keys={
+                      "array.positions": self.antennas("assumed.csv", ASSUMED),
+                      **{key.replace("__", "."): value
+                         for key, value in keys.items()}})
+        return self.path(name)
 
     def fringe(self, result, *arguments):
         """The JSON, and the rows of the CSV."""
@@ -95,53 +116,53 @@ class Fringes(program.Job):
                 found[antenna, pol] = np.angle(rest.sum())
         return found
 
-    def compare(self, found, rows, true_phases, numbers=range(1, N + 1)):
-        """Delays and phases of a CSV against the truth; returns the mean
+    def compare(self, found, rows, true_phases):
+        """Delays and phases of a CSV against the truth: 5 sigma, and the mean
         square of (found - true) / error."""
         self.assertEqual([(int(row["number"]), row["pol"]) for row in rows],
-                         [(n, pol) for n in numbers for pol in "XY"])
+                         [(n, pol) for n in range(1, N + 1) for pol in "XY"])
         errors = {(item["number"], item["pol"]): item
                   for item in found["antennas"]}
+        first = {pol: float(rows[k]["delay_ns"]) for k, pol in enumerate("XY")}
         ratios = []
-        for row in rows:
-            number, pol = int(row["number"]), "XY".index(row["pol"])
-            if number == 1:
-                self.assertEqual(float(row["delay_ns"]), 0)
-                continue
-            error = errors[number, row["pol"]]
-            delay = float(row["delay_ns"])
-            late = ANTENNAS[number - 1][3 + pol] - ANTENNAS[0][3 + pol]
-            ratios.append((delay - late) / error["delay_error_ns"])
-            phase = (float(row["phase_deg"])
-                     - 360e-9 * found["frequency_hz"] * delay)
-            off = phase - math.degrees(true_phases[number - 1, pol])
+        for row in rows[2:]:
+            antenna, pol = int(row["number"]) - 1, "XY".index(row["pol"])
+            error = errors[antenna + 1, row["pol"]]
+            delay = float(row["delay_ns"]) - first[row["pol"]]
+            ratios.append((delay - late(antenna, pol))
+                          / error["delay_error_ns"])
+            cable = ASSUMED[antenna][pol] - ASSUMED[0][pol]
+            off = (float(row["phase_deg"])
+                   - 360e-9 * found["frequency_hz"] * (delay + cable)
+                   - math.degrees(true_phases[antenna, pol]))
             ratios.append(math.remainder(off, 360) / error["phase_error_deg"])
         self.assertLess(max(map(abs, ratios)), 5)
         self.assertTrue(0.5 < np.mean(np.square(ratios)) < 2, ratios)
 
-    def flatness(self, path, rows, direction):
-        """Largest phase of a cross baseline, averaged over time and band,
-        after the gains and the way to the source are taken off, or over a
-        quarter of the band; relative scatter of the amplitudes of X and Y."""
+    def flatness(self, path, direction):
+        """Largest phase of a cross baseline, over the band or a quarter of it,
+        after the way to the source is taken off; relative scatter of the
+        amplitudes of X and Y."""
         got = program.read(path)
         hz = got.header["freq_array"]
-        gains = {(int(row["number"]), row["pol"]): float(row["amplitude"])
-                 * np.exp(1j * (np.radians(float(row["phase_deg"]))
-                                - 2e-9 * np.pi * hz * float(row["delay_ns"])))
-                 for row in rows}
         pairs = [(i, j) for i in range(N) for j in range(i, N)]
         worst, sizes = 0, ([], [])
         for k, (i, j) in enumerate(pairs):
             gap = np.subtract(ANTENNAS[j][:3], ANTENNAS[i][:3])
             way = np.exp(2j * np.pi * hz * (gap @ direction) / LIGHT_M_S)
             for pol in range(2) if i != j else ():
-                gain = (np.conj(gains[i + 1, "XY"[pol]])
-                        * gains[j + 1, "XY"[pol]] * way)
-                rest = got.visibilities[:, k, :, pol].mean(axis=0) / gain
+                rest = got.visibilities[:, k, :, pol].mean(axis=0) / way
                 for part in (rest[2:-2], rest[2:33], rest[-33:-2]):
                     worst = max(worst, abs(np.angle(part.mean())))
                 sizes[pol].append(abs(rest[2:-2].mean()))
         return worst, [np.std(size) / np.mean(size) for size in sizes]
+
+    def check_is_free(self, antennas):
+        """Nothing is left but noise."""
+        for item in antennas:
+            for name in ("delay_ns", "rate_hz", "phase_deg"):
+                error = item[name.replace("_", "_error_", 1)]
+                self.assertLessEqual(abs(item[name]), 5 * error)
 
     def test_fixed_source(self):
         azimuth, elevation = math.radians(40), math.radians(65)
@@ -153,15 +174,22 @@ class Fringes(program.Job):
         found, rows = self.fringe(result, *place)
         self.assertEqual(self.said, "")
         self.compare(found, rows, self.phases(true, direction))
-        phase, spread = self.flatness(result, rows, direction)
-        self.assertLess(phase, 1e-2)
-        self.assertLess(max(spread), 1e-2)
         for pol in found["polarizations"]:
             self.assertEqual((pol["n_found"], pol["n_used"]), (15, 15))
             self.assertTrue(pol["has_amplitudes"])
         self.check_table(result, found, place)
-        self.check_recorded(result, rows, place)
+        self.check_recorded(result, place)
         self.check_refusals(result)
+        # the loop: correlate, fringe, correlate
+        self.fringe(result, *place)
+        free = self.again("free.uvh5", delay__mode="cable",
+                          array__gains=self.path("gains.csv"))
+        phase, spread = self.flatness(free, direction)
+        self.assertLess(phase, 1e-2)
+        self.assertLess(max(spread), 1e-2)
+        found, rows = self.fringe(free, *place)
+        self.check_is_free(found["antennas"])
+        self.compare(found, rows, self.phases(true, direction))
 
     def check_table(self, result, found, place):
         """The table has the numbers of the JSON, rounded."""
@@ -184,25 +212,25 @@ class Fringes(program.Job):
                 self.assertAlmostEqual(float(word), value,
                                        delta=0.501 * 10**-decimals)
 
-    def check_recorded(self, result, rows, place):
+    def check_recorded(self, result, place):
         """A result in mode none leaves cable delays in, which the next run
-        removes; in mode cable it is free of them and of its gains."""
+        removes; in mode cable it is free of them and of its gains; one that
+        says nothing, of nothing."""
+        def forget(file):
+            del file["fx8/cable_delay"], file["fx8/calibration"]
+            del file["Header/extra_keywords/DELAYMOD"]
+
+        _, rows = self.fringe(self.changed(result, forget), *place)
         cables = np.arange(2.0 * N) * 1e-8
         gains = np.column_stack([np.linspace(0.5, 2, 2 * N),
                                  np.linspace(-90, 180, 2 * N),
                                  np.linspace(-5, 5, 2 * N)])
         for mode, left in (("NONE", 1), ("CABLE", 0), ("TRACK", 0)):
             def record(file, word=mode):
-                group = file.require_group("fx8")
-                for name, values in (("cable_delay", cables),
-                                     ("calibration", gains)):
-                    if name in group:
-                        del group[name]
-                    group[name] = values
-                words = file["Header/extra_keywords"]
-                if "DELAYMOD" in words:
-                    del words["DELAYMOD"]
-                words["DELAYMOD"] = np.bytes_(word)
+                program.put("fx8/cable_delay", cables)(file)
+                program.put("fx8/calibration", gains)(file)
+                program.put("Header/extra_keywords/DELAYMOD",
+                            np.bytes_(word))(file)
             _, again = self.fringe(self.changed(result, record), *place)
             for row, before, cable, gain in zip(again, rows, cables, gains,
                                                 strict=True):
@@ -280,12 +308,23 @@ class Fringes(program.Job):
             self.assertEqual(item["is_solved"], number != DEAD)
             if number in (1, DEAD):
                 continue
-            late = ANTENNAS[number - 1][3 + pol] - ANTENNAS[0][3 + pol]
-            self.assertLess(abs(item["delay_ns"] - late),
+            cable = ANTENNAS[number - 1][3 + pol] - ANTENNAS[0][3 + pol]
+            self.assertLess(abs(item["delay_ns"] - cable),
                             5 * item["delay_error_ns"])
             self.assertLess(abs(item["rate_hz"]), 5 * item["rate_error_hz"])
             drifts.append(abs(other["rate_hz"]) / other["rate_error_hz"])
         self.assertGreater(max(drifts), 50)
+        # tracked, there and a degree beside it
+        self.fringe(result, "--source", "120,-30", "--reference", 1)
+        gains = self.save("first.csv", program.text(self.path("gains.csv")))
+        for declination, source in ((-30, ()), (-31, ("--source", "120,-30"))):
+            free = self.again("free.uvh5", delay__mode="track",
+                              delay__phase_center_ra_deg=120,
+                              delay__phase_center_dec_deg=declination,
+                              array__gains=gains)
+            found, rows = self.fringe(free, "--reference", 1, *source)
+            self.check_is_free([item for item in found["antennas"]
+                                if item["number"] != DEAD])
 
     @unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
     def test_recording_of_many_sources(self):
