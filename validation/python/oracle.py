@@ -21,6 +21,7 @@ import h5py
 import numpy as np
 
 LEVEL_SPECTRA = 256
+GROUP = 32              # spectra, from the start of a dump, that share a shift
 # of one degree of freedom: statistics.NormalDist().inv_cdf(0.75)**2
 CHI_SQUARED_MEDIAN = 0.45493642311957283
 PRODUCTS = {1: [(0, 0)], 2: [(0, 0), (1, 1), (0, 1), (1, 0)]}
@@ -151,24 +152,37 @@ def prototype(setup, length):
     return shape / np.sqrt(np.sum(shape**2))
 
 
-def spectra_of(samples, weights, length, bins):
+def spectra_of(samples, weights, length, bins, begins=None):
     """X_k(t) = sum over n of w_n x(t N + n) exp(-2 pi i k n / N) for k in
     bins, [...][t][k]: the sum over n is folded modulo N before the transform.
+    Windows begin at begins [...][t] if given, else at t N.
     One input at a time: temporary arrays of all take more time than sums."""
-    def of_input(row):
+    def of_input(row, begin):
         windows = np.lib.stride_tricks.sliding_window_view(
-            row, len(weights))[::length] * weights
+            row, len(weights))[begin] * weights
         folded = windows.reshape(len(windows), -1, length).sum(axis=1)
         return np.fft.fft(folded, axis=1)[:, np.asarray(bins) % length]
-    spectra = np.stack([of_input(row)
-                        for row in samples.reshape(-1, samples.shape[-1])])
+    rows = samples.reshape(-1, samples.shape[-1])
+    if begins is None:
+        begins = [slice(None, None, length)] * len(rows)
+    spectra = np.stack([of_input(row, begin)
+                        for row, begin in zip(rows, begins)])
     return spectra.reshape(*samples.shape[:-1], *spectra.shape[1:])
 
 
-def has_any(marks, total, length):
-    """Whether a spectrum's samples have a mark, [input][t]."""
+def has_any(marks, total, begins):
+    """Whether a window of `total` samples has a mark, [input][t]."""
     counts = np.cumsum(np.pad(marks, ((0, 0), (1, 0))), axis=1)
-    return counts[:, total::length] > counts[:, :-total:length]
+    return (np.take_along_axis(counts, begins + total, axis=1)
+            > np.take_along_axis(counts, begins, axis=1))
+
+
+def whole_samples(delay, begins, per_dump, length, total, rate):
+    """Samples [input][t] by which delays move the windows: those of the 17th
+    spectrum of each group, at the centre of its window."""
+    t = np.arange(len(begins))
+    middle = begins[0] + (t - t % per_dump % GROUP + GROUP // 2) * length
+    return np.rint(delay(middle + total / 2) * rate).astype(int)
 
 
 def select(recording, setup):
@@ -241,16 +255,17 @@ def set_gains(spectra, whole, usable, setup, is_complex):
     return gains.astype(np.float32).astype(float), zero
 
 
-def quantise(spectra, gains):
+def quantise(spectra, gains, roundings=16):
     """Integers, and how many of the two components lie so near a tie (or the
     clamp) that single precision may round to the other side.
 
     Single precision channelises with an error of a few 2^-24 of the largest
     spectral value of the same window; 16 times that is safe and near ties are
-    still rare (about one component in 10,000 at 20 LSB).
+    still rare (about one component in 10,000 at 20 LSB).  Two rotations, each by
+    a sine and a cosine within 2^-22, need 64.
     """
     scaled = spectra * gains[:, None, :]
-    limit = 16 * 2.0**-24 * np.abs(scaled).max(axis=2, keepdims=True)
+    limit = roundings * 2.0**-24 * np.abs(scaled).max(axis=2, keepdims=True)
     parts = []
     near = np.zeros(scaled.shape)
     for part in (scaled.real, scaled.imag):
@@ -260,13 +275,17 @@ def quantise(spectra, gains):
     return parts[0] + 1j * parts[1], near
 
 
-def correlate(recording, setup, gains=None):
+def correlate(recording, setup, gains=None, delay=None, factors=None):
     """Correlate a recording with a setup; returns a Result.  The quantiser uses
-    `gains` (as stored by fx8) if given, else its own."""
+    `gains` (as stored by fx8) if given, else its own.  delay(samples), seconds
+    [input][sample] at instants by sample index, is removed; so are complex
+    factors [input]."""
     samples, inputs, antennas, n_pols = select(recording, setup)
     mask = missing_mask(recording, setup, inputs, samples)
     is_int8 = setup.precision == "int8"
     is_complex = recording.is_complex
+    is_turned = delay is not None or factors is not None
+    factors = np.ones(len(inputs)) if factors is None else factors
     lower = (recording.lower if setup.sideband is None
              else setup.sideband == "lower") != setup.conjugate
     if lower and is_complex:
@@ -275,28 +294,45 @@ def correlate(recording, setup, gains=None):
         samples = samples * (-1.0)**np.arange(samples.shape[1])
 
     # --- stretch and windows
+    rate = float(recording.rate)
     first = rounded(Fraction(setup.start_s) * recording.rate)
     stop = samples.shape[1]
     if setup.duration_s is not None:
         stop = min(stop, first + rounded(Fraction(setup.duration_s)
                                          * recording.rate))
-    samples, mask = samples[:, first:stop], mask[:, first:stop]
     channels = setup.channels
     length = channels if is_complex else 2 * channels
     bins = (np.arange(channels) - channels // 2 if is_complex
             else np.arange(channels))
     weights = prototype(setup, length)
     total = len(weights)
-    spectra = spectra_of(samples, weights, length, np.arange(length))
-    whole = np.sum(np.abs(spectra)**2, axis=2)
-    spectra = spectra[..., bins % length]
-    n_spectra = spectra.shape[1]
+    begins = np.arange(first, stop - total + 1, length)
+    n_spectra = len(begins)
     per_dump = (n_spectra if setup.integration_time_s == "all" else
                 rounded(Fraction(setup.integration_time_s) * recording.rate
                         / length))
     n_dumps = n_spectra // per_dump
-    valid = ~has_any(mask, total, length)
-    busy = has_any(samples != 0, total, length)
+    shifts = np.zeros((len(inputs), n_spectra), int)
+    if delay is not None:
+        shifts = whole_samples(delay, begins, per_dump, length, total, rate)
+    # beyond the recording, samples are missing
+    around = ((0, 0), (max(-shifts.min(), 0), max(shifts.max(), 0)))
+    samples = np.pad(samples, around)
+    mask = np.pad(mask, around, constant_values=True)
+    windows = begins + shifts + around[1][0]
+    spectra = spectra_of(samples, weights, length, np.arange(length), windows)
+    whole = np.sum(np.abs(spectra)**2, axis=2)
+    spectra = spectra[..., bins % length]
+    valid = ~has_any(mask, total, windows)
+    busy = has_any(samples != 0, total, windows)
+    flip = lower and not is_complex
+    lowest_hz = recording.dc_hz - (rate / 2 if flip else 0)
+    if delay is not None:
+        late = delay(begins + total / 2)
+        turns = (lowest_hz * late)[..., None] + np.multiply.outer(
+            late - shifts / rate, bins * rate / length)
+        spectra = spectra * np.exp(2j * np.pi * turns)
+    spectra = spectra * (np.abs(factors) / factors)[:, None, None]
 
     # --- quantise
     near = np.zeros(spectra.shape)
@@ -307,14 +343,14 @@ def correlate(recording, setup, gains=None):
         own_gains, zero = set_gains(spectra, whole, valid & busy, setup,
                                      is_complex)
         used = own_gains if gains is None else gains
-        spectra, near = quantise(spectra, used)
+        spectra, near = quantise(spectra, used, 64 if is_turned else 16)
     spectra = spectra * valid[:, :, None]
     near = near * valid[:, :, None]
 
     # --- correlate, dump by dump
-    # real numbers in a value of a spectrum
+    # real numbers in a value of a spectrum, which a rotation makes complex
     components = np.full(channels, 2)
-    if not is_complex:
+    if not is_complex and not is_turned:
         components[0] = 1
     products = PRODUCTS[n_pols]
     pairs = [[(a * n_pols + p, b * n_pols + q) for p, q in products]
@@ -350,6 +386,7 @@ def correlate(recording, setup, gains=None):
                             power[0] - components / 12, 0) / components)
                         value = value - np.where(level >= 1,
                                                  components / 12, 0)
+                unit = unit * np.abs(factors[i] * factors[j])
                 values[dump, row, :, product] = (
                     value.real if i == j else value) / unit
                 scale[dump, row, :, product] = np.sqrt(
@@ -364,15 +401,9 @@ def correlate(recording, setup, gains=None):
     if edges:
         flags[:, :, :edges] = True
         flags[:, :, -edges:] = True
-    dc_hz, fs_hz = recording.dc_hz, float(recording.rate)
-    if is_complex:
-        frequencies = dc_hz + bins * fs_hz / channels
-    elif lower:
-        frequencies = dc_hz - fs_hz / 2 + bins * fs_hz / (2 * channels)
-    else:
-        frequencies = dc_hz + bins * fs_hz / (2 * channels)
+    frequencies = lowest_hz + bins * rate / length
     if setup.flag_dc:
-        flags[:, :, frequencies == dc_hz] = True
+        flags[:, :, frequencies == recording.dc_hz] = True
     for row, pair in enumerate(pairs):
         for product, (i, j) in enumerate(pair):
             numbers = {recording.numbers[inputs[i][0]],
@@ -413,5 +444,5 @@ def correlate(recording, setup, gains=None):
         slack=slack, julian_dates=dates,
         integration_time_s=float(per_dump * length / recording.rate),
         frequencies_hz=frequencies,
-        width_hz=fs_hz / length * average, gains=own_gains,
+        width_hz=rate / length * average, gains=own_gains,
         spectra_per_dump=per_dump)
