@@ -400,6 +400,7 @@ check-ci: check-deps ## what a change must pass besides: the other tiers below
 
 .PHONY: check-long
 check-long: check-deps ## all of it with the long versions of the tests: hours
+	-$(Q)validation/setup.sh long
 	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS) $(CI_TIERS)
 
 .PHONY: check-gpu

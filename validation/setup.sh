@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# setup.sh [build|check] -- install the Debian packages that fx8 needs.
+# setup.sh [build|check|long] -- install the Debian packages that fx8 needs.
 #
 #   build   to compile the program and the library (make, make demo)
 #   check   the same, and what the proof needs (make check, make lint)
+#   long    only what the long tests need besides (make check-long)
 #
 # Does nothing when all of them are there.  Installs only as root or with a
 # sudo that asks no password; otherwise prints the line to run and exits 1.
@@ -15,11 +16,15 @@ BUILD_PACKAGES="gcc libc6-dev make pkg-config libhdf5-dev zlib1g-dev libfftw3-de
 # Unit tests; kernels on the CPU; thread checker and layout; the independent oracle and pyuvdata.
 CHECK_PACKAGES="libcmocka-dev g++ clang libclang-rt-14-dev clang-format python3 python3-venv ca-certificates"
 
+# An imager; what the correlator of LSL is built with.
+LONG_PACKAGES="wsclean libgsl-dev libgdbm-dev libfftw3-dev python3-dev"
+
 case "${1:-check}" in
 build) wanted=$BUILD_PACKAGES ;;
 check) wanted="$BUILD_PACKAGES $CHECK_PACKAGES" ;;
+long) wanted=$LONG_PACKAGES ;;
 *)
-    echo "usage: validation/setup.sh [build|check]" >&2
+    echo "usage: validation/setup.sh [build|check|long]" >&2
     exit 2
     ;;
 esac
