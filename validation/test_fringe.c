@@ -188,6 +188,25 @@ TEST(noise_alone_has_no_fringe)
     close_field(&field);
 }
 
+/* Data in one channel, or in one dump, hold no delay or rate. */
+TEST(too_little_data_is_no_fringe)
+{
+    struct generator g = {19};
+    struct field field = open_field();
+    open_search(&field);
+    for (size_t kind = 0; kind < 2; kind++) {
+        struct fx8_fringe fringe = {.antennas = {0, 1}};
+        memset(field.cells, 0, 2 * N_CELLS * sizeof *field.cells);
+        memset(field.weights, 0, N_CELLS * sizeof *field.weights);
+        for (size_t k = 0; k < N_TIMES; k++)
+            put(&field, kind == 0 ? 5 + k * N_CHANNELS : 2 * N_CHANNELS + k,
+                1.0, 100.0 + random_normal(&g), random_normal(&g));
+        fx8_fringe_find(field.search, 0, field.cells, field.weights, &fringe);
+        assert_false(fringe.is_found);
+    }
+    close_field(&field);
+}
+
 /* --- antennas ---------------------------------------------------- */
 
 enum { N_ANTENNAS = 10, N_LINES = N_ANTENNAS * (N_ANTENNAS - 1) / 2 };

@@ -334,4 +334,7 @@ void fx8_fringe_find(const struct fx8_fringe_search *search, size_t thread,
     fringe->value[FX8_FRINGE_AMPLITUDE] = log(size / m.w);
     find_errors(&m, has_rate, size / sqrt(m.w * variances[0]), fringe->sigma);
     fringe->sigma[FX8_FRINGE_AMPLITUDE] = sqrt(m.w * variances[1]) / size;
+    /* data in a single dump or channel tell nothing of rate or delay */
+    for (int q = 0; q < FX8_FRINGE_QUANTITIES; q++)
+        fringe->is_found = fringe->is_found && isfinite(fringe->sigma[q]);
 }

@@ -140,7 +140,7 @@ class Damage(unittest.TestCase):
             one = os.path.join(folder, self.random.choice(
                 ("out.int8.uvh5", "out.fp32.uvh5")))
             return self.random.choice((
-                ["info", one],
+                ["info", one], ["fringe", one, "--blind"],
                 ["compare", os.path.join(folder, "out.int8.uvh5"),
                  os.path.join(folder, "out.fp32.uvh5")]))
         recording = ([folder] if name == "digital_rf" else

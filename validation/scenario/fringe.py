@@ -252,6 +252,10 @@ class Fringes(program.Job):
         flagged = self.changed(result, flag, "flagged.uvh5")
         nowhere = self.changed(result, program.put(
             "Header/extra_keywords/POSFAKE", 1), "nowhere.uvh5")
+        def lose(file):
+            file["Header/freq_array"][3] = np.nan
+
+        lost = self.changed(result, lose, "lost.uvh5")
         gains = self.path("none.csv")
         place = ("--az", "40", "--el", "65")
         taken = self.save("taken.csv", "x")
@@ -275,6 +279,7 @@ class Fringes(program.Job):
                 (1, "flags: all: expected cross-correlations with data",
                  (flagged, *place)),
                 (1, "antenna_positions: not known", (nowhere, *place)),
+                (1, "freq_array[3]: nan: expected 0 to 1e+15", (lost, *place)),
                 (1, "fringe.h5", (self.path("fringe.h5"), "--blind")),
                 (2, "taken.csv", (result, *place, "-o", taken))):
             with self.subTest(words=words):
