@@ -15,6 +15,7 @@
 #include "correlator/commands/command.h"
 #include "correlator/fringe/gains.h"
 #include "io/output.h"
+#include "io/uvh5/uvh5.h"
 
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
@@ -71,7 +72,8 @@ const struct fx8_command fx8_command_fringe = {
         "Errors (+-) are those of the noise.  chi-square per degree of "
         "freedom\n"
         "is near 1 where one source and noise are all that there is; larger\n"
-        "where other sources or interference disturb the fit.\n"
+        "where other sources or interference disturb the fit: errors are then\n"
+        "about its root times larger.\n"
         "\n"
         "GAINS.csv has number, pol, amplitude, phase_deg, delay_ns:\n"
         "\n"
@@ -168,6 +170,19 @@ static void warn_of_missing(const struct fx8_fringes *fringes,
                                     gains != NULL ? gains : "");
 }
 
+/* Open the table before the minutes of reading, but after the result, which is
+ * thereby protected from being overwritten. */
+static enum fx8_status open_gains(const struct fx8_command_line *line,
+                                  struct fx8_output **output,
+                                  struct fx8_error *error)
+{
+    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
+    FX8_TRY(fx8_uvh5_open(line->files[0], &file, &header, error));
+    return fx8_output_open(line->given[OUTPUT], line->given[FORCE] != NULL, 0,
+                           NULL, output, error);
+}
+
 static enum fx8_status write_gains(const struct fx8_fringes *fringes,
                                    struct fx8_output **output,
                                    struct fx8_error *error)
@@ -201,8 +216,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
                                   "antenna",
                                   line->given[REFERENCE]);
     if (gains != NULL)
-        FX8_TRY(fx8_output_open(gains, line->given[FORCE] != NULL, 0, NULL,
-                                &output, error));
+        FX8_TRY(open_gains(line, &output, error));
     FX8_TRY(fx8_fringes_read(line->files[0], &direction, &fringes, error));
     FX8_TRY(fx8_fringes_solve(
         &fringes, line->given[REFERENCE] != NULL ? &reference : NULL, error));

@@ -289,6 +289,11 @@ class Fringes(program.Job):
                 self.assert_one_line(done, code, words)
                 self.assertFalse(os.path.exists(gains))
         self.assertEqual(program.text(taken), "x")
+        before = program.content(result)
+        self.assert_one_line(
+            program.run("fringe", result, *place, "-o", result, "--force"), 2,
+            "first.uvh5")
+        self.assertEqual(program.content(result), before)
 
     def test_source_on_the_sky_and_a_dead_antenna(self):
         """A source that moves for 40 s: rates and delays are those of the
