@@ -11,9 +11,6 @@
 
 #define DEGREE (3.141592653589793 / 180.0) /* rad */
 
-/* A chi-square per degree of freedom that is not chance. */
-#define MUCH 4.0
-
 /* Most baselines listed. */
 #define MAX_LISTED 8
 
@@ -74,8 +71,6 @@ static void print_baselines(const struct fx8_fringes *fringes,
     print_rejected(fringes, polarization, stream);
 }
 
-/* The root of chi-square is what errors must be multiplied by where more than
- * noise is at work. */
 static void print_chi_squares(const struct fx8_fringes *fringes,
                               size_t polarization, FILE *stream)
 {
@@ -93,8 +88,6 @@ static void print_chi_squares(const struct fx8_fringes *fringes,
         const double mean =
             solution->chi_square[q] / (double)solution->freedom[q];
         fprintf(stream, "%s%s %.3g", comma, names[q], mean);
-        if (mean > MUCH)
-            fprintf(stream, " (errors x %.2g)", sqrt(mean));
         comma = ", ";
     }
     if (comma[0] != '\0')

@@ -20,6 +20,9 @@
 /* Rounds of agreeing: one does, the others see that nothing changes. */
 #define SETTLING 3
 
+/* Residuals so many times larger than their errors are not noise. */
+#define MUCH 2.0
+
 /* The median of |x| of a normal variable, in standard deviations. */
 #define MEDIAN_OF_NORMAL 0.6744897501960817
 
@@ -34,6 +37,7 @@ struct system {
     double *x;       /* [n_antennas] */
     double *weight;  /* [n] */
     double *scratch; /* [n] */
+    double extra;    /* error besides that of the noise */
     struct fx8_linear linear;
 };
 
@@ -74,6 +78,12 @@ static double sigma_of(const struct system *system, size_t k)
     const struct fx8_fringe *item = &system->items[k];
     return item->sigma[system->quantity] * (1.0 - item->coherence) /
            sqrt(whole_noise(system, item->coherence));
+}
+
+/* The error that residuals are judged by. */
+static double error_of(const struct system *system, size_t k)
+{
+    return hypot(sigma_of(system, k), system->extra);
 }
 
 /* The variance that either antenna adds to all of its baselines. */
@@ -143,24 +153,48 @@ static bool solve_once(struct system *system)
     return true;
 }
 
-/* Median of errors, or of residuals in errors and `floor`, of the baselines in
- * use; 0 without any. */
-static double median_of(struct system *system, bool is_residual, double floor)
+/* Median of the errors of the baselines in use; 0 without any. */
+static double median_sigma(struct system *system)
 {
     size_t n = 0;
-    for (size_t k = 0; k < system->n; k++) {
-        const double sigma = sigma_of(system, k);
+    for (size_t k = 0; k < system->n; k++)
+        if (system->is_used[k])
+            system->scratch[n++] = sigma_of(system, k);
+    return n > 0 ? fx8_median(system->scratch, n) : 0.0;
+}
+
+/* Median of |residual| / error, in units of what normal variables have. */
+static double median_off(struct system *system)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < system->n; k++)
         if (system->is_used[k])
             system->scratch[n++] =
-                is_residual ? fabs(residual(system, k)) / hypot(sigma, floor)
-                            : sigma;
+                fabs(residual(system, k)) / error_of(system, k);
+    return n > 0 ? fx8_median(system->scratch, n) / MEDIAN_OF_NORMAL : 0.0;
+}
+
+/* Where most residuals are larger than noise makes them (more than one source,
+ * say), the error that explains them. */
+static double find_extra(struct system *system)
+{
+    system->extra = 0.0;
+    if (median_off(system) < MUCH)
+        return 0.0;
+    double low = 0.0, high = median_sigma(system);
+    for (system->extra = high; median_off(system) > 1.0;
+         system->extra = high *= 2.0)
+        ;
+    for (size_t k = 0; k < 20; k++) {
+        system->extra = 0.5 * (low + high);
+        *(median_off(system) > 1.0 ? &low : &high) = system->extra;
     }
-    return n > 0 ? fx8_median(system->scratch, n) : 0.0;
+    return high;
 }
 
 /* Means of unit phasors: an angle has no least squares until its turns are
  * known, and a phasor pulls no harder for being wrong. */
-static void average_phasors(struct system *system, double floor)
+static void average_phasors(struct system *system)
 {
     double *re = system->linear.right, *im = system->linear.diagonal;
     for (size_t round = 0; round < ROUNDS; round++) {
@@ -170,7 +204,7 @@ static void average_phasors(struct system *system, double floor)
             const size_t *ends = system->items[k].antennas;
             if (!system->is_used[k])
                 continue;
-            const double weight = 1.0 / hypot(sigma_of(system, k), floor);
+            const double weight = 1.0 / error_of(system, k);
             const double step = system->items[k].value[FX8_FRINGE_PHASE];
             re[ends[1]] += weight * cos(system->x[ends[0]] + step);
             im[ends[1]] += weight * sin(system->x[ends[0]] + step);
@@ -191,13 +225,13 @@ static void average_phasors(struct system *system, double floor)
 /* The smallest sum of absolute residuals, by least squares with weights that
  * fall as residuals grow (Huber): no baseline pulls harder than the median one
  * does at its error. */
-static bool solve_robustly(struct system *system, double floor)
+static bool solve_robustly(struct system *system)
 {
     if (system->quantity == FX8_FRINGE_PHASE)
-        average_phasors(system, floor);
+        average_phasors(system);
     for (size_t round = 0; round < ROUNDS; round++) {
         for (size_t k = 0; k < system->n; k++) {
-            const double scale = hypot(sigma_of(system, k), floor);
+            const double scale = error_of(system, k);
             const double size =
                 round == 0 && system->quantity != FX8_FRINGE_PHASE
                     ? 0.0
@@ -210,12 +244,10 @@ static bool solve_robustly(struct system *system, double floor)
     return true;
 }
 
-/* What a residual is judged by: its error and `floor`, times a factor above 1
- * where most residuals are larger than that. */
-static double judged_by(struct system *system, double floor)
+/* The number of errors that a residual may have. */
+static double limit_of(struct system *system)
 {
-    const double median = median_of(system, true, floor);
-    return FX8_FRINGE_SIGMAS * fmax(1.0, median / MEDIAN_OF_NORMAL);
+    return FX8_FRINGE_SIGMAS * fmax(1.0, median_off(system));
 }
 
 /* The change of an antenna that most of its baselines agree on, each wanting
@@ -244,10 +276,10 @@ static double agree(size_t n, const double *change, const double *limit,
 
 /* Give every antenna the value that most of its baselines agree on: bad ones
  * differ from each other, so even half of them may be bad. */
-static void settle(struct system *system, double floor)
+static void settle(struct system *system)
 {
     double *change = system->scratch, *limit = system->weight;
-    const double factor = judged_by(system, floor);
+    const double factor = limit_of(system);
     for (size_t a = 0; a < system->n_antennas; a++) {
         size_t n = 0;
         for (size_t k = 0; k < system->n; k++) {
@@ -256,7 +288,7 @@ static void settle(struct system *system, double floor)
                 continue;
             const bool is_minus = ends[0] == a && !is_amplitude(system);
             change[n] = is_minus ? -residual(system, k) : residual(system, k);
-            limit[n++] = factor * hypot(sigma_of(system, k), floor);
+            limit[n++] = factor * error_of(system, k);
         }
         if (system->is_joined[a] &&
             (a != system->reference || is_amplitude(system)))
@@ -267,13 +299,13 @@ static void settle(struct system *system, double floor)
 }
 
 /* Reject what is too far off, the worst first; false if there is nothing. */
-static bool reject(struct system *system, double floor)
+static bool reject(struct system *system)
 {
-    const double factor = judged_by(system, floor);
+    const double factor = limit_of(system);
     double worst = 0.0;
     for (size_t k = 0; k < system->n; k++) {
-        system->scratch[k] = fabs(residual(system, k)) /
-                             hypot(sigma_of(system, k), floor) / factor;
+        system->scratch[k] =
+            fabs(residual(system, k)) / error_of(system, k) / factor;
         if (system->is_used[k])
             worst = fmax(worst, system->scratch[k]);
     }
@@ -305,25 +337,54 @@ static void add_shared_variances(struct system *system)
             system->linear.variance[a] += shared[a] / n[a] + given;
 }
 
-/* Least squares proper, without what is too far off. */
-static bool solve(struct system *system)
+/* A start that no bad baseline spoils: all errors count as at least the median
+ * one. */
+static bool start(struct system *system)
 {
     join(system, true);
-    const double floor = median_of(system, false, 0.0);
-    if (!solve_robustly(system, floor))
+    system->extra = median_sigma(system);
+    return solve_robustly(system);
+}
+
+/* Least squares with the errors as they are. */
+static bool solve_simply(struct system *system)
+{
+    for (size_t k = 0; k < system->n; k++)
+        system->weight[k] = 1.0 / (error_of(system, k) * error_of(system, k));
+    return solve_once(system);
+}
+
+/* Find the baselines that are too far off, and the error of the others besides
+ * noise. */
+static bool sort_out(struct system *system, double *extra)
+{
+    if (!start(system))
         return false;
+    const double least = system->extra;
+    system->extra = fmax(least, find_extra(system));
     for (size_t round = 0; round < SETTLING; round++)
-        settle(system, floor);
-    while (reject(system, floor))
+        settle(system);
+    system->extra = fmax(least, find_extra(system));
+    while (reject(system))
         ;
     do {
         join(system, false);
-        for (size_t k = 0; k < system->n; k++)
-            system->weight[k] =
-                1.0 / (sigma_of(system, k) * sigma_of(system, k));
-        if (!solve_once(system))
+        system->extra = find_extra(system);
+        if (!solve_simply(system))
             return false;
-    } while (reject(system, 0.0));
+    } while (reject(system));
+    *extra = system->extra;
+    return true;
+}
+
+/* The solution with what is left, and its errors. */
+static bool solve(struct system *system, double extra)
+{
+    if (!start(system))
+        return false;
+    system->extra = extra;
+    if (!solve_simply(system))
+        return false;
     fx8_linear_invert(&system->linear);
     add_shared_variances(system);
     return true;
@@ -440,21 +501,27 @@ static bool is_measured(const struct system *system)
     return false;
 }
 
-/* A baseline that one quantity rejects is bad for all: find the bad ones first,
- * then solve each quantity on the same baselines. */
+/* A baseline that one quantity rejects is bad for all but amplitudes: find the
+ * bad ones first, then solve each quantity on the same baselines. */
 static void solve_all(struct system *system, struct fx8_fringe *items,
                       struct fx8_fringe_solution *solution)
 {
-    for (size_t pass = 0; pass < 2; pass++)
-        for (int q = FX8_FRINGE_DELAY; q <= FX8_FRINGE_PHASE; q++) {
-            system->quantity = (enum fx8_fringe_quantity)q;
-            if (is_measured(system) && solve(system) && pass == 1)
-                take_quantity(system, solution);
-        }
+    double extra[FX8_FRINGE_QUANTITIES] = {0.0};
+    for (int q = FX8_FRINGE_DELAY; q <= FX8_FRINGE_PHASE; q++) {
+        system->quantity = (enum fx8_fringe_quantity)q;
+        if (is_measured(system))
+            sort_out(system, &extra[q]);
+    }
+    for (int q = FX8_FRINGE_DELAY; q <= FX8_FRINGE_PHASE; q++) {
+        system->quantity = (enum fx8_fringe_quantity)q;
+        if (is_measured(system) && solve(system, extra[q]))
+            take_quantity(system, solution);
+    }
     solution->phase_off = phase_off(system);
     count_baselines(items, system, solution);
     system->quantity = FX8_FRINGE_AMPLITUDE;
-    if (is_measured(system) && solve(system))
+    if (is_measured(system) && sort_out(system, &extra[FX8_FRINGE_AMPLITUDE]) &&
+        solve(system, extra[FX8_FRINGE_AMPLITUDE]))
         take_amplitudes(system, solution);
 }
 
