@@ -163,15 +163,22 @@ static double median_sigma(struct system *system)
     return n > 0 ? fx8_median(system->scratch, n) : 0.0;
 }
 
-/* Median of |residual| / error, in units of what normal variables have. */
+/* Median of |residual| / error, in units of what noise leaves to the fit; 0 if
+ * it leaves nothing. */
 static double median_off(struct system *system)
 {
-    size_t n = 0;
+    size_t n = 0, n_unknown = 0;
     for (size_t k = 0; k < system->n; k++)
         if (system->is_used[k])
             system->scratch[n++] =
                 fabs(residual(system, k)) / error_of(system, k);
-    return n > 0 ? fx8_median(system->scratch, n) / MEDIAN_OF_NORMAL : 0.0;
+    for (size_t a = 0; a < system->n_antennas; a++)
+        n_unknown += system->is_joined[a];
+    n_unknown -= !is_amplitude(system);
+    if (n <= n_unknown)
+        return 0.0;
+    const double left = sqrt((double)(n - n_unknown) / (double)n);
+    return fx8_median(system->scratch, n) / (MEDIAN_OF_NORMAL * left);
 }
 
 /* Where most residuals are larger than noise makes them (more than one source,
