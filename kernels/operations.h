@@ -53,9 +53,15 @@ static inline void fx8_find_phases(const struct fx8_rotation *rotation,
                                    size_t first, size_t n, size_t channel,
                                    struct fx8_phases *phases)
 {
+    uint64_t phase = fx8_rotation_phase(rotation, first, channel);
+    uint64_t step = fx8_rotation_phase(rotation, first + 1, channel) - phase;
+    uint64_t slope = fx8_rotation_slope(rotation, first);
     for (size_t s = 0; s < n; s++) {
-        phases->first[s] = fx8_rotation_phase(rotation, first + s, channel);
-        phases->slope[s] = fx8_rotation_slope(rotation, first + s);
+        phases->first[s] = phase;
+        phases->slope[s] = slope;
+        phase += step;
+        step += rotation->bend;
+        slope += rotation->drift;
     }
     phases->middle_slope = fx8_rotation_slope(rotation, FX8_GROUP / 2);
 }

@@ -14,8 +14,9 @@
 #include "kernels/cpu/transpose16.h"
 #include "kernels/cpu/variants.h"
 
-/* Real numbers in one spectrum of a tile. */
-#define TILE_FLOATS (2 * FX8_TILE)
+/* Real numbers in one spectrum of a tile, and their registers. */
+#define TILE_FLOATS  (2 * FX8_TILE)
+#define TILE_VECTORS (TILE_FLOATS / VEC_LANES)
 
 /* Items of FP32 spectra in a cache line, and in a register. */
 #define LINE_ITEMS (FX8_TILE_BYTES / sizeof(struct fx8_cf32))
@@ -26,48 +27,77 @@ _Static_assert(FX8_ROTATION_TILE == FX8_TILE, "one tile for both");
 /* Half a step above 127 is rounded to the even 128. */
 #define CLIP_LIMIT 127.5f
 
+/* Factors found at a time: those of half a tile. */
+#define FACTORS 16
+
 /** Factors of a rotation: of the middle of a tile, by spectrum; of the places
  * in a tile, by channel, one each for re and im. */
 struct factors {
+    FX8_ALIGNED uint64_t phase[FX8_GROUP]; /* of the middle of the next tile */
+    FX8_ALIGNED uint64_t step[FX8_GROUP];  /* from tile to tile */
     FX8_ALIGNED float middle_re[FX8_GROUP], middle_im[FX8_GROUP];
     FX8_ALIGNED float place_re[TILE_FLOATS], place_im[TILE_FLOATS];
 };
 
-/** exp(2 pi i phase). */
-static inline void find_factors(const uint64_t phases[FX8_TILE],
-                                float re[FX8_TILE], float im[FX8_TILE])
+/** exp(2 pi i phase), in loops short enough for gcc to vectorise. */
+static inline void find_factors(const uint64_t phases[FACTORS],
+                                float re[FACTORS], float im[FACTORS])
 {
-    for (size_t k = 0; k < FX8_TILE; k++) {
-        const float turns = fx8_rotation_turns(phases[k]);
-        re[k] = fx8_rotation_re(turns);
-        im[k] = fx8_rotation_im(turns);
-    }
+    float turns[FACTORS];
+    for (size_t k = 0; k < FACTORS; k++)
+        turns[k] = fx8_rotation_turns(phases[k]);
+    for (size_t k = 0; k < FACTORS; k++)
+        re[k] = fx8_rotation_re(turns[k]);
+    for (size_t k = 0; k < FACTORS; k++)
+        im[k] = fx8_rotation_im(turns[k]);
 }
 
 /** The factors of places, common to all tiles of a group. */
-static inline void find_places(const struct fx8_phases *phases,
+static inline void find_places(const struct fx8_spectra_group *group,
                                struct factors *factors)
 {
-    uint64_t places[FX8_TILE];
-    float re[FX8_TILE], im[FX8_TILE];
-    for (size_t k = 0; k < FX8_TILE; k++)
-        places[k] = fx8_rotation_place(phases->middle_slope, k);
-    find_factors(places, re, im);
-    for (size_t k = 0; k < FX8_TILE; k++) {
-        factors->place_re[2 * k] = factors->place_re[2 * k + 1] = re[k];
-        factors->place_im[2 * k] = factors->place_im[2 * k + 1] = im[k];
+    const uint64_t slope = group->phases->middle_slope;
+    for (size_t first = 0; first < FX8_TILE && first < group->n_channels;
+         first += FACTORS) {
+        uint64_t places[FACTORS];
+        float re[FACTORS], im[FACTORS];
+        for (size_t k = 0; k < FACTORS; k++)
+            places[k] = fx8_rotation_place(slope, first + k);
+        find_factors(places, re, im);
+        for (size_t k = 0; k < FACTORS; k++) {
+            const size_t at = 2 * (first + k);
+            factors->place_re[at] = factors->place_re[at + 1] = re[k];
+            factors->place_im[at] = factors->place_im[at + 1] = im[k];
+        }
     }
 }
 
-/** The factors of the middle of the tile of `channel`. */
-static inline void find_middles(const struct fx8_spectra_group *group,
-                                size_t channel, struct factors *factors)
+/** Before the tiles of a group: the factors of places, and the phases of the
+ *  first middle. */
+static inline void begin_factors(const struct fx8_spectra_group *group,
+                                 struct factors *factors)
 {
-    uint64_t phases[FX8_GROUP] = {0};
-    const size_t middle = fx8_rotation_middle(channel);
-    for (size_t t = 0; t < group->n_spectra; t++)
-        phases[t] = group->phases->first[t] + middle * group->phases->slope[t];
-    find_factors(phases, factors->middle_re, factors->middle_im);
+    const struct fx8_phases *phases = group->phases;
+    find_places(group, factors);
+    memset(factors->phase, 0, sizeof factors->phase);
+    memset(factors->step, 0, sizeof factors->step);
+    for (size_t t = 0; t < group->n_spectra; t++) {
+        factors->step[t] = FX8_TILE * phases->slope[t];
+        factors->phase[t] =
+            phases->first[t] + fx8_rotation_middle(0) * phases->slope[t];
+    }
+}
+
+/** For every tile in turn: the factors of its middle.  Sums of integers replace
+ *  the products, which AVX2 lacks. */
+static inline void find_middles(size_t n_spectra, struct factors *factors)
+{
+    for (size_t first = 0; first < n_spectra; first += FACTORS) {
+        find_factors(factors->phase + first, factors->middle_re + first,
+                     factors->middle_im + first);
+        for (size_t t = first; t < first + FACTORS; t++)
+            factors->phase[t] += factors->step[t];
+    }
 }
 
 /** x times complex factors, re and im of each given twice. */
@@ -86,46 +116,100 @@ FX8_INLINE vec_float rotate(const struct factors *factors, size_t t, size_t at,
                  VEC(load_ps)(factors->place_im + at));
 }
 
+/** Two registers of complex numbers, the re of both apart from the im: so they
+ *  are multiplied without swapping lanes. */
+struct apart {
+    vec_float re, im;
+};
+
+FX8_INLINE struct apart take_apart(vec_float a, vec_float b)
+{
+    return (struct apart){VEC(shuffle_ps)(a, b, 0x88),
+                          VEC(shuffle_ps)(a, b, 0xdd)};
+}
+
+/** Order of the bytes in a quarter of what is packed from two such pairs. */
+#define INTERLEAVED                                                            \
+    _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15)
+
+FX8_INLINE struct apart times_apart(struct apart x, vec_float re, vec_float im)
+{
+    return (struct apart){VEC(fmsub_ps)(x.re, re, x.im * im),
+                          VEC(fmadd_ps)(x.im, re, x.re * im)};
+}
+
+/** What the registers of a row are multiplied by: copies, which the bytes of
+ *  the tile cannot alias.  With a rotation, one each for two registers. */
+struct row_factors {
+    vec_float gain[TILE_VECTORS];
+    struct apart place[TILE_VECTORS / 2];
+};
+
+/** Registers k and k + 1 of a spectrum; from n_floats on 0. */
+FX8_INLINE void load_two(size_t k, size_t n_floats, const float *spectrum,
+                         vec_float x[2])
+{
+    FX8_UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        const size_t at = (k + i) * VEC_LANES;
+        x[i] = vec_load_first(n_floats > at ? n_floats - at : 0, spectrum + at,
+                              VEC(set1_ps)(0.0f));
+    }
+}
+
 /**
  * quantise_row -- one spectrum, t, of up to 32 channels.
  *
- * Given:    spectrum  float [n_floats], n_floats <= TILE_FLOATS
- *           factors   NULL: not rotated
- *           gains     float [TILE_FLOATS], one each for re and im
- * Returned: row       int8 [TILE_FLOATS]; from n_floats on 0
+ * Given:    spectrum   float [n_floats], n_floats <= n_vectors * VEC_LANES
+ *           n_vectors  a constant, TILE_VECTORS or half of it
+ *           factors    NULL: not rotated
+ *           by         gains and places
+ * Returned: row        int8 [n_vectors * VEC_LANES]; from n_floats on 0
  *           true when some component was clamped
- * Notes:    clamping before rounding gives the same as after it, and keeps the
- *           conversion to int32 in range
+ * Notes:    the conversion gives the least int32 for numbers out of its range:
+ *           right below it, so only the upper side is clamped before
  */
 FX8_INLINE bool quantise_row(size_t t, const float *spectrum, size_t n_floats,
-                             const struct factors *factors, const float *gains,
-                             int8_t *row)
+                             size_t n_vectors, const struct factors *factors,
+                             const struct row_factors *by, int8_t *row)
 {
-    const vec_float most = VEC(set1_ps)(127.0f);
-    const vec_float least = VEC(set1_ps)(-127.0f);
-    vec_float largest = VEC(set1_ps)(0.0f);
+    const vec_float most = VEC(set1_ps)(INT16_MAX);
+    vec_int largest = vec_set_int64(0);
     FX8_UNROLL
-    for (size_t first = 0; first < TILE_FLOATS; first += VEC_BYTES) {
-        vec_int values[4];
+    for (size_t first = 0; first < n_vectors; first += 4) {
+        vec_int pairs[2];
         FX8_UNROLL
-        for (size_t i = 0; i < 4; i++) {
-            const size_t at = first + i * VEC_LANES;
-            const size_t n_left = n_floats > at ? n_floats - at : 0;
-            vec_float x =
-                vec_load_first(n_left, spectrum + at, VEC(set1_ps)(0.0f));
-            if (factors != NULL)
-                x = rotate(factors, t, at, x);
-            const vec_float scaled = x * VEC(load_ps)(gains + at);
-            largest = VEC(max_ps)(largest, vec_absolute(scaled));
-            values[i] =
-                VEC(cvtps_epi32)(VEC(max_ps)(VEC(min_ps)(scaled, most), least));
+        for (size_t i = 0; i < 2; i++) {
+            const size_t k = first + 2 * i;
+            pairs[i] = vec_set_int64(0);
+            if (k >= n_vectors)
+                continue;
+            vec_float x[2];
+            load_two(k, n_floats, spectrum, x);
+            if (factors != NULL) {
+                struct apart turned = times_apart(
+                    take_apart(x[0], x[1]), VEC(set1_ps)(factors->middle_re[t]),
+                    VEC(set1_ps)(factors->middle_im[t]));
+                turned = times_apart(turned, by->place[k / 2].re,
+                                     by->place[k / 2].im);
+                x[0] = turned.re * by->gain[k / 2];
+                x[1] = turned.im * by->gain[k / 2];
+            } else {
+                x[0] *= by->gain[k];
+                x[1] *= by->gain[k + 1];
+            }
+            pairs[i] =
+                VEC(packs_epi32)(VEC(cvtps_epi32)(VEC(min_ps)(x[0], most)),
+                                 VEC(cvtps_epi32)(VEC(min_ps)(x[1], most)));
+            largest = VEC(max_epu16)(largest, VEC(abs_epi16)(pairs[i]));
         }
-        vec_store_int(row + first,
-                      vec_order_packed_twice(VEC(packs_epi16)(
-                          VEC(packs_epi32)(values[0], values[1]),
-                          VEC(packs_epi32)(values[2], values[3]))));
+        vec_int bytes = VEC(max_epi8)(VEC(packs_epi16)(pairs[0], pairs[1]),
+                                      VEC(set1_epi8)(-127));
+        if (factors != NULL)
+            bytes = VEC(shuffle_epi8)(bytes, vec_repeat(INTERLEAVED));
+        vec_store_int(row + first * VEC_LANES, vec_order_packed_twice(bytes));
     }
-    return vec_any_at_least(largest, VEC(set1_ps)(CLIP_LIMIT));
+    return vec_any_above_int16(largest, 127);
 }
 
 /** Count the clamped channels of spectrum t, n_channels from `first` on.
@@ -152,19 +236,45 @@ static inline void prefetch_rows(const void *line, size_t row_bytes,
         __builtin_prefetch((const char *)line + channel * row_bytes, 1, 2);
 }
 
-/** Up to 32 channels from `first` on; other arguments as for quantise. */
+/** Copy gains and places to registers. */
+FX8_INLINE void load_row_factors(const float *gain, size_t n_channels,
+                                 size_t n_vectors,
+                                 const struct factors *factors,
+                                 struct row_factors *by)
+{
+    FX8_ALIGNED float gains[TILE_FLOATS] = {0.0f};
+    for (size_t k = 0; k < n_channels; k++)
+        gains[2 * k] = gains[2 * k + 1] = gain[k];
+    FX8_UNROLL
+    for (size_t k = 0; k < n_vectors; k++)
+        by->gain[k] = VEC(load_ps)(gains + k * VEC_LANES);
+    if (factors == NULL)
+        return;
+    FX8_UNROLL
+    for (size_t k = 0; k < n_vectors / 2; k++) {
+        const float *re = factors->place_re + 2 * k * VEC_LANES;
+        const float *im = factors->place_im + 2 * k * VEC_LANES;
+        by->place[k].re =
+            take_apart(VEC(load_ps)(re), VEC(load_ps)(re + VEC_LANES)).re;
+        by->place[k].im =
+            take_apart(VEC(load_ps)(im), VEC(load_ps)(im + VEC_LANES)).re;
+        by->gain[k] = take_apart(by->gain[2 * k], by->gain[2 * k + 1]).re;
+    }
+}
+
+/** Up to n_vectors, as for quantise_row, of channels from `first` on; other
+ *  arguments as for quantise. */
 FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
-                              size_t first, size_t n_channels,
+                              size_t first, size_t n_channels, size_t n_vectors,
                               const struct factors *factors, const float *gain,
                               struct fx8_ci8 *out, size_t channel_stride,
                               uint32_t *clips)
 {
-    FX8_ALIGNED float gains[TILE_FLOATS] = {0.0f};
     FX8_ALIGNED int8_t tile[FX8_TILE * FX8_TILE_BYTES];
     FX8_ALIGNED int8_t transposed[FX8_TILE * FX8_TILE_BYTES];
-    for (size_t k = 0; k < n_channels; k++)
-        gains[2 * k] = gains[2 * k + 1] = gain[first + k];
-    /* copies, which the bytes of the tile cannot alias */
+    const size_t row_bytes = n_vectors * VEC_LANES;
+    struct row_factors by;
+    load_row_factors(gain + first, n_channels, n_vectors, factors, &by);
     const size_t n_spectra = group->n_spectra, stride = group->stride;
     const uint32_t valid = group->valid;
     uint32_t clipped = 0;
@@ -172,11 +282,11 @@ FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
     for (size_t t = 0; t < FX8_TILE; t++, spectrum += 2 * stride) {
         int8_t *row = tile + t * FX8_TILE_BYTES;
         if (t >= n_spectra || (valid >> t & 1) == 0) {
-            memset(row, 0, FX8_TILE_BYTES);
+            memset(row, 0, row_bytes);
             continue;
         }
-        clipped |= (uint32_t)quantise_row(t, spectrum, 2 * n_channels, factors,
-                                          gains, row)
+        clipped |= (uint32_t)quantise_row(t, spectrum, 2 * n_channels,
+                                          n_vectors, factors, &by, row)
                    << t;
     }
     /* apart: a call in the loop would cost it the registers of its constants */
@@ -189,11 +299,11 @@ FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
                         channel_stride * sizeof *out);
         return;
     }
-    fx8_transpose16(tile, FX8_TILE_BYTES, FX8_TILE_BYTES, transposed,
+    fx8_transpose16(tile, FX8_TILE_BYTES, row_bytes, transposed,
                     FX8_TILE_BYTES);
     for (size_t k = 0; k < n_channels; k++)
-        memcpy(out + k * channel_stride, transposed + k * FX8_TILE_BYTES,
-               n_spectra * sizeof *out);
+        copy_narrow((int8_t *)(out + k * channel_stride),
+                    transposed + k * FX8_TILE_BYTES, n_spectra * sizeof *out);
 }
 
 /** The entry; `factors`, if not NULL, is memory for those of the group. */
@@ -203,7 +313,7 @@ FX8_INLINE void quantise_tiles(const struct fx8_spectra_group *group,
                                uint32_t *clips)
 {
     if (factors != NULL)
-        find_places(group->phases, factors);
+        begin_factors(group, factors);
     for (size_t first = 0; first < group->n_channels; first += FX8_TILE) {
         const size_t n_left = group->n_channels - first;
         const size_t n_next = n_left > FX8_TILE ? n_left - FX8_TILE : 0;
@@ -211,13 +321,16 @@ FX8_INLINE void quantise_tiles(const struct fx8_spectra_group *group,
                       channel_stride * sizeof *out,
                       n_next < FX8_TILE ? n_next : FX8_TILE);
         if (factors != NULL)
-            find_middles(group, first, factors);
+            find_middles(group->n_spectra, factors);
         if (n_left >= FX8_TILE) /* a constant */
-            quantise_tile(group, first, FX8_TILE, factors, gain, out,
-                          channel_stride, clips);
+            quantise_tile(group, first, FX8_TILE, TILE_VECTORS, factors, gain,
+                          out, channel_stride, clips);
+        else if (n_left > FX8_TILE / 2)
+            quantise_tile(group, first, n_left, TILE_VECTORS, factors, gain,
+                          out, channel_stride, clips);
         else
-            quantise_tile(group, first, n_left, factors, gain, out,
-                          channel_stride, clips);
+            quantise_tile(group, first, n_left, TILE_VECTORS / 2, factors, gain,
+                          out, channel_stride, clips);
     }
 }
 
@@ -278,10 +391,10 @@ FX8_INLINE void turn_sides(const struct fx8_spectra_group *group,
     const size_t spectra = group->n_spectra / SIDE * SIDE;
     const size_t channels = group->n_channels / SIDE * SIDE;
     if (factors != NULL)
-        find_places(group->phases, factors);
+        begin_factors(group, factors);
     for (size_t channel = 0; channel < channels; channel += SIDE) {
         if (factors != NULL && channel % FX8_TILE == 0)
-            find_middles(group, channel, factors);
+            find_middles(group->n_spectra, factors);
         for (size_t t = 0; t < spectra; t += SIDE) {
             if (t % LINE_ITEMS == 0 && channel + SIDE < channels)
                 prefetch_rows(out + (channel + SIDE) * channel_stride + t,
@@ -295,14 +408,59 @@ FX8_INLINE void turn_sides(const struct fx8_spectra_group *group,
                          channel_stride);
 }
 
+/** Up to 32 channels from `first` on, rotated before, in the first-level cache.
+ */
+static void turn_rotated(const struct fx8_spectra_group *group, size_t first,
+                         size_t n_channels, const struct factors *factors,
+                         struct fx8_cf32 *out, size_t channel_stride)
+{
+    FX8_ALIGNED float rows[FX8_GROUP * TILE_FLOATS];
+    const struct fx8_spectra_group turned = {
+        .n_spectra = group->n_spectra,
+        .n_channels = n_channels,
+        .spectra = (const struct fx8_cf32 *)(const void *)rows,
+        .stride = FX8_TILE,
+        .valid = group->valid,
+    };
+    for (size_t t = 0; t < group->n_spectra; t++) {
+        const float *spectrum = &group->spectra[t * group->stride + first].re;
+        if ((group->valid >> t & 1) == 0)
+            continue;
+        for (size_t at = 0; at < 2 * n_channels; at += VEC_LANES) {
+            const vec_float x = vec_load_first(
+                2 * n_channels - at, spectrum + at, VEC(set1_ps)(0.0f));
+            vec_store_first(VEC_LANES, rows + t * TILE_FLOATS + at,
+                            rotate(factors, t, at, x));
+        }
+    }
+    turn_sides(&turned, NULL, out + first * channel_stride, channel_stride);
+}
+
+/** The entry with a rotation where sides leave edges: the reference is too slow
+ *  for rotating them. */
+static void turn_edged(const struct fx8_spectra_group *group,
+                       struct factors *factors, struct fx8_cf32 *out,
+                       size_t channel_stride)
+{
+    begin_factors(group, factors);
+    for (size_t first = 0; first < group->n_channels; first += FX8_TILE) {
+        const size_t n_left = group->n_channels - first;
+        find_middles(group->n_spectra, factors);
+        turn_rotated(group, first, n_left < FX8_TILE ? n_left : FX8_TILE,
+                     factors, out, channel_stride);
+    }
+}
+
 static void corner_turn(const struct fx8_spectra_group *group,
                         struct fx8_cf32 *out, size_t channel_stride)
 {
     struct factors factors;
     if (group->phases == NULL)
         turn_sides(group, NULL, out, channel_stride);
-    else
+    else if (group->n_spectra % SIDE == 0 && group->n_channels % SIDE == 0)
         turn_sides(group, &factors, out, channel_stride);
+    else
+        turn_edged(group, &factors, out, channel_stride);
 }
 
 void FX8_VARIANT(fx8_fill_quantise)(struct fx8_operations *operations)

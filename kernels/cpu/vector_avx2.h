@@ -150,10 +150,11 @@ FX8_INLINE vec_int vec_add_dot_int16(vec_int sum, vec_int a, vec_int b)
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
 }
 
-/** Whether a >= b in any lane. */
-FX8_INLINE bool vec_any_at_least(vec_float a, vec_float b)
+/** Whether any of the uint16 is above `limit`. */
+FX8_INLINE bool vec_any_above_int16(vec_int v, uint16_t limit)
 {
-    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GE_OQ)) != 0;
+    const vec_int rest = _mm256_subs_epu16(v, _mm256_set1_epi16((short)limit));
+    return !_mm256_testz_si256(rest, rest);
 }
 
 /** Reorder the output of two rounds of packing: 4-byte unit 2 L + i, in part L,

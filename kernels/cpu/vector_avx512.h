@@ -116,10 +116,10 @@ FX8_INLINE vec_int vec_add_dot_int16(vec_int sum, vec_int a, vec_int b)
     return _mm512_dpwssd_epi32(sum, a, b);
 }
 
-/** Whether a >= b in any lane. */
-FX8_INLINE bool vec_any_at_least(vec_float a, vec_float b)
+/** Whether any of the uint16 is above `limit`. */
+FX8_INLINE bool vec_any_above_int16(vec_int v, uint16_t limit)
 {
-    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ) != 0;
+    return _mm512_cmpgt_epu16_mask(v, _mm512_set1_epi16((short)limit)) != 0;
 }
 
 /** Reorder the output of two rounds of packing: 4-byte unit 4 L + i, in part L,
