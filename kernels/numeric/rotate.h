@@ -86,9 +86,8 @@ FX8_NUMERIC float fx8_rotation_re(float turns)
 /** Imaginary part. */
 FX8_NUMERIC float fx8_rotation_im(float turns)
 {
-    const float a = fabsf(turns);
-    return copysignf(
-        fx8_sin_quarter(fx8_select(a > 0.25f, fx8_add(0.5f, -a), a)), turns);
+    const float a = fabsf(turns), rest = fx8_add(0.5f, -a);
+    return copysignf(fx8_sin_quarter(fx8_select(rest < a, rest, a)), turns);
 }
 
 #endif
