@@ -43,7 +43,9 @@ def arrays(document):
             shape, precision = record["case"].rsplit(" ", 1)
             found.setdefault((shape, precision), {})[
                 record["quantity"]] = record
-    return found
+    # of arrays of real samples only tracking is measured
+    return {key: figures for key, figures in found.items()
+            if "whole" in figures}
 
 
 def summary_row(shape, precision, figures):

@@ -9,7 +9,11 @@
  * the harmonic limit, 1 / sum(1 / rate), given once for the measured stages and
  * once for their ceilings.  The whole falls short of it by post-processing,
  * once per dump, and by all work between the stages.
+ *
+ * Tracking a source is measured by a second correlation of the same samples,
+ * round by round: the whole with delays against the whole without.
  */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,14 +38,21 @@ const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS] = {
     {512, 32, true},
 };
 
-static const struct {
-    enum fx8_precision precision;
+/* What is made of an array.  With real samples only tracking is measured. */
+struct kind {
     const char *name;
+    enum fx8_precision precision;
     enum fx8_ceiling_work work; /* of the correlator */
-} precisions[] = {{FX8_PRECISION_INT8, "int8", FX8_CEILING_INT8},
-                  {FX8_PRECISION_FP32, "fp32", FX8_CEILING_FLOAT}};
+    bool is_complex;
+};
 
-#define N_PRECISIONS (sizeof precisions / sizeof precisions[0])
+static const struct kind kinds[] = {
+    {"int8", FX8_PRECISION_INT8, FX8_CEILING_INT8, true},
+    {"fp32", FX8_PRECISION_FP32, FX8_CEILING_FLOAT, true},
+    {"real int8", FX8_PRECISION_INT8, FX8_CEILING_INT8, false},
+};
+
+#define N_KINDS (sizeof kinds / sizeof kinds[0])
 
 /* Stages of the signal path, in the order of fx8_statistics. */
 enum stage { ALIGN, CHANNELIZE, CORRELATE, POSTPROCESS, N_STAGES };
@@ -88,28 +99,69 @@ struct fx8_observation fx8_bench_observation(size_t n_inputs, int64_t n_samples)
  * than the caches, like a recording.  The caller frees samples and offsets,
  * also after a failure. */
 static enum fx8_status make_block(const struct fx8_bench_array *array,
-                                  int8_t **samples, ptrdiff_t **offset,
-                                  struct fx8_block *block,
+                                  bool is_complex, int8_t **samples,
+                                  ptrdiff_t **offset, struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    const size_t sample = 2 * array->n_inputs;
+    const size_t bytes = is_complex ? 2 : 1;
+    const size_t sample = bytes * array->n_inputs;
     const size_t n = ((size_t)32 << 20) / sample;
     const struct fx8_array arrays[] = {
         {samples, n, sample}, {offset, array->n_inputs, sizeof **offset}};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "samples", error));
     fx8_bench_fill(*samples, n * sample);
     for (size_t i = 0; i < array->n_inputs; i++)
-        (*offset)[i] = (ptrdiff_t)(array->is_time_major ? 2 * i : 2 * n * i);
+        (*offset)[i] = (ptrdiff_t)(bytes * i * (array->is_time_major ? 1 : n));
     *block = (struct fx8_block){
         .samples = *samples,
         .input_offset = *offset,
-        .time_stride = array->is_time_major ? (ptrdiff_t)sample : 2,
+        .time_stride = (ptrdiff_t)(array->is_time_major ? sample : bytes),
         .n_samples = (int64_t)n,
     };
     return FX8_OK;
 }
 
+/* --- delays ------------------------------------------------------ */
+
+/* Samples per second. */
+#define RATE_HZ 1000000
+
+/* Length of the longest baseline in light seconds, 100 km; rotation of the
+ * Earth in radians per second. */
+#define LONGEST_S 3.34e-4
+#define EARTH     7.292e-5
+
+/* Delays of a source that moves, for antennas up to the longest baseline away
+ * from the first, all in different directions.  The context is the plan. */
+static enum fx8_status move_source(void *context, int64_t sample,
+                                   double *delay_s, struct fx8_error *error)
+{
+    (void)error;
+    const struct fx8_plan *plan = context;
+    const double angle = EARTH / RATE_HZ * (double)sample;
+    for (size_t antenna = 0; antenna < plan->n_antennas; antenna++) {
+        const double length_s =
+            LONGEST_S * (double)antenna / (double)plan->n_antennas;
+        for (size_t p = 0; p < plan->n_polarizations; p++)
+            *delay_s++ = length_s * sin(angle + (double)antenna);
+    }
+    return FX8_OK;
+}
+
 /* --- rounds ------------------------------------------------------ */
+
+/* A correlation; its block is pushed repeatedly. */
+struct correlation {
+    struct fx8_session *session;
+    struct fx8_block block;
+    int64_t n_dumps; /* delivered */
+    struct rounds rounds;
+};
+
+static void close_correlation(struct correlation *correlation)
+{
+    fx8_close(&correlation->session);
+}
 
 static enum fx8_status drop_dump(void *context, const struct fx8_dump *dump,
                                  struct fx8_error *error)
@@ -119,21 +171,19 @@ static enum fx8_status drop_dump(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-static enum fx8_status measure_round(struct fx8_session *session,
+static enum fx8_status measure_round(struct correlation *one,
                                      const struct fx8_bench_array *array,
-                                     struct fx8_block *block,
-                                     const int64_t *n_dumps,
-                                     struct rounds *rounds, size_t round,
-                                     struct fx8_error *error)
+                                     size_t round, struct fx8_error *error)
 {
     struct fx8_statistics before, after;
-    const int64_t end = *n_dumps + DUMPS_PER_ROUND;
-    fx8_get_statistics(session, &before);
+    struct rounds *rounds = &one->rounds;
+    const int64_t end = one->n_dumps + DUMPS_PER_ROUND;
+    fx8_get_statistics(one->session, &before);
     const double start = fx8_clock_seconds();
-    for (; *n_dumps < end; block->first_sample += block->n_samples)
-        FX8_TRY(fx8_push(session, block, error));
+    for (; one->n_dumps < end; one->block.first_sample += one->block.n_samples)
+        FX8_TRY(fx8_push(one->session, &one->block, error));
     const double whole_s = fx8_clock_seconds() - start;
-    fx8_get_statistics(session, &after);
+    fx8_get_statistics(one->session, &after);
     /* samples of the finished dumps; blocks begun for the next dump and blocks
      * left from the last one cancel on average */
     const double samples = (double)(after.n_spectra - before.n_spectra) *
@@ -250,27 +300,51 @@ static enum fx8_status put_stages(const struct fx8_bench_run *run,
     return FX8_OK;
 }
 
+/* The whole with delays against the whole without. */
+static enum fx8_status put_tracked(const struct fx8_bench_run *run,
+                                   const struct rounds *untracked,
+                                   const struct rounds *tracked,
+                                   struct fx8_error *error)
+{
+    const struct fx8_bench_figure figure = {
+        .quantity = fx8_bench_arrays.quantities[N_STAGES + 2],
+        .variant = run->operations->name,
+        .unit = "sample/s",
+        .ruler = "whole without delays",
+    };
+    return fx8_bench_put(run, figure, tracked->whole, untracked->whole, error);
+}
+
 /* --- the section ------------------------------------------------- */
 
 static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
 {
     const struct fx8_bench_array *array =
-        &fx8_bench_array_shapes[index / N_PRECISIONS];
+        &fx8_bench_array_shapes[index / N_KINDS];
     snprintf(name, FX8_BENCH_NAME_SIZE, "%zu x %zu %s", array->n_inputs,
-             array->n_channels, precisions[index % N_PRECISIONS].name);
+             array->n_channels, kinds[index % N_KINDS].name);
+}
+
+static void list_quantities(size_t index, const char *quantities[])
+{
+    if (kinds[index % N_KINDS].is_complex)
+        return;
+    quantities[0] = quantities[N_STAGES + 2];
+    quantities[1] = NULL;
 }
 
 static struct fx8_plan plan_of(const struct fx8_bench_run *run,
                                const struct fx8_bench_array *array,
-                               enum fx8_precision precision)
+                               const struct kind *kind)
 {
     struct fx8_plan plan = fx8_plan_default();
+    plan.is_complex = kind->is_complex;
     plan.n_antennas = array->n_inputs / 2;
     plan.n_polarizations = 2;
-    plan.sample_rate = (struct fx8_rate){1000000, 1};
-    plan.dc_frequency_hz = 0.0;
+    plan.sample_rate = (struct fx8_rate){RATE_HZ, 1};
+    plan.dc_frequency_hz = 150e6;
     plan.channelizer.n_channels = array->n_channels;
-    plan.precision = precision;
+    plan.precision = kind->precision;
     plan.machine.kernel = run->operations->name;
     plan.spectra_per_dump = SPECTRA_PER_DUMP;
     plan.machine.threads.count = 1;
@@ -278,47 +352,64 @@ static struct fx8_plan plan_of(const struct fx8_bench_run *run,
     return plan;
 }
 
+/* Open a correlation; its first round, not counted, touches the memory and sets
+ * the gains. */
+static enum fx8_status begin(const struct fx8_plan *plan,
+                             const struct fx8_bench_array *array,
+                             const struct fx8_block *block,
+                             struct correlation *one, struct fx8_error *error)
+{
+    one->block = *block;
+    FX8_TRY(fx8_open(plan, drop_dump, &one->n_dumps, &one->session, error));
+    return measure_round(one, array, 0, error);
+}
+
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const struct fx8_bench_array *array =
-        &fx8_bench_array_shapes[run->which->index / N_PRECISIONS];
-    const size_t p = run->which->index % N_PRECISIONS;
+        &fx8_bench_array_shapes[run->which->index / N_KINDS];
+    const struct kind *kind = &kinds[run->which->index % N_KINDS];
     const char *variant = run->operations->name;
-    const struct fx8_plan plan = plan_of(run, array, precisions[p].precision);
+    struct fx8_plan plan = plan_of(run, array, kind);
     struct rulers rulers = {
         .array = array,
-        .products = fx8_ceiling_of(variant, precisions[p].work),
+        .products = fx8_ceiling_of(variant, kind->work),
         .floats = fx8_ceiling_of(variant, FX8_CEILING_FLOAT),
         .n_taps = plan.channelizer.n_taps,
     };
-    int64_t n_dumps = 0;
     FX8_AUTO_FREE int8_t *samples = NULL;
     FX8_AUTO_FREE ptrdiff_t *offset = NULL;
     FX8_AUTO(fx8_bench_fft_close) struct fx8_bench_fft *fft = NULL;
-    FX8_AUTO(fx8_close) struct fx8_session *session = NULL;
+    FX8_AUTO(close_correlation) struct correlation untracked = {0};
+    FX8_AUTO(close_correlation) struct correlation tracked = {0};
     struct fx8_block block;
-    struct rounds rounds;
-    FX8_TRY(make_block(array, &samples, &offset, &block, error));
+    FX8_TRY(
+        make_block(array, kind->is_complex, &samples, &offset, &block, error));
     FX8_TRY(fx8_bench_fft_open(array->n_channels, &fft, error));
-    FX8_TRY(fx8_open(&plan, drop_dump, &n_dumps, &session, error));
+    FX8_TRY(begin(&plan, array, &block, &untracked, error));
+    plan.delays = (struct fx8_delays){
+        .delay = move_source, .context = &plan, .most_s = LONGEST_S};
+    FX8_TRY(begin(&plan, array, &block, &tracked, error));
     rulers.fft = fft;
-    /* warm-up: the first round touches the memory and sets the gains */
-    FX8_TRY(measure_round(session, array, &block, &n_dumps, &rounds, 0, error));
     for (size_t r = 0; r < run->n_rounds; r++) {
-        measure_ceilings(&rulers, &rounds, r);
-        FX8_TRY(
-            measure_round(session, array, &block, &n_dumps, &rounds, r, error));
+        if (kind->is_complex)
+            measure_ceilings(&rulers, &untracked.rounds, r);
+        FX8_TRY(measure_round(&untracked, array, r, error));
+        FX8_TRY(measure_round(&tracked, array, r, error));
     }
-    FX8_TRY(put_stages(run, &rulers, &rounds, error));
-    return put_wholes(run, &rounds, error);
+    if (kind->is_complex) {
+        FX8_TRY(put_stages(run, &rulers, &untracked.rounds, error));
+        FX8_TRY(put_wholes(run, &untracked.rounds, error));
+    }
+    return put_tracked(run, &untracked.rounds, &tracked.rounds, error);
 }
 
 const struct fx8_bench_section fx8_bench_arrays = {
     .name = "arrays",
     .about = "inputs x channels, from samples in memory to averaged "
              "visibilities, 8 taps; one thread",
-    .n_cases = FX8_N_BENCH_ARRAYS * N_PRECISIONS,
+    .n_cases = FX8_N_BENCH_ARRAYS * N_KINDS,
     .n_rounds = 5,
     .has_variants = true,
     .quantities =
@@ -329,7 +420,9 @@ const struct fx8_bench_section fx8_bench_arrays = {
             [POSTPROCESS] = "postprocess",
             [N_STAGES] = "whole",
             [N_STAGES + 1] = "whole of machine",
+            [N_STAGES + 2] = "tracked",
         },
+    .list = list_quantities,
     .name_case = name_case,
     .measure = measure_case,
 };

@@ -168,7 +168,8 @@ class Figures(Bench):
                          {"one thread": 1, "all threads": 3})
         figures = self.figures("16 x 1024 int8")
         self.assertEqual(list(figures),
-                         STAGES + ["postprocess", "whole", "whole of machine"])
+                         STAGES + ["postprocess", "whole", "whole of machine",
+                                   "tracked"])
         for quantity, field in (("whole", "value"),
                                 ("whole of machine", "ceiling")):
             # one sample of each of N inputs: (N + 1) / 2 products per sample
@@ -182,6 +183,10 @@ class Figures(Bench):
         self.assertEqual(figures["whole"]["value"],
                          figures["whole of machine"]["value"])
         self.assertEqual(figures["correlate"]["unit"], "CMAC/s")
+        self.assertEqual(figures["tracked"]["ceiling"],
+                         figures["whole"]["value"])
+        figures = self.figures("16 x 1024 real int8")
+        self.assertEqual(list(figures), ["tracked"])
 
     def test_parts_of_jobs(self):
         begin = time.monotonic()
@@ -294,8 +299,8 @@ class Gates(Bench):
                 ("[FFT 64]\navx2 rate = 1\n",
                  ":2: [FFT 64]: avx2 rate: expected rate"),
                 ("[16 x 1024 int8]\nwhol = 1\n", ":2: [16 x 1024 int8]: whol: "
-                 "expected align, channelize, correlate, postprocess, whole "
-                 "or whole of machine, alone or after reference"),
+                 "expected align, channelize, correlate, postprocess, whole, "
+                 "whole of machine or tracked, alone or after reference"),
                 ("[filter 32 fp32]\navx3 rate = 1\n", ":2: ", "avx3 rate"),
                 ("[FFT 64]\nrate = -0.1\n", ":2: ", "-0.1: expected the least"),
                 ("[FFT 64]\nrate = nan\n", ":2: ", "nan: expected the least"),
