@@ -6,7 +6,8 @@ directly here. With FX8_LONG: a Measurement Set by pyuvdata, imaged by WSClean.
 
 Shows (signals, images): sources up to 10° from the centre are where they should
     be, with their Stokes parameters, and nothing else is there
-Within: 0.05 beam; 5 % of the brightest; no other peak of 5 %
+Within: 0.05 beam; fluxes to one another 5 %, Q, U and V 5 % of the brightest; no
+    other peak of 5 %
 Because: gains that differ by 0.1 leave 0.1 √2 / √276 of a source, rms;
     noise is 0.2 %
 """
@@ -92,14 +93,14 @@ class Sky(program.Case):
                        phase_frame="icrs", cat_name="centre")
         return data
 
-    def judge(self, image, offsets, at, beam):
+    def judge(self, image, offsets, at, beam, widest):
         """image [Stokes][y][x] at offsets [y][x][2] in degrees, after CLEAN;
-        sources are at `at` [source][2]."""
+        sources are at `at` [source][2]; the beam, and its longer axis."""
         brightest = None
         free = np.ones(image.shape[1:], bool)
         for place, (_, stokes) in zip(at, SOURCES):
             apart = np.hypot(*np.moveaxis(offsets - place, -1, 0))
-            free &= apart > 1.5 * beam
+            free &= apart > 1.5 * widest
             near = np.where(apart < 0.5 * beam, image[0], -np.inf)
             y, x = np.unravel_index(near.argmax(), near.shape)
             found, flux = offsets[y, x].copy(), image[:, y, x].copy()
@@ -115,9 +116,9 @@ class Sky(program.Case):
             brightest = flux[0] if brightest is None else brightest
             print(f"# {off:.3f} beam off, IQUV {flux / brightest}")
             self.assertLess(off, 0.05)
-            np.testing.assert_allclose(
-                flux / brightest, np.array(stokes) / SOURCES[0][1][0],
-                atol=0.05)
+            want = np.array(stokes) / SOURCES[0][1][0]
+            self.assertLess(abs(flux[0] / brightest / want[0] - 1), 0.05)
+            np.testing.assert_allclose(flux / brightest, want, atol=0.05)
         false = np.abs(image[:, free]).max() / brightest
         print(f"# elsewhere up to {false:.3f}")
         self.assertLess(false, 0.05)
@@ -146,7 +147,7 @@ class Direct(Sky):
         fringe = np.exp(-2j * np.pi * turns).astype(np.complex64)
         values = values * weights[:, None] / weights.sum()
         model = np.zeros((len(l), 4))
-        for _ in range(150):
+        for _ in range(80):
             dirty = (fringe @ values).real
             peak = np.argmax(np.abs(dirty[:, 0]))
             part = 0.2 * dirty[peak]
@@ -174,13 +175,10 @@ class Direct(Sky):
                 np.cos(place.dec) * np.sin(dra),
                 np.sin(place.dec) * np.cos(self.centre.dec)
                 - np.cos(place.dec) * np.sin(self.centre.dec) * np.cos(dra)]))
-        self.judge(image, offsets, np.array(at, float), beam)
+        self.judge(image, offsets, np.array(at, float), beam, beam)
 
     def test_south_drifts(self):
         self.check("south", "drifts")
-
-    def test_south_tracked(self):
-        self.check("south", "tracked")
 
     def test_north_tracked(self):
         self.check("north", "tracked")
@@ -193,7 +191,7 @@ class WSClean(Sky):
     parameters."""
 
     def check(self, site, mode, precision):
-        data = self.observe(site, mode, precision, 60)
+        data = self.observe(site, mode, precision, 16)
         with warnings.catch_warnings(action="ignore"):
             data.write_ms(self.path("sky.ms"))
         subprocess.run(
@@ -219,7 +217,8 @@ class WSClean(Sky):
                             (y + 1 - wcs.wcs.crpix[1]) * step[1]], -1)
         at = (np.array(wcs.world_to_pixel(*[SkyCoord(self.places)])).T + 1
               - wcs.wcs.crpix) * step
-        self.judge(np.array(images), offsets, at, header["BMIN"])
+        self.judge(np.array(images), offsets, at, header["BMIN"],
+                   header["BMAJ"])
 
 
 def _add(site, mode, precision):
