@@ -34,6 +34,8 @@ CHOICES = {
     "mode": ("cable", "track"),
     "has_missing": (False, True),
     "has_gains": (False, True),
+    "antennas": (None, [2, 0], [1, 2, 0]),  # positions in the recording
+    "order": ("xy", "yx"),
     "channels": (16, 45, 64),
     "rate": (Fraction(1_000_000), Fraction(25_000_000, 27)),
     "start_s": (0.0, 0.001001),
@@ -84,9 +86,10 @@ class Delay:
     """Seconds [input][sample] at instants by sample index."""
 
     def __init__(self, case, scene, positions):
-        self.cables = case["cables_s"].reshape(-1, 1)
+        chosen = case["antennas"] or slice(None)
+        self.cables = case["cables_s"][chosen].reshape(-1, 1)
         self.is_tracked = case["mode"] == "track"
-        self.positions = np.repeat(positions, case["n_pols"], axis=0)
+        self.positions = np.repeat(positions[chosen], case["n_pols"], axis=0)
         self.rate = float(scene.rate)
         start = scene.start_s + Fraction(scene.start_ns, 10**9)
         if self.is_tracked:
@@ -128,7 +131,8 @@ class Delays(program.Case):
         self.save("gains.csv", "number,pol,amplitude,phase_deg,delay_ns\n"
                   + "".join(",".join(map(str, row)) + "\n" for row in rows))
         case["cables_s"] = case["cables_s"] + 1e-9 * delay_ns
-        return (amplitude * np.exp(1j * np.radians(phase_deg))).ravel()
+        factors = amplitude * np.exp(1j * np.radians(phase_deg))
+        return factors[case["antennas"] or slice(None)].ravel()
 
     def check(self, number):
         case = pick(number)
@@ -151,7 +155,9 @@ class Delays(program.Case):
                 case["channels"], float(max(1, 4200 // length) * length
                                         / scene.rate), method=method,
                 taps=taps, start_s=case["start_s"], precision=precision,
-                flag_edges=0)
+                flag_edges=0, antennas=case["antennas"],
+                polarization_order=(case["order"] if case["n_pols"] == 2
+                                    else "xy"))
             with self.subTest(precision=precision, **case):
                 got = self.fx8(path, setup, extra=keys)
                 # those of the file are divided out of the results
