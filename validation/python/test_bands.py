@@ -3,18 +3,21 @@
 channel alone; they share one axis; pyuvdata reads the files.
 
 Shows (correlation, bands through the program): in recordings of several coarse
-    channels, each band agrees with a file of that band alone, and its central
-    channels with the oracle; a tone of the sky appears in one channel of the
-    stitched axis; pyuvdata reads the file without a warning; overlap is refused
+    channels, each band agrees with a file of that band alone, with cable
+    delays too, and its central channels with the oracle; a tone of the sky
+    appears in one channel of the stitched axis; pyuvdata reads the file without
+    a warning; overlap is refused
 Within: to the bit; frequencies the nearest doubles; as for the oracle
 In: python/test_station.py, test_job.c
 """
+import itertools
 import os
 from fractions import Fraction
 
 import numpy as np
 
 import aavs_files
+import geometry
 import oracle
 import program
 import uvdata
@@ -68,20 +71,26 @@ class Bands(program.Case):
         return (FIRST + band) * float(aavs_files.SPACING_HZ)
 
     def test_each_band_as_a_recording_of_its_own(self):
-        """With clips, and a lost stretch marked in one band."""
+        """With clips, and a lost stretch marked in one band; with and without
+        cable delays, which turn each band by its own frequency."""
         samples = noise(1)
         samples[1, 0, 0, 2000:4500] = -128 - 128j
-        for precision in ("int8", "fp32"):
+        self.save("antennas.csv", geometry.antenna_csv(
+            program.spread(3), np.arange(6).reshape(3, 2) * 1.7e-6))
+        cabled = {**KEEP, "array.positions": "antennas.csv",
+                   "delay.mode": "cable"}
+        for precision, keys in itertools.product(("int8", "fp32"),
+                                                 (KEEP, cabled)):
             setup = oracle.Setup(CHANNELS, 60 * CHANNELS / RATE_HZ, taps=4,
                                  precision=precision, channel_average=3,
                                  missing_value=-128, target_rms=60.0)
-            got, missing = self.correlate_tiles(samples, setup)
+            got, missing = self.correlate_tiles(samples, setup, keys)
             n = KEPT // 3
             for band in range(BANDS):
                 alone = self.fx8(self.write(program.Scene(
                     samples[band], rate=aavs_files.RATE,
                     dc_hz=self.dc_hz(band), start_s=int(START), start_ns=0,
-                    missing=missing, has_table=False), "one.h5"), setup, KEEP)
+                    missing=missing, has_table=False), "one.h5"), setup, keys)
                 part = slice(band * n, (band + 1) * n)
                 for name in ("visibilities", "flags", "nsamples"):
                     np.testing.assert_array_equal(
