@@ -6,7 +6,8 @@ dropouts, gains of antennas.
 Shows (correlation, delays): modes cable and track agree with the oracle for
     real and complex × upper and lower sideband × pfb and fft × 1 and 2
     polarisations × cables of ±0.5, ±1, ±1000.3 samples and microseconds ×
-    whole and with dropouts × with and without gains of antennas
+    whole and with dropouts × with and without gains of antennas, and gains in
+    mode none
 Within: the limits in validation/README.md, The oracle
 Because: the reasons there; sines and cosines are within 2⁻²²; models of the
     Earth agree to 10⁻⁹ rad, times 600 rad of delay; samples shifted in from
@@ -31,7 +32,7 @@ CHOICES = {
     "sideband": ("upper", "lower"),
     "bank": (("pfb", 4), ("fft", 1)),
     "n_pols": (1, 2),
-    "mode": ("cable", "track"),
+    "mode": ("cable", "track", "none"),
     "has_missing": (False, True),
     "has_gains": (False, True),
     "antennas": (None, [2, 0], [1, 2, 0]),  # positions in the recording
@@ -48,7 +49,7 @@ N_SAMPLES = 12_000
 
 
 def pick(number):
-    """Case `number`; the first 16 have all values of every axis."""
+    """Case `number`; the first 24 have all values of every axis."""
     chooser = random.Random(number)
     case = dict(zip(CHOICES, CORNERS[number % len(CORNERS)]))
     for name in list(CHOICES)[4:]:
@@ -111,7 +112,7 @@ class Delays(program.Case):
         """Keys of the run; writes its tables."""
         self.save("antennas.csv",
                   geometry.antenna_csv(positions, case["cables_s"]))
-        keys = {"array.positions": "antennas.csv", "delay.mode": "cable",
+        keys = {"array.positions": "antennas.csv", "delay.mode": case["mode"],
                 **program.SITE_KEYS}
         if case["mode"] == "track":
             keys.update(geometry.fx8_keys(PLACE))
@@ -125,6 +126,8 @@ class Delays(program.Case):
         amplitude = generator.uniform(0.5, 2, shape)
         phase_deg = generator.uniform(-180, 180, shape)
         delay_ns = generator.uniform(-50, 50, shape)
+        if case["mode"] == "none":
+            delay_ns[:] = 0
         amplitude[1, 0], phase_deg[1, 0], delay_ns[1, 0] = 1, 0, 0
         rows = [(a, "XY"[p], amplitude[a, p], phase_deg[a, p], delay_ns[a, p])
                 for a, p in np.ndindex(shape) if (a, p) != (1, 0)]
@@ -146,7 +149,8 @@ class Delays(program.Case):
         scene = make_scene(case, number)
         path = self.write(scene)
         recording = oracle.read_native(path)
-        delay = Delay(case, scene, positions)
+        delay = (Delay(case, scene, positions) if case["mode"] != "none"
+                 else None)
         method, taps = case["bank"]
         for precision in ("fp32", "int8"):
             # dumps that are no multiple of a group of spectra
