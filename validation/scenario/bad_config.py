@@ -64,7 +64,7 @@ class BadConfiguration(program.Job):
                 ("observation.start_time_utc=yesterday",),
                 ("array.antennas=3-1",), ("array.polarizations=3",),
                 ("array.latitude_deg=91",), ("output.channel_average=3",),
-                ("delay.mode=cable",), ("postprocess.math=exact",),
+                ("delay.mode=tracking",), ("postprocess.math=exact",),
                 ("channelizer.keep_fraction=27/32",),
                 ("correlator.backend=cuda9",)):
             with self.subTest(setting=setting):
