@@ -264,7 +264,16 @@ TEST(losses)
                   "delay.phase_center_ra_deg=286", "delay.dut1_s=0",
                   "delay.phase_center_dec_deg=10"));
     must(fx8_delays_measure(&job.centers[0], &f, &error), error);
+    /* in 0.1 s nothing moves by a sample */
+    assert_true(f.most_rate > 0 && f.rest_samples < 0.5);
+    /* cables of -0.2505 and 0.04 sample, and paths below 0.1 sample */
+    assert_near(f.delay_loss, (0.04 + 0.2505) / 16, 0.1 / 16);
+    o.n_samples = INT64_C(1) << 40;
+    good(&o, LIST("delay.mode=track", "channelizer.method=fft",
+                  "correlator.integration_time_s=1000",
+                  "delay.phase_center_ra_deg=286", "delay.dut1_s=0",
+                  "delay.phase_center_dec_deg=10"));
+    must(fx8_delays_measure(&job.centers[0], &f, &error), error);
     assert_true(f.rest_samples == 0.5);
     assert_near(f.delay_loss, 1.0 / 16, 1e-9);
-    assert_true(f.most_rate > 0);
 }

@@ -68,9 +68,8 @@ static double highest_hz(const struct fx8_job *job)
 
 /* What one instant adds to the figures: how far apart the inputs are. */
 struct spread {
-    double rest;    /* of what whole samples leave, in samples */
-    double rate;    /* of the change of delays, s/s */
-    bool has_moved; /* a delay changed */
+    double rest; /* of what whole samples leave, in samples */
+    double rate; /* of the change of delays, s/s */
 };
 
 static void widen(double value, double range[2])
@@ -98,7 +97,6 @@ static void add_instant(const struct fx8_job *job, const double *delay_s,
         const double rate = (delay_s[input] - before[input]) / step_s;
         widen(rate, rates);
         figures->most_rate = fmax(figures->most_rate, fabs(rate));
-        spread->has_moved = spread->has_moved || rate != 0.0;
     }
     spread->rest = fmax(spread->rest, rests[1] - rests[0]);
     if (before != NULL)
@@ -152,7 +150,8 @@ enum fx8_status fx8_delays_measure(const struct fx8_job_center *center,
                     step / fx8_rate_hz(job->plan.sample_rate), &spread,
                     figures);
     }
-    if (spread.has_moved) { /* the rests pass through all values */
+    /* a delay that moves by a sample or more leaves every rest in turn */
+    if (figures->most_rate * (double)job->n_samples >= 1.0) {
         figures->rest_samples = 0.5;
         spread.rest = 1.0;
     }
