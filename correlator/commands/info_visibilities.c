@@ -3,6 +3,7 @@
  * info_visibilities.c -- `fx8 info` of a UVH5 file.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,34 @@ static void print_axes(const struct fx8_uvh5_header *header)
     fx8_info_field("products", "%s", products);
 }
 
+static double real_keyword(const struct fx8_uvh5_header *header,
+                           const char *name)
+{
+    const struct fx8_keyword *keyword = fx8_uvh5_keyword(header, name);
+    return keyword != NULL && keyword->type == FX8_KEYWORD_REAL ? keyword->real
+                                                                : NAN;
+}
+
+/* Phase centre, and what fx8 removed. */
+static void print_delays(const struct fx8_uvh5_header *header)
+{
+    if (header->is_phased && isfinite(header->center_deg[0]))
+        fx8_info_field("phase centre", "ra %.6f, dec %.6f deg (ICRS)",
+                       header->center_deg[0], header->center_deg[1]);
+    else
+        fx8_info_field("phase centre", "%s",
+                       header->is_phased ? "not in ICRS" : "none");
+    const double most_s = real_keyword(header, "DELMAX");
+    if (isnan(most_s))
+        return;
+    fx8_info_field("delays",
+                   "at most %.6g ns, %.3g ns/s; whole samples leave "
+                   "%.2f of one; coherence lost at most %.2g %%",
+                   most_s * 1e9, real_keyword(header, "DELRATE") * 1e9,
+                   real_keyword(header, "DELREST"),
+                   real_keyword(header, "DELLOSS") * 100);
+}
+
 static void print_keywords(const struct fx8_uvh5_header *header)
 {
     if (header->n_keywords == 0)
@@ -105,6 +134,7 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
     fx8_info_names(header->telescope, header->instrument, header->object,
                    &header->site);
     print_axes(header);
+    print_delays(header);
     if (is_part(path))
         fx8_info_field(
             "finished", "%zu of %zu %s: a run has not come to its end",
@@ -171,6 +201,8 @@ static void write(const char *path, const struct fx8_uvh5_header *header,
     fx8_info_names_json(&json, header->telescope, header->instrument,
                         header->object, &header->site);
     write_axes(&json, header);
+    if (header->is_phased)
+        write_reals(&json, "phase_center_deg", header->center_deg, 2);
     if (is_part(path))
         fx8_json_integer(&json, "n_finished_times",
                          (int64_t)flagged->n_finished);

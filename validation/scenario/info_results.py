@@ -43,6 +43,25 @@ class Results(program.Job):
         self.assertEqual(report["keywords"]["PRECISN"],
                          result.keywords["PRECISN"].decode())
 
+    def test_phase_centre_and_delays(self):
+        """As the keywords have them; without delays there are none."""
+        self.assertIn("  phase centre   none\n", self.info(self.output)[0])
+        self.well(*self.words(
+            self.recording(), "--quiet", "--force",
+            "--set=delay.mode=track", "--set=delay.dut1_s=-0.2",
+            "--set=delay.phase_center_ra_deg=250",
+            "--set=delay.phase_center_dec_deg=-35"))
+        text, report = self.info(self.output)
+        words = report["keywords"]
+        self.assertEqual(words["DELAYMOD"], "TRACK")
+        self.assertAlmostEqual(report["phase_center_deg"][0], 250, 12)
+        self.assertIn("  phase centre   ra 250.000000, dec -35.000000 deg",
+                      text)
+        self.assertIn(f"at most {words['DELMAX'] * 1e9:.6g} ns, "
+                      f"{words['DELRATE'] * 1e9:.3g} ns/s; whole samples "
+                      f"leave {words['DELREST']:.2f} of one; coherence lost at "
+                      f"most {words['DELLOSS'] * 100:.2g} %", text)
+
     def test_unfinished(self):
         """A .part: the dumps up to the last one with data are finished."""
         self.assertNotIn("finished",
