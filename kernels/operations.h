@@ -251,9 +251,8 @@ struct fx8_operations {
      *                   [0, n_spectra) of each row; 0 if not valid
      *           clips   uint32 [n_channels]: the number of valid spectra
      *                   with a component beyond +-127 is added
-     * Numerics: rotation as fx8_rotate_reference(); float product with the
-     *           gain rounded once, then rint; equal in every variant.  Inputs
-     *           are finite.
+     * Numerics: fx8_rotate_reference() with the gain, then rint; equal in
+     *           every variant.  Inputs are finite.
      */
     void (*quantise)(const struct fx8_spectra_group *group, const float *gain,
                      struct fx8_ci8 *out, size_t channel_stride,

@@ -347,9 +347,8 @@ static void run_turn(const struct fx8_operations *operations, void *arguments,
 }
 
 /** Rounding half to even and clamping, in integers where it matters. */
-static int want_quantised(float x, float gain, bool *is_clipped)
+static int want_quantised(float value, bool *is_clipped)
 {
-    const float value = x * gain;
     *is_clipped = *is_clipped || value >= 127.5f || value <= -127.5f;
     if (value >= 127.0f)
         return 127;
@@ -362,14 +361,17 @@ static int want_quantised(float x, float gain, bool *is_clipped)
     return rest > 0.5f ? below + 1 : below;
 }
 
-/** A spectrum's value, rotated; test_engine.c compares rotations with another
- *  computation. */
+/** A spectrum's value times a gain, rotated; test_engine.c compares rotations
+ *  with another computation. */
 static struct fx8_cf32 want_turned(const struct fx8_spectra_group *group,
-                                   size_t t, size_t channel)
+                                   size_t t, size_t channel, float gain)
 {
-    return (group->valid >> t & 1) != 0
-               ? fx8_rotate_reference(group, t, channel)
-               : (struct fx8_cf32){0, 0};
+    const struct fx8_cf32 x = group->spectra[t * group->stride + channel];
+    if ((group->valid >> t & 1) == 0)
+        return (struct fx8_cf32){0, 0};
+    return group->phases == NULL
+               ? (struct fx8_cf32){x.re * gain, x.im * gain}
+               : fx8_rotate_reference(group, t, channel, gain);
 }
 
 /** The reference's integers and clips against want_quantised(). */
@@ -380,13 +382,12 @@ static void check_quantised(const struct quantise_case *c, const uint8_t *out)
     for (size_t channel = 0; channel < c->group.n_channels; channel++) {
         uint32_t n_clips = 7;
         for (size_t t = 0; t < c->group.n_spectra; t++) {
-            const struct fx8_cf32 x = want_turned(&c->group, t, channel);
+            const struct fx8_cf32 x =
+                want_turned(&c->group, t, channel, c->gain[channel]);
             bool is_clipped = false;
             const size_t at = channel * c->channel_stride + t;
-            assert_int_equal(got[at].re, want_quantised(x.re, c->gain[channel],
-                                                        &is_clipped));
-            assert_int_equal(got[at].im, want_quantised(x.im, c->gain[channel],
-                                                        &is_clipped));
+            assert_int_equal(got[at].re, want_quantised(x.re, &is_clipped));
+            assert_int_equal(got[at].im, want_quantised(x.im, &is_clipped));
             n_clips += is_clipped;
         }
         assert_int_equal(clips[channel], n_clips);
@@ -403,7 +404,7 @@ static void check_turned(const struct quantise_case *c, const uint8_t *out)
     for (size_t channel = 0; channel < c->group.n_channels; channel++) {
         const size_t row = channel * c->channel_stride;
         for (size_t t = 0; t < c->group.n_spectra; t++) {
-            const struct fx8_cf32 x = want_turned(&c->group, t, channel);
+            const struct fx8_cf32 x = want_turned(&c->group, t, channel, 1.0f);
             assert_memory_equal(&got[row + t], &x, sizeof x);
         }
         check_garbage(out, (row + c->group.n_spectra) * sizeof *got,

@@ -18,28 +18,30 @@ static int8_t quantise_value(float value, bool *is_clipped)
     return (int8_t)rounded;
 }
 
-/* x exp(2 pi i phase). */
-static struct fx8_cf32 turned(struct fx8_cf32 x, uint64_t phase)
+/* x (gain exp(2 pi i phase)). */
+static struct fx8_cf32 turned(struct fx8_cf32 x, uint64_t phase, float gain)
 {
     const float turns = fx8_rotation_turns(phase);
-    const float re = fx8_rotation_re(turns), im = fx8_rotation_im(turns);
+    const float re = fx8_mul(fx8_rotation_re(turns), gain);
+    const float im = fx8_mul(fx8_rotation_im(turns), gain);
     return (struct fx8_cf32){fx8_fma(x.re, re, -fx8_mul(x.im, im)),
                              fx8_fma(x.im, re, fx8_mul(x.re, im))};
 }
 
 struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
-                                     size_t spectrum, size_t channel)
+                                     size_t spectrum, size_t channel,
+                                     float gain)
 {
     const struct fx8_phases *phases = group->phases;
     const struct fx8_cf32 x =
         group->spectra[spectrum * group->stride + channel];
     if (phases == NULL)
-        return x;
+        return (struct fx8_cf32){x.re * gain, x.im * gain};
     const uint64_t middle =
         phases->first[spectrum] +
         fx8_rotation_middle(channel) * phases->slope[spectrum];
-    return turned(turned(x, middle),
-                  fx8_rotation_place(phases->middle_slope, channel));
+    return turned(turned(x, middle, 1.0f),
+                  fx8_rotation_place(phases->middle_slope, channel), gain);
 }
 
 static void quantise(const struct fx8_spectra_group *group, const float *gain,
@@ -52,10 +54,11 @@ static void quantise(const struct fx8_spectra_group *group, const float *gain,
             row[t] = (struct fx8_ci8){0, 0};
             if ((group->valid >> t & 1) == 0)
                 continue;
-            const struct fx8_cf32 x = fx8_rotate_reference(group, t, channel);
+            const struct fx8_cf32 x =
+                fx8_rotate_reference(group, t, channel, gain[channel]);
             bool is_clipped = false;
-            row[t].re = quantise_value(x.re * gain[channel], &is_clipped);
-            row[t].im = quantise_value(x.im * gain[channel], &is_clipped);
+            row[t].re = quantise_value(x.re, &is_clipped);
+            row[t].im = quantise_value(x.im, &is_clipped);
             clips[channel] += is_clipped;
         }
     }
@@ -70,7 +73,7 @@ void fx8_corner_turn_part(const struct fx8_spectra_group *group,
         for (size_t t = first_spectrum; t < end_spectrum; t++)
             out[channel * channel_stride + t] =
                 (group->valid >> t & 1) != 0
-                    ? fx8_rotate_reference(group, t, channel)
+                    ? fx8_rotate_reference(group, t, channel, 1.0f)
                     : (struct fx8_cf32){0.0f, 0.0f};
 }
 

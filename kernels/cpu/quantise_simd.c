@@ -139,7 +139,8 @@ FX8_INLINE struct apart times_apart(struct apart x, vec_float re, vec_float im)
 }
 
 /** What the registers of a row are multiplied by: copies, which the bytes of
- *  the tile cannot alias.  With a rotation, one each for two registers. */
+ *  the tile cannot alias.  With a rotation, gains times places, one for two
+ *  registers. */
 struct row_factors {
     vec_float gain[TILE_VECTORS];
     struct apart place[TILE_VECTORS / 2];
@@ -192,8 +193,8 @@ FX8_INLINE bool quantise_row(size_t t, const float *spectrum, size_t n_floats,
                     VEC(set1_ps)(factors->middle_im[t]));
                 turned = times_apart(turned, by->place[k / 2].re,
                                      by->place[k / 2].im);
-                x[0] = turned.re * by->gain[k / 2];
-                x[1] = turned.im * by->gain[k / 2];
+                x[0] = turned.re;
+                x[1] = turned.im;
             } else {
                 x[0] *= by->gain[k];
                 x[1] *= by->gain[k + 1];
@@ -220,9 +221,10 @@ static void count_clips(const struct fx8_spectra_group *group, size_t t,
                         uint32_t *clips)
 {
     for (size_t channel = first; channel < first + n_channels; channel++) {
-        const struct fx8_cf32 x = fx8_rotate_reference(group, t, channel);
-        clips[channel] += fabsf(x.re * gain[channel]) >= CLIP_LIMIT ||
-                          fabsf(x.im * gain[channel]) >= CLIP_LIMIT;
+        const struct fx8_cf32 x =
+            fx8_rotate_reference(group, t, channel, gain[channel]);
+        clips[channel] +=
+            fabsf(x.re) >= CLIP_LIMIT || fabsf(x.im) >= CLIP_LIMIT;
     }
 }
 
@@ -254,11 +256,14 @@ FX8_INLINE void load_row_factors(const float *gain, size_t n_channels,
     for (size_t k = 0; k < n_vectors / 2; k++) {
         const float *re = factors->place_re + 2 * k * VEC_LANES;
         const float *im = factors->place_im + 2 * k * VEC_LANES;
+        const vec_float of_two =
+            take_apart(by->gain[2 * k], by->gain[2 * k + 1]).re;
         by->place[k].re =
-            take_apart(VEC(load_ps)(re), VEC(load_ps)(re + VEC_LANES)).re;
+            take_apart(VEC(load_ps)(re), VEC(load_ps)(re + VEC_LANES)).re *
+            of_two;
         by->place[k].im =
-            take_apart(VEC(load_ps)(im), VEC(load_ps)(im + VEC_LANES)).re;
-        by->gain[k] = take_apart(by->gain[2 * k], by->gain[2 * k + 1]).re;
+            take_apart(VEC(load_ps)(im), VEC(load_ps)(im + VEC_LANES)).re *
+            of_two;
     }
 }
 

@@ -56,10 +56,11 @@ void fx8_corner_turn_part(const struct fx8_spectra_group *group,
                           size_t first_channel, size_t end_channel,
                           struct fx8_cf32 *out, size_t channel_stride);
 
-/** A spectrum's value, rotated: by the factor of the middle of its tile, then
- * by the factor of its place in the tile. */
+/** A spectrum's value times `gain`; rotated: times the factor of the middle of
+ * its tile, then times the factor of its place in the tile times the gain. */
 struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
-                                     size_t spectrum, size_t channel);
+                                     size_t spectrum, size_t channel,
+                                     float gain);
 
 #ifdef __cplusplus
 }

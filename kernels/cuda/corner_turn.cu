@@ -121,6 +121,17 @@ static __device__ __forceinline__ float2 times(float2 x, float2 factor)
                        fx8_fma(x.y, factor.x, fx8_mul(x.x, factor.y)));
 }
 
+/** The valid spectra of a thread times a factor; the others stay zero. */
+static __device__ __forceinline__ void times_all(unsigned bits,
+                                                 const float2 (&x)[TIMES],
+                                                 float2 factor,
+                                                 float2 (&turned)[TIMES])
+{
+#pragma unroll
+    for (int t = 0; t < TIMES; ++t)
+        turned[t] = (bits >> t & 1) != 0 ? times(x[t], factor) : x[t];
+}
+
 /** Each thread finds one factor of its block. */
 static __device__ __forceinline__ void find_middles(
     const fx8_corner_turn_launch &launch, fx8_middles &middles)
@@ -197,29 +208,39 @@ static __device__ __forceinline__ void load_times(
     }
 }
 
-/** Write the spectra of a thread. */
-static __device__ __forceinline__ void store_times(
+/** Write the spectra of a thread as floats. */
+static __device__ __forceinline__ void store_floats(
     const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
     const float2 (&x)[TIMES])
 {
-    const fx8_cuda_corner_turn_job &job = launch.job;
-    const size_t input = job.part.first_input + place.input;
-    if (launch.out.at.fp32 != nullptr) {
+    const size_t input = launch.job.part.first_input + place.input;
 #pragma unroll
-        for (int k = 0; k < TIMES; k += FX8_CUDA_TIMES_FP32)
-            fx8_spectra_store_fp32(launch.out, place.channel, place.time + k,
-                                   input, x + k);
-    }
-    if (launch.out.at.int8 != nullptr) {
-        const size_t item = input * launch.out.at.n_channels + place.channel;
-        unsigned re[4], im[4];
-        const unsigned n_clips = quantise_times(x, job.gain[item], re, im);
-        fx8_spectra_store_int8(launch.out, place.channel, place.time, input, re,
-                               im);
-        if (n_clips != 0)
-            atomicAdd(job.clips + item,
-                      static_cast<unsigned long long>(n_clips));
-    }
+    for (int k = 0; k < TIMES; k += FX8_CUDA_TIMES_FP32)
+        fx8_spectra_store_fp32(launch.out, place.channel, place.time + k, input,
+                               x + k);
+}
+
+/** Where the gain and the clips of a thread are. */
+static __device__ __forceinline__ size_t item_of(
+    const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place)
+{
+    const size_t input = launch.job.part.first_input + place.input;
+    return input * launch.out.at.n_channels + place.channel;
+}
+
+/** Write the spectra of a thread, times `gain`, as integers. */
+static __device__ __forceinline__ void store_integers(
+    const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
+    const float2 (&x)[TIMES], float gain)
+{
+    const fx8_cuda_corner_turn_job &job = launch.job;
+    unsigned re[4], im[4];
+    const unsigned n_clips = quantise_times(x, gain, re, im);
+    fx8_spectra_store_int8(launch.out, place.channel, place.time,
+                           job.part.first_input + place.input, re, im);
+    if (n_clips != 0)
+        atomicAdd(job.clips + item_of(launch, place),
+                  static_cast<unsigned long long>(n_clips));
 }
 
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
@@ -234,7 +255,11 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
                              launch.job.part.first_input + place.input,
                              place.time),
                x);
-    store_times(launch, place, x);
+    if (launch.out.at.fp32 != nullptr)
+        store_floats(launch, place, x);
+    if (launch.out.at.int8 != nullptr)
+        store_integers(launch, place, x,
+                       launch.job.gain[item_of(launch, place)]);
 }
 
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
@@ -250,21 +275,30 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
         fx8_part_bits(job.part, job.part.first_input + place.input, place.time);
     float2 x[TIMES];
     load_times(launch, place, bits, x);
-    if (bits != 0) {
-        const uint64_t slope = fx8_rotation_slope(
-            &rotation_of(job, place.input, place.time), FX8_GROUP / 2);
-        const float2 factor = factor_of(fx8_rotation_place(
-            slope, place.channel - range_begin(job.bank, place.channel)));
-        const size_t tile = tile_of(job.bank, place.channel) -
-                            tile_of(job.bank, blockIdx.x * BLOCK_CHANNELS);
-        const float2(&middle)[TIMES][BLOCK_TILES] =
-            middles[place.input % FX8_SPECTRA_INPUTS];
+    const uint64_t slope = fx8_rotation_slope(
+        &rotation_of(job, place.input, place.time), FX8_GROUP / 2);
+    const float2 factor = factor_of(fx8_rotation_place(
+        slope, place.channel - range_begin(job.bank, place.channel)));
+    const size_t tile = tile_of(job.bank, place.channel) -
+                        tile_of(job.bank, blockIdx.x * BLOCK_CHANNELS);
+    const float2(&middle)[TIMES][BLOCK_TILES] =
+        middles[place.input % FX8_SPECTRA_INPUTS];
 #pragma unroll
-        for (int t = 0; t < TIMES; ++t)
-            if ((bits >> t & 1) != 0)
-                x[t] = times(times(x[t], middle[t][tile]), factor);
+    for (int t = 0; t < TIMES; ++t)
+        if ((bits >> t & 1) != 0)
+            x[t] = times(x[t], middle[t][tile]);
+    float2 turned[TIMES];
+    if (launch.out.at.fp32 != nullptr) {
+        times_all(bits, x, factor, turned);
+        store_floats(launch, place, turned);
     }
-    store_times(launch, place, x);
+    if (launch.out.at.int8 != nullptr) {
+        const float gain = job.gain[item_of(launch, place)];
+        times_all(bits, x,
+                  make_float2(fx8_mul(factor.x, gain), fx8_mul(factor.y, gain)),
+                  turned);
+        store_integers(launch, place, turned, 1.0F);
+    }
 }
 
 cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
