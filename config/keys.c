@@ -382,7 +382,7 @@ const struct fx8_key fx8_keys[] = {
              "work them out."},
     {"delay", "iers_file", PATH(delay.iers_file), .fallback = "",
      .help = "IERS table of UT1 - UTC and polar motion, in place of dut1_s: "
-             "finals2000A, or EOP C04 with its columns."},
+             "finals2000A, EOP C04 or Bulletin B."},
 
     {"postprocess", "math", CHOICE(postprocess.math, maths), .fallback = "ieee",
      .help = "Functions of the quick-look: ieee takes those of the C library, "

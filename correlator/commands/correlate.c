@@ -175,6 +175,9 @@ static enum fx8_status find_output(const struct fx8_command_line *line,
                         "%s: output.file: not given, and no -o on the command "
                         "line",
                         line->files[0]);
+    if ((*path)[strlen(*path) - 1] == '/')
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: is a folder: expected the name of a file", *path);
     return FX8_OK;
 }
 
@@ -389,7 +392,10 @@ static enum fx8_status run(const struct fx8_command_line *line,
                         "interrupted after %" PRId64 " of %" PRId64
                         " dumps: the result holds these",
                         work.reports[0].n_dumps, work.job.n_dumps);
-    for (size_t c = 0; c < work.job.n_centers; c++)
+    for (size_t c = 0; c < work.job.n_centers; c++) {
+        if (work.job.n_centers > 1 && !is_quiet)
+            printf("centre     %s\n", work.job.centers[c].place.name);
         FX8_TRY(compare(&work.outputs[c], is_quiet, error));
+    }
     return FX8_OK;
 }

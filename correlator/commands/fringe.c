@@ -82,10 +82,11 @@ const struct fx8_command fx8_command_fringe = {
         "free of are accounted for, so the file serves the next run as it is:\n"
         "\n"
         "  fx8 correlate CONFIG.ini --set array.gains=GAINS.csv\n"
-        "      --set delay.mode=cable\n"
         "\n"
-        "Amplitudes have geometric mean 1; all are 1 if any is uncertain by\n"
-        "more than 10 %.  Antennas without a solution have no row.\n",
+        "in mode cable or track.  Amplitudes have geometric mean 1; all are 1\n"
+        "if any is uncertain by more than 10 %, or only two antennas are "
+        "left.\n"
+        "Antennas without a solution have no row.\n",
     .run = run,
     .stops_at_once = true,
 };

@@ -97,8 +97,8 @@ static void print_delays(const struct fx8_uvh5_header *header)
     if (isnan(most_s))
         return;
     fx8_info_field("delays",
-                   "at most %.6g ns, %.3g ns/s; whole samples leave "
-                   "%.2f of one; coherence lost at most %.2g %%",
+                   "at most %.6g ns, %.3g ns/s; up to %.2f sample left by "
+                   "whole-sample shifts; up to %.3g %% of the coherence lost",
                    most_s * 1e9, real_keyword(header, "DELRATE") * 1e9,
                    real_keyword(header, "DELREST"),
                    real_keyword(header, "DELLOSS") * 100);

@@ -397,6 +397,10 @@ static enum fx8_status run(const struct fx8_command_line *line,
                             &work.job, error));
     for (size_t w = 0; w < work.job.n_warnings; w++)
         fx8_command_warning("%s", work.job.warnings[w]);
+    if (work.job.n_centers > 1)
+        fx8_command_warning("delay.phase_centers: the truth is that of the "
+                            "first, %s",
+                            work.job.centers[0].place.name);
     fx8_command_warn_of_name(output, "HDF5", false);
     FX8_TRY(open_simulator(&work, error));
     FX8_TRY(write_files(line, &work, error));

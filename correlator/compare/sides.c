@@ -82,8 +82,8 @@ static enum fx8_status match_sizes(const struct fx8_compare_side *a,
     if (of_a->is_phased != of_b->is_phased) {
         const struct fx8_compare_side *phased = of_a->is_phased ? a : b;
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: phased towards %s: expected visibilities that "
-                        "are not, as in %s",
+                        "%s: phased towards %s: expected unprojected "
+                        "visibilities, as in %s",
                         phased->path, phased->header.object,
                         of_a->is_phased ? b->path : a->path);
     }

@@ -11,6 +11,9 @@
 /* Instants at which the delays of a run are measured. */
 #define N_INSTANTS 65
 
+/* Of a sum of squared weights. */
+#define ROUNDING 1e-12
+
 /* Rotation of the Earth relative to the stars. */
 static const double earth_rad_s = 7.2921159e-5;
 
@@ -121,7 +124,8 @@ static void find_losses(const struct fx8_job *job, const struct spread *spread,
         next += n + 1 < window ? weights[n] * weights[n + 1] : 0.0;
     }
     figures->delay_loss = fmin(spread->rest, 1.0) * (1.0 - next);
-    figures->fringe_loss = fmax(1.0 - hypot(re, im), 0.0);
+    const double fringe_loss = 1.0 - hypot(re, im);
+    figures->fringe_loss = fringe_loss > ROUNDING ? fringe_loss : 0.0;
 }
 
 enum fx8_status fx8_delays_measure(const struct fx8_job_center *center,

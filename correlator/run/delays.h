@@ -33,7 +33,8 @@ struct fx8_delay_figures {
     double most_rate;    /**< largest change of a delay, s/s */
     double rest_samples; /**< largest part that whole samples leave */
     double delay_loss;   /**< share of the coherence that a pair may lose
-                              because windows shift by whole samples alone */
+                              because windows shift by whole samples alone; of
+                              white noise, mean over the channels */
     double fringe_loss;  /**< and because the phase is one number for a whole
                               spectrum */
 };

@@ -187,7 +187,7 @@ static void note_kernels(const struct branch *branch)
 
 /* Rewrite the library's error about a plan member to name the configuration key
  * that set it. */
-static enum fx8_status name_key(const struct fx8_settings *settings,
+static enum fx8_status name_key(const struct fx8_job *job,
                                 enum fx8_status status, struct fx8_error *error)
 {
     static const struct {
@@ -202,7 +202,9 @@ static enum fx8_status name_key(const struct fx8_settings *settings,
     const char *expected = strstr(found.message, "expected");
     for (size_t k = 0; k < sizeof keys / sizeof *keys && expected != NULL; k++)
         if (strncmp(found.message, keys[k].member, strlen(keys[k].member)) == 0)
-            fx8_settings_fail(settings, keys[k].key, error, "%s", expected);
+            fx8_settings_fail(
+                job->settings, keys[k].key, error, "%s%s", expected,
+                job->n_centers > 1 ? ", for each phase centre" : "");
     error->status = status;
     return status;
 }
@@ -253,7 +255,7 @@ static enum fx8_status open_branch(struct run *run, size_t index,
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &branch->session, error);
     if (status != FX8_OK)
-        return name_key(job->settings, status, error);
+        return name_key(job, status, error);
     note_kernels(branch);
     if (index == 0 && fx8_info(branch->session).is_spare)
         warn_of_device(request, branch->report->reason);

@@ -142,13 +142,15 @@ static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
         fprintf(stream, " %s%sra %.6f, dec %.6f deg", place->name,
                 place->name[0] != '\0' ? ", " : "", place->icrs_deg[0],
                 place->icrs_deg[1]);
-    fprintf(stream,
-            ": at most %.6g ns, %.3g ns/s; whole samples leave %.2f of one\n"
-            "           coherence lost at most %.2g %%: %.2g by whole samples, "
-            "%.2g by fringes within a spectrum\n",
-            f.most_s * 1e9, f.most_rate * 1e9, f.rest_samples,
-            100.0 * (f.delay_loss + f.fringe_loss), 100.0 * f.delay_loss,
-            100.0 * f.fringe_loss);
+    fprintf(
+        stream,
+        ": at most %.6g ns, %.3g ns/s; up to %.2f sample left by "
+        "whole-sample shifts\n"
+        "           a pair loses up to %.3g %% of its coherence: %.3g %% by "
+        "these shifts, %.3g %% by fringes\n           within a spectrum\n",
+        f.most_s * 1e9, f.most_rate * 1e9, f.rest_samples,
+        100.0 * (f.delay_loss + f.fringe_loss), 100.0 * f.delay_loss,
+        100.0 * f.fringe_loss);
     if (f.delay_loss + f.fringe_loss > NOTED_LOSS)
         fprintf(stream, "           %s channels lose less\n",
                 f.delay_loss > f.fringe_loss ? "more" : "fewer");
@@ -288,12 +290,10 @@ static void print_result(const char *path, FILE *stream)
     fx8_text_print(path, stream);
 }
 
-/* Of the phase centre `name`, "" if there is only one. */
-static void print_samples(const char *name, const struct fx8_run_output *output,
+static void print_samples(const struct fx8_run_output *output,
                           const struct fx8_run_report *report, FILE *stream)
 {
-    fprintf(stream, "samples    %s%s%.4g %% of spectra missing", name,
-            name[0] != '\0' ? ": " : "",
+    fprintf(stream, "samples    %.4g %% of spectra missing",
             100.0 * (1.0 - report->valid_fraction));
     if (output->paths[FX8_RESULT_INT8] != NULL)
         fprintf(stream, ", %.3g %% clipped by the quantiser",
@@ -326,13 +326,15 @@ void fx8_summary_print(const struct fx8_run_request *request,
     print_sky(request->job, stream);
     print_scaling(request, reports, stream);
     print_times(request, reports, stream);
-    for (size_t c = 0; c < n; c++)
-        print_samples(n > 1 ? request->job->centers[c].place.name : "",
-                      &request->outputs[c], &reports[c], stream);
-    print_flagged(request, reports, stream);
-    for (size_t c = 0; c < n; c++)
+    for (size_t c = 0; c < n; c++) {
+        if (n > 1)
+            fprintf(stream, "centre     %s\n",
+                    request->job->centers[c].place.name);
+        print_samples(&request->outputs[c], &reports[c], stream);
         if (request->outputs[c].path_quicklook != NULL)
             fx8_quicklook_print(&reports[c].quicklook, stream);
+    }
+    print_flagged(request, reports, stream);
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);

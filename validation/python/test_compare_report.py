@@ -391,7 +391,7 @@ class Report(program.Case):
                 done = program.run("compare", *arguments)
                 self.assert_one_line(
                     done, 1, f"{name}: phased towards Fornax A: expected "
-                    "visibilities that are not, as in ")
+                    "unprojected visibilities, as in ")
                 self.assertEqual(done.stdout, "")
         for name in (phased[0], old):
             self.assertIn("rms diff",

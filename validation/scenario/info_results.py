@@ -58,9 +58,10 @@ class Results(program.Job):
         self.assertIn("  phase centre   ra 250.000000, dec -35.000000 deg",
                       text)
         self.assertIn(f"at most {words['DELMAX'] * 1e9:.6g} ns, "
-                      f"{words['DELRATE'] * 1e9:.3g} ns/s; whole samples "
-                      f"leave {words['DELREST']:.2f} of one; coherence lost at "
-                      f"most {words['DELLOSS'] * 100:.2g} %", text)
+                      f"{words['DELRATE'] * 1e9:.3g} ns/s; up to "
+                      f"{words['DELREST']:.2f} sample left by whole-sample "
+                      f"shifts; up to {words['DELLOSS'] * 100:.3g} % of the "
+                      "coherence lost", text)
 
     def test_unfinished(self):
         """A .part: the dumps up to the last one with data are finished."""
