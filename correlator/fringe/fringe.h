@@ -149,17 +149,19 @@ enum fx8_status fx8_fringes_solve(struct fx8_fringes *fringes,
  *           items      [n] of one polarisation or all; is_used is set
  *           reference  position
  * Returned: solution   its antennas [n_antennas]
- * Numerics: 1) starts from the smallest sum of absolute residuals, then from
- *              the values that most baselines of an antenna agree on, so that
- *              bad baselines do not matter while they are a minority; then
- * those with a residual beyond FX8_FRINGE_SIGMAS errors are rejected 2) errors
- * are those of the noise, of a strong source as well: its part that all
- * baselines of an antenna share cannot be averaged out.  Where most residuals
- * are larger than twice the noise (more than one source, say), the error that
- * explains them is added. chi-square is that of the noise alone: 1 per degree
- * of freedom where nothing else is at work 3) amplitudes: log |V_ij| = a_i +
- * a_j, with geometric mean 1; they remain 1 without a triangle of baselines, or
- * where an error exceeds FX8_FRINGE_AMPLITUDE_ERROR
+ * Numerics: 1) starts from the baselines whose triangles close best and from
+ *              what most baselines of an antenna agree on, so that bad ones do
+ *              not matter while they are a minority; then those with a residual
+ *              beyond FX8_FRINGE_SIGMAS errors are rejected
+ *           2) errors are those of the noise, of a strong source as well: its
+ *              part that all baselines of an antenna share cannot be averaged
+ *              out.  Where most residuals are larger than twice the noise (more
+ *              than one source, say), the error that explains them is added.
+ *              chi-square is that of the noise alone: 1 per degree of freedom
+ *              where nothing else is at work
+ *           3) amplitudes: log |V_ij| = a_i + a_j, with geometric mean 1; they
+ *              remain 1 without a triangle of baselines, or where an error
+ *              exceeds FX8_FRINGE_AMPLITUDE_ERROR
  */
 enum fx8_status fx8_fringe_solve(size_t n_antennas, size_t n,
                                  struct fx8_fringe *items, size_t polarization,
