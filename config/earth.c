@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <ctype.h>
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,6 @@
 /* MJD of 1970-01-01. */
 #define EPOCH_MJD   40587
 #define DAY_SECONDS 86400
-
-static const double arcsec_rad = 3.14159265358979323846 / 648000.0;
 
 /* Values of a row. */
 enum { POLAR_X, POLAR_Y, DUT1, N_VALUES };
@@ -319,8 +318,8 @@ enum fx8_status fx8_earth_find(const struct fx8_earth_table *table,
     }
     *earth = (struct fx8_earth){
         .dut1_s = value[DUT1],
-        .polar_x_rad = value[POLAR_X] * arcsec_rad,
-        .polar_y_rad = value[POLAR_Y] * arcsec_rad,
+        .polar_x_rad = value[POLAR_X] * ERFA_DAS2R,
+        .polar_y_rad = value[POLAR_Y] * ERFA_DAS2R,
     };
     return FX8_OK;
 }

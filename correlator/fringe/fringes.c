@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ enum fx8_status fx8_fringes_solve(struct fx8_fringes *fringes,
                             "differ by %.0f degrees or more from those of "
                             "antennas: expected one strong source",
                             fringes->path, fx8_fringes_letter(fringes, p),
-                            solution->phase_off * (180.0 / 3.141592653589793));
+                            solution->phase_off * ERFA_DR2D);
     }
     if (n_solved == 0)
         return fx8_fail(error, FX8_ERR_INPUT,

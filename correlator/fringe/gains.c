@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/fringe/gains.h"
-
-#define DEGREE (3.141592653589793 / 180.0) /* rad */
 
 /* One dataset of /fx8, [n_inputs][n_values]; NULL if absent. */
 static enum fx8_status get(struct fx8_uvh5_file *file, const char *name,
@@ -70,8 +69,9 @@ void fx8_fringes_gain(const struct fx8_fringes *fringes, size_t antenna,
     const double delay_s = value[FX8_FRINGE_DELAY];
     const double turns = remainder(fringes->frequency.centre * delay_s, 1.0);
     gain[0] = value[FX8_FRINGE_AMPLITUDE] * recorded[0];
-    gain[1] = remainder(
-        360.0 * turns + value[FX8_FRINGE_PHASE] / DEGREE + recorded[1], 360.0);
+    gain[1] = remainder(360.0 * turns + value[FX8_FRINGE_PHASE] / ERFA_DD2R +
+                            recorded[1],
+                        360.0);
     gain[2] = 1e9 * delay_s + recorded[2];
 }
 

@@ -2,10 +2,10 @@
 /*
  * json.c -- fringes as JSON: all figures of the tables, of every baseline.
  */
+#include <erfam.h>
+
 #include "config/base/json.h"
 #include "correlator/fringe/gains.h"
-
-#define DEGREE (3.141592653589793 / 180.0) /* rad */
 
 /* Names and units of the quantities. */
 static const struct {
@@ -14,7 +14,7 @@ static const struct {
 } members[] = {
     [FX8_FRINGE_DELAY] = {"delay_ns", "delay_error_ns", 1e-9},
     [FX8_FRINGE_RATE] = {"rate_hz", "rate_error_hz", 1.0},
-    [FX8_FRINGE_PHASE] = {"phase_deg", "phase_error_deg", DEGREE},
+    [FX8_FRINGE_PHASE] = {"phase_deg", "phase_error_deg", ERFA_DD2R},
     [FX8_FRINGE_AMPLITUDE] = {"amplitude", "amplitude_error", 1.0},
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,6 @@
 #include "config/base/try.h"
 #include "correlator/fringe/model.h"
 #include "correlator/run/site.h"
-
-#define TURN 6.283185307179586 /* rad */
 
 static bool is_given(const struct fx8_fringe_direction *direction)
 {
@@ -129,8 +128,9 @@ enum fx8_status fx8_fringe_model_set(struct fx8_fringe_model *model,
             const size_t at = input * shape->n_channels + c;
             const double turns =
                 remainder(model->header->frequencies_hz[c] * lead_s, 1.0);
-            model->factors[2 * at] = model->scale[at] * cos(TURN * turns);
-            model->factors[2 * at + 1] = -model->scale[at] * sin(TURN * turns);
+            model->factors[2 * at] = model->scale[at] * cos(ERFA_D2PI * turns);
+            model->factors[2 * at + 1] =
+                -model->scale[at] * sin(ERFA_D2PI * turns);
         }
     }
     model->is_known =

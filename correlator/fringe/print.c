@@ -2,14 +2,13 @@
 /*
  * print.c -- fringes as tables.
  */
+#include <erfam.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include "config/base/line.h"
 #include "config/base/text.h"
 #include "correlator/fringe/fringe.h"
-
-#define DEGREE (3.141592653589793 / 180.0) /* rad */
 
 /* Most baselines listed. */
 #define MAX_LISTED 8
@@ -116,7 +115,7 @@ static void print_antenna(const struct fx8_fringes *fringes, size_t antenna,
         double unit;
         int width;
     } columns[FX8_FRINGE_QUANTITIES] = {
-        {1e-9, 12}, {1e-3, 10}, {DEGREE, 9}, {1.0, 8}};
+        {1e-9, 12}, {1e-3, 10}, {ERFA_DD2R, 9}, {1.0, 8}};
     const struct fx8_fringe_antenna *found =
         &fringes->solutions[polarization].antennas[antenna];
     fprintf(stream, "%7" PRId64 " %3c", fringes->antenna_numbers[antenna],

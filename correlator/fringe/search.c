@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <complex.h>
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,6 @@
 #include "config/base/try.h"
 #include "correlator/fringe/search.h"
 #include "kernels/fft.h"
-
-#define TURN 6.283185307179586 /* rad */
 
 /* Steps of Newton's method; from a quarter of a cell it takes 4 or 5. */
 #define MAX_STEPS 20
@@ -155,14 +154,14 @@ static struct sums sum_up(const struct fx8_fringe_search *search,
     struct sums sums = {.s = 0.0};
     for (size_t c = 0; c < n_channels; c++)
         turns[c] =
-            cexp(I * TURN * search->frequency->position[c] * at->delay_s);
+            cexp(I * ERFA_D2PI * search->frequency->position[c] * at->delay_s);
     for (size_t t = 0; t < search->time->n; t++) {
-        const double y = TURN * search->time->position[t];
+        const double y = ERFA_D2PI * search->time->position[t];
         const double complex turn = cexp(-I * y * at->rate_hz);
         const float *row = cells + 2 * t * n_channels;
         double s[2] = {0.0}, sx[2] = {0.0}, sxx[2] = {0.0};
         for (size_t c = 0; c < n_channels; c++) {
-            const double x = TURN * search->frequency->position[c];
+            const double x = ERFA_D2PI * search->frequency->position[c];
             const double re = (double)row[2 * c], im = (double)row[2 * c + 1];
             const double a = creal(turns[c]), b = cimag(turns[c]);
             const double z[2] = {re * a - im * b, re * b + im * a};
@@ -220,10 +219,10 @@ static struct moments weigh(const struct fx8_fringe_search *search,
 {
     struct moments m = {.n = 0};
     for (size_t t = 0, at = 0; t < search->time->n; t++) {
-        const double y = TURN * search->time->position[t];
+        const double y = ERFA_D2PI * search->time->position[t];
         for (size_t c = 0; c < search->frequency->n; c++, at++) {
             const double w = (double)weights[at];
-            const double x = TURN * search->frequency->position[c];
+            const double x = ERFA_D2PI * search->frequency->position[c];
             const double re = (double)cells[2 * at],
                          im = (double)cells[2 * at + 1];
             if (!(w > 0.0))
@@ -268,7 +267,7 @@ static double power_across(const struct fx8_fringe_search *search,
     const size_t n_channels = search->frequency->n;
     double power = 0.0;
     for (size_t t = 0; t < search->time->n; t++) {
-        const double y = TURN * search->time->position[t];
+        const double y = ERFA_D2PI * search->time->position[t];
         const double complex turn =
             cexp(-I * y * at->rate_hz) * conj(sum) / cabs(sum);
         for (size_t c = 0; c < n_channels; c++) {

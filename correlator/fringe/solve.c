@@ -2,6 +2,7 @@
 /*
  * solve.c -- from baselines to antennas, robustly.
  */
+#include <erfam.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/fringe/fringe.h"
-
-#define TURN 6.283185307179586 /* rad */
 
 /* Most rounds of fitting and rejecting; few arrays need more than five. */
 #define ROUNDS 20
@@ -45,7 +44,7 @@ struct system {
 
 static double wrap(int q, double value)
 {
-    return q == FX8_FRINGE_PHASE ? remainder(value, TURN) : value;
+    return q == FX8_FRINGE_PHASE ? remainder(value, ERFA_D2PI) : value;
 }
 
 /* Of the first antenna: logarithms of amplitudes add up, the rest differs. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,6 @@
 /* Of a sum of squared weights. */
 #define ROUNDING 1e-12
 
-/* Rotation of the Earth relative to the stars. */
-static const double earth_rad_s = 7.2921159e-5;
-
-static const double two_pi = 6.28318530717958647692;
-
 static double dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -29,9 +25,9 @@ static double dot(const double a[3], const double b[3])
 static double path_s(const struct fx8_site *site, const double r[3],
                      const double s[3])
 {
-    const double latitude = site->latitude_deg * two_pi / 360.0;
-    const double y = earth_rad_s * cos(latitude);
-    const double z = earth_rad_s * sin(latitude);
+    const double latitude = site->latitude_deg * ERFA_DD2R;
+    const double y = FX8_EARTH_RAD_S * cos(latitude);
+    const double z = FX8_EARTH_RAD_S * sin(latitude);
     const double turn[3] = {-(y * s[2] - z * s[1]), -z * s[0], y * s[0]};
     const double at_rest_s = -dot(r, s) / FX8_LIGHT_M_S;
     return at_rest_s - at_rest_s * dot(r, turn) / FX8_LIGHT_M_S;
@@ -119,8 +115,8 @@ static void find_losses(const struct fx8_job *job, const struct spread *spread,
     double next = 0.0, re = 0.0, im = 0.0;
     for (size_t n = 0; n < window; n++) {
         const double square = weights[n] * weights[n];
-        re += square * cos(two_pi * turns * (double)n);
-        im += square * sin(two_pi * turns * (double)n);
+        re += square * cos(ERFA_D2PI * turns * (double)n);
+        im += square * sin(ERFA_D2PI * turns * (double)n);
         next += n + 1 < window ? weights[n] * weights[n + 1] : 0.0;
     }
     figures->delay_loss = fmin(spread->rest, 1.0) * (1.0 - next);
@@ -175,6 +171,6 @@ double fx8_delays_dump_turns(const struct fx8_job *job)
     const double dump_s = (double)job->plan.spectra_per_dump *
                           (double)job->axes.step /
                           fx8_rate_hz(job->plan.sample_rate);
-    return sqrt(diagonal_m2) / FX8_LIGHT_M_S * highest_hz(job) * earth_rad_s *
-           dump_s;
+    return sqrt(diagonal_m2) / FX8_LIGHT_M_S * highest_hz(job) *
+           FX8_EARTH_RAD_S * dump_s;
 }

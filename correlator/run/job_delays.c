@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +197,7 @@ static enum fx8_status find_lowest(struct fx8_job_center *center,
         FX8_TRY(fx8_celestial_place(&center->sky, time, center->place.icrs_deg,
                                     &place, error));
         *elevation_deg =
-            fmin(*elevation_deg, asin(place.axes[2][2]) * 57.295779513082321);
+            fmin(*elevation_deg, asin(place.axes[2][2]) * ERFA_DR2D);
     }
     return FX8_OK;
 }

@@ -11,6 +11,9 @@
 /** Speed of light in vacuum, m/s (exact). */
 #define FX8_LIGHT_M_S 299792458.0
 
+/** Rotation of the Earth relative to the stars, rad/s. */
+#define FX8_EARTH_RAD_S 7.2921159e-5
+
 /**
  * fx8_site_rotate -- rotate a vector from the site's axes to ECEF axes.
  *

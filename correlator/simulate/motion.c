@@ -3,17 +3,13 @@
  * motion.c -- directions of the sources: a function of the sample alone,
  * independent of earlier calls.
  */
+#include <erfam.h>
 #include <math.h>
 #include <string.h>
 
 #include "config/base/try.h"
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
-
-/* Rotation of the Earth relative to the stars. */
-static const double turn_rad_s = 7.2921159e-5;
-
-static const double two_pi = 6.28318530717958647692;
 
 static enum fx8_status load_node(struct fx8_simulator *simulator,
                                  struct node *node, int64_t second,
@@ -136,7 +132,7 @@ void fx8_simulator_block_errors(const struct fx8_simulator *simulator,
         simulator->n_celestial > 0 ? fx8_simulator_turn(simulator, half) : 0.0;
     const double highest_hz = simulator->plan.dc_frequency_hz + 0.5 * rate_hz;
     errors[0] = turn * 0.5 * band * rate_hz / highest_hz;
-    errors[1] = turn * turn_rad_s * half / rate_hz / 8.0;
+    errors[1] = turn * FX8_EARTH_RAD_S * half / rate_hz / 8.0;
 }
 
 double fx8_simulator_turn(const struct fx8_simulator *simulator,
@@ -145,6 +141,6 @@ double fx8_simulator_turn(const struct fx8_simulator *simulator,
     const struct fx8_simulation *plan = &simulator->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double highest_hz = plan->dc_frequency_hz + 0.5 * rate_hz;
-    return two_pi * highest_hz * fx8_simulator_baseline(simulator) *
-           turn_rad_s * n_samples / rate_hz;
+    return ERFA_D2PI * highest_hz * fx8_simulator_baseline(simulator) *
+           FX8_EARTH_RAD_S * n_samples / rate_hz;
 }

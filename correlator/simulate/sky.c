@@ -2,6 +2,7 @@
 /*
  * sky.c -- one half block of voltages: sky, noise, gain, rounding.
  */
+#include <erfam.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,8 +12,6 @@
 /* Bins between two exact phases: the recurrence between them drifts by less
  * than 1e-13. */
 #define ANCHOR 256
-
-static const double two_pi = 6.28318530717958647692;
 
 /* One block being made. */
 struct making {
@@ -51,7 +50,7 @@ static void draw_source(void *context, size_t source, size_t thread)
 /* exp(2 pi i cycles) */
 static void rotate(double cycles, double value[2])
 {
-    const double phase = two_pi * (cycles - floor(cycles));
+    const double phase = ERFA_D2PI * (cycles - floor(cycles));
     value[0] = cos(phase);
     value[1] = sin(phase);
 }

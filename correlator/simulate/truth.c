@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,6 @@
 
 /* Sums post-processed at a time, unless a whole dump is kept. */
 #define SLAB_BYTES ((size_t)16 << 20)
-
-static const double two_pi = 6.28318530717958647692;
 
 /* Signal of a source in an input and a channel. */
 struct reception {
@@ -128,7 +127,7 @@ static bool moves(const struct fx8_truth *truth, size_t source)
 static void calibrate(const struct fx8_truth *truth, size_t input,
                       double cycles, double voltage[2][2])
 {
-    const double phase = two_pi * (cycles - floor(cycles));
+    const double phase = ERFA_D2PI * (cycles - floor(cycles));
     const double gain = 1.0 / truth->job->gains[input].amplitude;
     const double re = gain * cos(phase), im = gain * sin(phase);
     for (size_t k = 0; k < 2; k++) {
@@ -174,7 +173,7 @@ static const struct reception *receive(const struct fx8_truth *truth,
         }
         calibrate(truth, i, cycles, received[i].voltage);
         received[i].turn =
-            two_pi * frequency_hz * growth_s / (double)truth->length;
+            ERFA_D2PI * frequency_hz * growth_s / (double)truth->length;
     }
     return received;
 }
