@@ -184,16 +184,16 @@ static struct sums sum_up(const struct fx8_fringe_search *search,
 }
 
 /* One step of Newton's method on the logarithm of |S(delay, rate)|, which is
- * nearly a parabola over the whole peak; false where it has no maximum. */
+ * nearly a parabola over the whole peak; false where it has no maximum.  A
+ * single dump is at y = 0. */
 static bool improve(const struct sums *m, bool has_rate, struct peak *at,
                     double *change)
 {
     const double complex by_delay = I * m->x / m->s;
-    const double complex by_rate = has_rate ? -I * m->y / m->s : 0.0;
+    const double complex by_rate = -I * m->y / m->s;
     const double g[2] = {creal(by_delay), creal(by_rate)};
     const double h_dd = -creal(m->xx / m->s + by_delay * by_delay);
-    const double h_dr =
-        has_rate ? creal(m->xy / m->s - by_delay * by_rate) : 0.0;
+    const double h_dr = creal(m->xy / m->s - by_delay * by_rate);
     const double h_rr =
         has_rate ? -creal(m->yy / m->s + by_rate * by_rate) : -1.0;
     const double determinant = h_dd * h_rr - h_dr * h_dr;
@@ -246,13 +246,11 @@ static void find_errors(const struct moments *m, bool has_rate, double snr,
                         double sigma[FX8_FRINGE_QUANTITIES])
 {
     const double x = -m->x / m->w, xx = m->xx / m->w, xy = -m->xy / m->w;
-    const double y = has_rate ? m->y / m->w : 0.0;
-    const double cross = has_rate ? xy : 0.0;
-    const double yy = has_rate ? m->yy / m->w : 1.0;
-    const double of_phase = xx * yy - cross * cross;
+    const double y = m->y / m->w, yy = has_rate ? m->yy / m->w : 1.0;
+    const double of_phase = xx * yy - xy * xy;
     const double of_delay = yy - y * y, of_rate = xx - x * x;
     const double determinant =
-        of_phase - x * (x * yy - cross * y) + y * (x * cross - xx * y);
+        of_phase - x * (x * yy - xy * y) + y * (x * xy - xx * y);
     sigma[FX8_FRINGE_PHASE] = sqrt(of_phase / determinant) / snr;
     sigma[FX8_FRINGE_DELAY] = sqrt(of_delay / determinant) / snr;
     sigma[FX8_FRINGE_RATE] = has_rate ? sqrt(of_rate / determinant) / snr : 0.0;

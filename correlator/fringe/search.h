@@ -40,11 +40,12 @@ double fx8_fringe_threshold(const struct fx8_fringe_search *search, size_t n);
  *           cells    float [time][frequency][re, im]  sums of weight x value
  *           weights  float [time][frequency]          sums of weights; 0: none
  *           fringe   its names are kept
- * Returned: fringe   snr, value and sigma; is_found: there is a peak; the
- * caller compares snr with a threshold Numerics: the highest cell of a Fourier
- * transform padded to twice the axes, then Newton's method on the power of the
- * exact sum: the fit of least squares, within a cell of the peak.  The noise is
- * that of the residuals, so it needs no model of the receivers
+ * Returned: fringe   snr, value and sigma; is_found: there is a peak, whose snr
+ *                    the caller compares with a threshold
+ * Numerics: the highest cell of a Fourier transform padded to twice the axes,
+ *           then Newton's method on the power of the exact sum: the fit of
+ *           least squares, within a cell of the peak.  The noise is that of the
+ *           residuals, so it needs no model of the receivers
  */
 void fx8_fringe_find(const struct fx8_fringe_search *search, size_t thread,
                      const float *cells, const float *weights,

@@ -53,8 +53,9 @@ struct fx8_truth;
  *               included
  *            4) delays turn a tone as they do its own frequency, while the
  *               correlator turns a channel by what whole samples leave: for a
- *               tone d channels from the centre d / 2N turns at most.  Channel
- * 0 of real samples, which is flagged unless asked for, is that of mode none
+ *               tone d channels from the centre d / 2N turns at most.
+ *               Channel 0 of real samples, which is flagged unless asked for,
+ *               is that of mode none
  */
 enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                const struct fx8_job *job,
