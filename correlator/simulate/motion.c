@@ -11,20 +11,6 @@
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
-static enum fx8_status load_node(struct fx8_simulator *simulator,
-                                 struct node *node, int64_t second,
-                                 struct fx8_error *error)
-{
-    struct fx8_time time = simulator->plan.start_time;
-    time.unix_s += second;
-    node->second = second;
-    const enum fx8_status status = fx8_celestial_directions(
-        &simulator->celestial, time, simulator->n_celestial,
-        (const double(*)[2])simulator->icrs_deg, node->directions, error);
-    node->is_known = status == FX8_OK;
-    return status;
-}
-
 enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
                                           struct fx8_error *error)
 {
@@ -33,8 +19,7 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
         simulator->n_celestial += simulator->plan.sources[s].is_celestial;
     const struct fx8_array arrays[] = {
         FX8_ITEMS(simulator->icrs_deg, simulator->n_celestial),
-        FX8_ITEMS(simulator->nodes[0].directions, simulator->n_celestial),
-        FX8_ITEMS(simulator->nodes[1].directions, simulator->n_celestial),
+        FX8_ITEMS(simulator->celestial_enu, simulator->n_celestial),
         FX8_ITEMS(simulator->directions, plan->n_sources),
         FX8_ITEMS(simulator->earlier, plan->n_sources),
         FX8_ITEMS(simulator->motion, plan->n_sources),
@@ -54,55 +39,44 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
     return FX8_OK;
 }
 
+/* Positions are multiples of half a sample. */
+static enum fx8_status find_celestial(struct fx8_simulator *simulator,
+                                      double sample, struct fx8_error *error)
+{
+    const struct fx8_time time = fx8_time_add_half_samples(
+        simulator->plan.start_time, llrint(2.0 * sample),
+        simulator->plan.sample_rate);
+    return fx8_celestial_directions(&simulator->celestial, time,
+                                    simulator->n_celestial,
+                                    (const double(*)[2])simulator->icrs_deg,
+                                    simulator->celestial_enu, error);
+}
+
 /* If the first and the last have them, so do all between: the blocks reach
  * three halves of their length beyond both ends. */
 enum fx8_status fx8_simulator_check_motion(struct fx8_simulator *simulator,
                                            struct fx8_error *error)
 {
-    const double rate_hz = fx8_rate_hz(simulator->plan.sample_rate);
-    const double beyond_s = 1.5 * (double)simulator->length / rate_hz;
-    const double end_s = (double)simulator->plan.n_samples / rate_hz;
+    const double beyond = 1.5 * (double)simulator->length;
     if (simulator->n_celestial == 0)
         return FX8_OK;
-    FX8_TRY(load_node(simulator, &simulator->nodes[1],
-                      (int64_t)ceil(end_s + beyond_s) + 1, error));
-    return load_node(simulator, &simulator->nodes[0], (int64_t)floor(-beyond_s),
-                     error);
-}
-
-/* Load both nodes around a second; a known one is reused. */
-static void find_nodes(struct fx8_simulator *simulator, int64_t second)
-{
-    struct node *nodes = simulator->nodes;
-    if (nodes[1].is_known && nodes[1].second == second) {
-        const struct node kept = nodes[1];
-        nodes[1] = nodes[0];
-        nodes[0] = kept;
-    }
-    for (int64_t k = 0; k < 2; k++)
-        if (!nodes[k].is_known || nodes[k].second != second + k)
-            (void)load_node(simulator, &nodes[k], second + k, NULL);
+    FX8_TRY(find_celestial(simulator,
+                           (double)simulator->plan.n_samples + beyond, error));
+    return find_celestial(simulator, -beyond, error);
 }
 
 void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,
                               double (*directions)[3])
 {
-    const struct fx8_simulation *plan = &simulator->plan;
-    const double seconds = sample / fx8_rate_hz(plan->sample_rate);
-    const double share = seconds - floor(seconds);
     if (simulator->n_celestial > 0)
-        find_nodes(simulator, (int64_t)floor(seconds));
+        (void)find_celestial(simulator, sample, NULL);
     size_t n = 0;
-    for (size_t s = 0; s < plan->n_sources; s++) {
+    for (size_t s = 0; s < simulator->plan.n_sources; s++) {
         const struct fx8_source *source = &simulator->plan.sources[s];
-        if (!source->is_celestial) {
-            memcpy(directions[s], source->direction_enu, sizeof *directions);
-            continue;
-        }
-        const double *from = simulator->nodes[0].directions[n];
-        const double *to = simulator->nodes[1].directions[n++];
-        for (size_t axis = 0; axis < 3; axis++)
-            directions[s][axis] = (1.0 - share) * from[axis] + share * to[axis];
+        memcpy(directions[s],
+               source->is_celestial ? simulator->celestial_enu[n++]
+                                    : source->direction_enu,
+               sizeof *directions);
     }
 }
 

@@ -16,13 +16,11 @@
  * 1 - cos(pi d / L) < 5 (d / L)^2 of the coherence; L is chosen so that this
  * stays below 2e-5 for the longest delay.
  *
- * A celestial source moves.  ERFA gives its direction once per second of the
- * recording, with linear interpolation between: the error is below
- * (w 1 s)^2 / 8 < 7e-10 of its length, w = 7.29e-5 rad/s being the Earth's
- * rotation.  A block has the delay of its centre, and turns with the fringe at
- * the middle of the band; the phase of a tone is linear from centre to centre.
- * Two errors are left, both of the longest baseline, at most, and with
- * T = L / 2 fs from centre to centre:
+ * A celestial source moves.  A block has the delay of its centre, and turns
+ * with the fringe at the middle of the band; the phase of a tone is linear from
+ * centre to centre.  Two errors are left, both of the longest baseline, at
+ * most, with T = L / 2 fs from centre to centre and w = 7.29e-5 rad/s, the
+ * Earth's rotation:
  *
  * - The ends of the band turn against its middle by q = pi B (baseline / c) w
  * T, B the bandwidth.  At u from 0 to 1 between two centres the blocks add up
@@ -140,9 +138,8 @@ double fx8_simulator_gain_turns(const struct fx8_simulator *simulator,
 /**
  * fx8_simulator_directions -- directions of the sources at a sample.
  *
- * Given:    sample      of the recording, from 1 s before it to its end
- * Returned: directions  double [n_sources][3]  east, north, up, within 7e-10 of
- *                       unit vectors
+ * Given:    sample      a multiple of 0.5, at most 1.5 L outside the recording
+ * Returned: directions  double [n_sources][3]  unit vectors east, north, up
  * Notes:    not thread-safe
  */
 void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,

@@ -37,13 +37,6 @@ struct tone {
     float (*series)[2];       /* [half] */
 };
 
-/* Directions of the celestial sources at a whole second of the recording. */
-struct node {
-    bool is_known;
-    int64_t second;
-    double (*directions)[3]; /* [n_celestial] */
-};
-
 struct fx8_simulator {
     struct fx8_simulation plan; /* its arrays are borrowed */
     double *gain;               /* [n_inputs] */
@@ -58,7 +51,7 @@ struct fx8_simulator {
     size_t n_celestial;
     double (*icrs_deg)[2]; /* [n_celestial], in the order of the sources */
     struct fx8_celestial celestial;
-    struct node nodes[2]; /* ascending seconds */
+    double (*celestial_enu)[3]; /* [n_celestial] of the last sample */
 
     /* the blocks: block b covers half blocks b - 1 and b */
     size_t length; /* L */

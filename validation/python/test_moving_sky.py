@@ -11,9 +11,8 @@ Shows (signals, simulated sources that move, and tones): `simulate` puts
     and Y by their Stokes parameters, at rest and moving
 Within: 5·10⁻⁵ rad at 8000 rad of delay; 5 sigma; UT1 10⁻¹¹ s, sidereal time
     4·10⁻⁹ rad; blocks 1.5·10⁻³ rad; truth 10⁻⁵ of a source's power
-Because: interpolating directions over a second and ERFA's models cost 10⁻⁹
-    each; the radiometer's law; a Julian date resolves 40 µs; rounding of 2300
-    cells; three terms of a turn of 1/16 rad
+Because: ERFA's models cost 10⁻⁹; the radiometer's law; a Julian date resolves
+    40 µs; rounding of 2300 cells; three terms of a turn of 1/16 rad
 In: test_earth.c, test_celestial.c, test_simulator_sky.c, test_truth.c
     truth_of_what_moves_is_the_sum_over_spectra, test_celestial.c
     places_are_those_of_erfa
@@ -78,10 +77,10 @@ class Sky(program.Case):
 
     def test_truth_is_where_astropy_sees_the_source(self):
         """Phases over ten minutes are within 5e-5 rad of f b . s / c.  Errors:
-        7e-10 from interpolating a direction over a second and 1e-9 from ERFA's
-        models, each times 2 pi f b / c = 8000 rad; 1e-6 from floats; less than
-        p w 0.25 s / 24 = 1e-7 from comparing the mean of a dump, in which the
-        fringe turns by p = 0.15 rad, with its middle."""
+        1e-9 from ERFA's models and 3e-9 from 40 us of a Julian date, each times
+        2 pi f b / c = 8000 rad; 1e-6 from floats; less than p w 0.25 s / 24 =
+        1e-7 from comparing the mean of a dump, in which the fringe turns by
+        p = 0.15 rad, with its middle."""
         _, true, _ = self.simulate(
             f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},1\n",
             observation__sample_rate_hz=4000, simulate__duration_s=600)
