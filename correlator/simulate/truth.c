@@ -36,7 +36,7 @@ struct moments {
     double count, time, time_squared;
 };
 
-enum { N_ARRAYS = 20 };
+enum { N_ARRAYS = 19 };
 
 struct fx8_truth {
     struct fx8_simulator *simulator;
@@ -56,8 +56,7 @@ struct fx8_truth {
     double *weights;              /* [samples per window] of the filter */
     double *power;                /* [n_sources][n_channels], LSB^2 */
     double (*directions)[3];      /* [n_sources] in the middle of a segment */
-    double (*beginnings)[3];      /* [n_sources] at its beginning */
-    double (*ends)[3];            /* [n_sources] at its end */
+    double (*motion)[3];          /* [n_sources] from its begin to its end */
     struct fx8_removed removed;   /* delays, from the voltages */
     struct reception *received;   /* [n_threads][n_inputs] */
     double *means;                /* [n_channels][pair][re, im] fixed sources */
@@ -153,19 +152,16 @@ static const struct reception *receive(const struct fx8_truth *truth,
                              (double)truth->job->axes.step /
                              fx8_rate_hz(truth->job->plan.sample_rate);
     struct reception *received = truth->received + thread * n_inputs;
-    double motion[3]; /* over a segment */
     if (truth->power[source * truth->n_channels + channel] == 0.0)
         return NULL;
-    for (size_t axis = 0; axis < 3; axis++)
-        motion[axis] =
-            truth->ends[source][axis] - truth->beginnings[source][axis];
     for (size_t i = 0; i < n_inputs; i++) {
         const size_t input = truth->recorded[i];
         fx8_simulator_voltage(truth->simulator, source,
                               truth->directions[source], input, frequency_hz,
                               received[i].voltage);
         double cycles = 0.0;
-        double growth_s = fx8_simulator_path(truth->simulator, motion, input);
+        double growth_s =
+            fx8_simulator_path(truth->simulator, truth->motion[source], input);
         if (!is_real(truth, channel)) {
             cycles = fx8_removed_cycles(&truth->removed, i, frequency_hz,
                                         growth_s / segment_s);
@@ -302,11 +298,14 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
     const double middle = (double)plan->first_sample +
                           ((double)first + 0.5 * (double)(n - 1)) * step +
                           0.5 * (double)(truth->job->axes.window - 1);
-    fx8_simulator_directions(truth->simulator, middle - 0.5 * length,
-                             truth->beginnings);
-    fx8_simulator_directions(truth->simulator, middle, truth->directions);
     fx8_simulator_directions(truth->simulator, middle + 0.5 * length,
-                             truth->ends);
+                             truth->motion);
+    fx8_simulator_directions(truth->simulator, middle - 0.5 * length,
+                             truth->directions);
+    for (size_t s = 0; s < truth->sky->n_sources; s++)
+        for (size_t axis = 0; axis < 3; axis++)
+            truth->motion[s][axis] -= truth->directions[s][axis];
+    fx8_simulator_directions(truth->simulator, middle, truth->directions);
     fx8_removed_find(&truth->removed, middle, length);
 }
 
@@ -446,8 +445,7 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         FX8_ITEMS(truth->power,
                   fx8_product(n_sources, truth->n_channels, 1, 1)),
         FX8_ITEMS(truth->directions, n_sources),
-        FX8_ITEMS(truth->beginnings, n_sources),
-        FX8_ITEMS(truth->ends, n_sources),
+        FX8_ITEMS(truth->motion, n_sources),
         FX8_ITEMS(truth->received,
                   fx8_product(simulation->n_threads, n_inputs, 1, 1)),
         FX8_ITEMS(truth->means, n_sums),
