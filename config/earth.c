@@ -22,7 +22,7 @@ struct row {
     double value[N_VALUES]; /* arcsec, arcsec, s */
 };
 
-/* The ranges tell values from wrong columns and units. */
+/* The ranges keep out wrong columns and units. */
 static const struct {
     const char *name;
     double most;

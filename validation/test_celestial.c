@@ -195,7 +195,7 @@ TEST(axes_lie_as_right_ascension_and_declination_grow)
     }
 }
 
-/* The pole of the sky stands above north by the latitude, which polar motion
+/* The pole of the sky is above north by the latitude, which polar motion
  * changes by x cos(longitude) - y sin(longitude); a place 2 mrad from the pole
  * shows it to 1/500. */
 TEST(polar_motion_moves_the_pole)

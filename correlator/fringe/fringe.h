@@ -73,8 +73,8 @@ struct fx8_fringe_solution {
     size_t n_solved; /**< the reference included; 0 without any fringe */
     size_t n_found, n_used;
     double best_snr;  /**< highest of all baselines, found or not */
-    double phase_off; /**< median of what phases of baselines with a fringe are
-                           off, used or not, rad */
+    double phase_off; /**< median of the errors of phases on all baselines with
+                           a fringe, rad */
     bool has_amplitudes;
     double chi_square[FX8_FRINGE_QUANTITIES];
     int64_t freedom[FX8_FRINGE_QUANTITIES]; /**< 0: not judged */

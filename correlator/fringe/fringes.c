@@ -83,8 +83,8 @@ enum fx8_status fx8_fringes_solve(struct fx8_fringes *fringes,
     }
     if (n_solved == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: antenna %" PRId64 ": no baseline of it has a "
-                        "fringe: expected another --reference",
+                        "%s: antenna %" PRId64 ": no fringe on its baselines: "
+                        "expected another --reference",
                         fringes->path,
                         fringes->antenna_numbers[fringes->reference]);
     return FX8_OK;

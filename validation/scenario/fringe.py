@@ -4,7 +4,7 @@
 Shows (commands, fringes in use): gains that `fx8 fringe` writes are the
     simulated cable delays and phases, for a source fixed to the ground and for
     one on the sky; they make the visibilities flat; what a result is already
-    free of is accounted for; the table says what `--json` says; an antenna
+    free of is accounted for; the table has the figures of `--json`; an antenna
     without signal has no row; whatever cannot be solved is one clear line and
     leaves no file
 Within: 5 of the errors that it states; mean square over all 0.5 to 2; flat to
@@ -29,7 +29,7 @@ ANTENNAS = ((0, 0, 0, 100, 60), (113, 48, 0.5, -900.25, -400),
             (-79, 162, -0.2, 0, 7), (246, -91, 1.1, 777, 775),
             (-214, -137, 0.3, 30, 1999), (61, -283, -0.7, -2000, -30))
 N = len(ANTENNAS)
-# what the table that fx8 is given says instead
+# what fx8's own table has instead
 ASSUMED = tuple((50 * k, -20 * k) for k in range(N))
 DEAD = 4                                # number of an antenna
 
@@ -214,8 +214,8 @@ class Fringes(program.Job):
 
     def check_recorded(self, result, place):
         """A result in mode none leaves cable delays in, which the next run
-        removes; in mode cable it is free of them and of its gains; one that
-        says nothing, of nothing."""
+        removes; in mode cable it is free of them and of its gains; without
+        a record, of nothing."""
         def forget(file):
             del file["fx8/cable_delay"], file["fx8/calibration"]
             del file["Header/extra_keywords/DELAYMOD"]
