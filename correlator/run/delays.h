@@ -42,8 +42,8 @@ struct fx8_delay_figures {
 /**
  * fx8_delays_measure -- figures of one phase centre.
  *
- * Numerics: delays are found at 65 instants of the run, so rests are within 1/64
- *           of a sample; the losses are those of the pair with the largest
+ * Numerics: delays are found at 65 instants of the run, so rests are within
+ * 1/64 of a sample; the losses are those of the pair with the largest
  *           difference, at the top of the band, from the filter's weights
  */
 enum fx8_status fx8_delays_measure(const struct fx8_job_center *center,
