@@ -121,6 +121,20 @@ static __device__ __forceinline__ float2 times(float2 x, float2 factor)
                        fx8_fma(x.y, factor.x, fx8_mul(x.x, factor.y)));
 }
 
+/** The factor of a thread's place in its tile.  Without a valid spectrum there
+ *  may be no rotation to read, nor is the factor used. */
+static __device__ __forceinline__ float2
+factor_of_place(const fx8_cuda_corner_turn_job &job,
+                const fx8_corner_turn_place &place, unsigned bits)
+{
+    if (bits == 0)
+        return make_float2(0.0F, 0.0F);
+    const uint64_t slope = fx8_rotation_slope(
+        &rotation_of(job, place.input, place.time), FX8_GROUP / 2);
+    return factor_of(fx8_rotation_place(
+        slope, place.channel - range_begin(job.bank, place.channel)));
+}
+
 /** The valid spectra of a thread times a factor; the others stay zero. */
 static __device__ __forceinline__ void times_all(unsigned bits,
                                                  const float2 (&x)[TIMES],
@@ -275,10 +289,7 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
         fx8_part_bits(job.part, job.part.first_input + place.input, place.time);
     float2 x[TIMES];
     load_times(launch, place, bits, x);
-    const uint64_t slope = fx8_rotation_slope(
-        &rotation_of(job, place.input, place.time), FX8_GROUP / 2);
-    const float2 factor = factor_of(fx8_rotation_place(
-        slope, place.channel - range_begin(job.bank, place.channel)));
+    const float2 factor = factor_of_place(job, place, bits);
     const size_t tile = tile_of(job.bank, place.channel) -
                         tile_of(job.bank, blockIdx.x * BLOCK_CHANNELS);
     const float2(&middle)[TIMES][BLOCK_TILES] =
