@@ -142,7 +142,7 @@ static enum fx8_status read_fields(const struct reading *reading,
         cut_field(line, fields[k], text);
         if (strlen(line) < fields[k].last)
             return fail_value(reading, values[k].name, text,
-                              "a line that does not end here");
+                              "a longer line, as in finals2000A");
         FX8_TRY(read_value(reading, k, text, 1.0, row));
     }
     return FX8_OK;
@@ -215,8 +215,8 @@ static enum fx8_status read_columns(struct reading *reading, char *line)
     }
     if (n < N_COLUMNS)
         return fail_value(reading, "year", words[YEAR],
-                          "month, day, hour or none, MJD, x, y and UT1-UTC "
-                          "after it");
+                          "a line of year, month, day, perhaps hour, MJD, x, "
+                          "y and UT1-UTC");
     for (int k = 0; k < N_VALUES; k++)
         FX8_TRY(read_value(reading, k, words[VALUES + k], reading->unit, &row));
     return add_row(reading, words[MJD], &row);

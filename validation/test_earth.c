@@ -256,10 +256,11 @@ TEST(damaged_columns_have_their_line)
         {"2019 8 6 58701 .1 .1 -170.1",
          "UT1-UTC: -170.1: expected a number of seconds below 1"},
         {"2019 8 6 58701 .1 .1",
-         "year: 2019: expected month, day, hour or none, MJD, x, y and UT1-UTC "
-         "after it"},
-        {"2019", "year: 2019: expected month, day, hour or none, MJD, x, y and "
-                 "UT1-UTC after it"},
+         "year: 2019: expected a line of year, month, day, perhaps hour, MJD, "
+         "x, y and UT1-UTC"},
+        {"2019",
+         "year: 2019: expected a line of year, month, day, perhaps hour, "
+         "MJD, x, y and UT1-UTC"},
     };
     for (size_t c = 0; c < LENGTH(cases); c++) {
         char text[500], expected[300];
@@ -300,11 +301,11 @@ TEST(damaged_fields_have_their_line)
          ":3: y of the pole: ? 0.011000: expected a number of "
          "arcseconds below 1"},
         {165, '\n',
-         ":3: UT1-UTC: -0.171000: expected a line that does not "
-         "end here"},
+         ":3: UT1-UTC: -0.171000: expected a longer line, as "
+         "in finals2000A"},
         {66, '\n',
-         ":3: UT1-UTC: -0.1720: expected a line that does not end "
-         "here"},
+         ":3: UT1-UTC: -0.1720: expected a longer line, as in "
+         "finals2000A"},
         {58, '\n',
          ":4: MJD: 58703.00: expected the day after that of the row "
          "before"},

@@ -27,8 +27,8 @@ static enum fx8_status check_direction(
     if (header->is_phased && is_given(direction) &&
         isnan(header->center_deg[0]))
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: phased towards %s, no position in ICRS: expected "
-                        "no other direction",
+                        "%s: phased towards %s, which is not an ICRS position: "
+                        "expected no --source, --az and --el",
                         path, header->object);
     if (is_given(direction) && fx8_uvh5_keyword(header, "POSFAKE") != NULL)
         return fx8_fail(error, FX8_ERR_INPUT,

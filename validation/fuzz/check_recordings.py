@@ -16,7 +16,7 @@ class Recordings(libfuzzer.Fuzz):
 
     program = "fuzz_recordings"
     n_targets = len(FORMATS)
-    runs = 1500
+    runs = 1000
 
 
 def case_of(target):
