@@ -270,7 +270,7 @@ TEST(damaged_columns_have_their_line)
         snprintf(expected, sizeof expected, ":3: %s", cases[c][1]);
         refuse(text, expected);
     }
-    /* a row that is no row any more */
+    /* a damaged year: the line does not count as a row */
     refuse("2019 8 5 58700 .1 .1 .1\n~019 8 6 58701 .1 .1 .1\n"
            "2019 8 7 58702 .1 .1 .1\n",
            ":3: MJD: 58702: expected the day after that of the row before");

@@ -24,7 +24,7 @@ struct fx8_fringe_axis {
     double step;      /**< from cell to cell */
     double centre;    /**< mean position of the items */
     double *position; /**< [n] mean of the items of a cell, less the centre; 0
-                           where there is none */
+                           for a cell without items */
 };
 
 /**

@@ -44,7 +44,7 @@ class Results(program.Job):
                          result.keywords["PRECISN"].decode())
 
     def test_phase_centre_and_delays(self):
-        """As the keywords have them; without delays there are none."""
+        """Printed as the keywords have them; not without delays."""
         self.assertIn("  phase centre   none\n", self.info(self.output)[0])
         self.well(*self.words(
             self.recording(), "--quiet", "--force",
