@@ -262,6 +262,16 @@ struct fx8_threads {
     bool pin;     /**< bind each to a CPU */
 };
 
+/** How the CPU transforms spectra.  All agree to rounding. */
+enum fx8_transform {
+    FX8_TRANSFORM_AUTO = 0, /**< the faster of the next two */
+    FX8_TRANSFORM_LANES,    /**< our own, for lengths 2^a 3^b 5^c: bits are the
+                                 same on every CPU */
+    FX8_TRANSFORM_ESTIMATE, /**< FFTW, with the plan it thinks best */
+    FX8_TRANSFORM_MEASURE   /**< FFTW, with the plan it finds by timing: the
+                                 last bits may differ between runs */
+};
+
 /** Where and how to compute. */
 struct fx8_machine {
     enum fx8_backend backend;
@@ -269,8 +279,7 @@ struct fx8_machine {
     const char *kernel; /**< "auto" or a kernel of the engine; the error for an
                              unknown name lists them */
     struct fx8_threads threads;
-    bool measure_fft; /**< time FFT algorithms instead of estimating: the last
-                           bits may differ between runs */
+    enum fx8_transform transform;   /**< of the CPU engine */
     enum fx8_spot_check spot_check; /**< recompute a few sums of every dump from
                                          the same spectra */
     size_t memory_limit; /**< bytes for engine, levels, samples and results;

@@ -39,7 +39,7 @@ struct fx8_engine_plan {
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
     struct fx8_machine machine;         /**< kernel, threads (at least 1) and
-                                             measure_fft matter to an engine */
+                                             transform matter to an engine */
     const int *devices; /**< [n_devices] ordinals; device engines only */
     size_t n_devices;   /**< 0: the first usable device */
     /** Operations that a device engine runs on the host; may be NULL for the

@@ -51,7 +51,7 @@ static void plan_trial(struct fx8_trial *trial,
     if (plan->n_result_antennas > 0)
         trial->plan.n_result_antennas = inputs / n_polarizations;
     trial->plan.machine.threads = (struct fx8_threads){.count = 1};
-    trial->plan.machine.measure_fft = false;
+    trial->plan.machine.transform = FX8_TRANSFORM_AUTO;
     trial->plan.admit = NULL;
     trial->plan.n_engines = 1;
     trial->plan.n_opened = trial->plan.consumed_channels = 0;

@@ -186,6 +186,87 @@ struct fx8_correlate_interval {
                  double *up);
 };
 
+struct fx8_lanes_plan;
+
+/** The filter of a filter bank, in floats or, if integers is not NULL, in
+ *  integers; as for fir and fir_int16. */
+struct fx8_lanes_filter {
+    size_t n_taps, row; /**< row: at least 16 */
+    const float *coefficients;
+    const int16_t *integers;
+    float scale;
+};
+
+/** A channel, and the column of its bin. */
+struct fx8_lanes_channel {
+    uint32_t channel, column;
+};
+
+/**
+ * Some channels of a group of spectra of one input, as the transform in lanes
+ * leaves them (kernels/cpu/lanes.h).
+ */
+struct fx8_lanes_group {
+    size_t n_channels;
+    const struct fx8_lanes_channel *channels; /**< [n_channels] */
+    /** Spectra 0 .. 15 and 16 .. 31: float [column][re, im][16], 64-byte
+     *  aligned; NULL where none of them is valid. */
+    const float *halves[2];
+    uint32_t valid;                  /**< bit t: spectrum t is valid; others
+                                          are zero */
+    const struct fx8_phases *phases; /**< to rotate by; NULL: not rotated */
+    const float *factors;            /**< what find_factors() made of them */
+};
+
+/** Floats that find_factors() fills: re and im, of the places in a tile and of
+ *  the middles of all tiles. */
+static inline size_t fx8_lanes_factors(size_t n_channels)
+{
+    const size_t last = FX8_ROTATION_TILE - 1;
+    return (1 + (n_channels + last) / FX8_ROTATION_TILE) * 2 * FX8_GROUP;
+}
+
+/**
+ * The filter bank with 16 spectra of one input side by side: what fir,
+ * fir_int16, a transform, quantise and corner_turn do one spectrum at a time.
+ */
+struct fx8_lanes {
+    /**
+     * Filter 16 spectra, and the first pass of their transform.
+     *
+     * Given:    plan     without passes: only the filter
+     *           valid    not 0; spectra whose bit is clear become zero
+     *           samples  as for fir; those behind the last valid spectrum are
+     *                    not read
+     * Returned: columns  float [row][16], 64-byte aligned: [column][re, im] of
+     *                    complex samples, pairs of real ones
+     * Numerics: the filter is that of fir, bit for bit
+     */
+    void (*begin)(const struct fx8_lanes_plan *plan,
+                  const struct fx8_lanes_filter *filter, uint32_t valid,
+                  const int8_t *samples, float *columns);
+    /**
+     * The other passes of one part of the columns, in place.
+     *
+     * Numerics: all vector variants have the same bits, in every lane;
+     *           rounding errors are within 16 times 2^-24 of the norm of a
+     *           spectrum
+     */
+    void (*finish)(const struct fx8_lanes_plan *plan, size_t part,
+                   float *columns);
+    /** Prepare the rotation of channels 0 .. n_channels - 1: 64-byte aligned
+     *  factors for the same variant. */
+    void (*find_factors)(const struct fx8_phases *phases, size_t n_channels,
+                         float *factors);
+    /** quantise() and corner_turn() of FX8_GROUP spectra; gain, out and clips
+     *  are those of channel 0, rows of `out` 64-byte aligned. */
+    void (*quantise)(const struct fx8_lanes_group *group, const float *gain,
+                     struct fx8_ci8 *out, size_t channel_stride,
+                     uint32_t *clips);
+    void (*corner_turn)(const struct fx8_lanes_group *group,
+                        struct fx8_cf32 *out, size_t channel_stride);
+};
+
 /** All operations in one variant. */
 struct fx8_operations {
     /** Name of the variant: "reference", "avx2", "avx512". */
@@ -262,6 +343,8 @@ struct fx8_operations {
      *  [n_channels][channel_stride]. */
     void (*corner_turn)(const struct fx8_spectra_group *group,
                         struct fx8_cf32 *out, size_t channel_stride);
+
+    struct fx8_lanes lanes;
 
     /**
      * count -- valid products per pair.

@@ -131,33 +131,48 @@ static void check_spectra(const struct task *task, const struct outcome *o)
     assert_memory_equal(clips, o->clips, inputs * channels * sizeof *clips);
 }
 
-/* Every variant, on one thread and several, from samples and from spectra:
- * spectra and integers equal bit for bit, FP32 sums equal within a variant and
- * within their bound between variants. */
+/* A variant on one thread and several, from samples and from spectra: spectra
+ * and integers equal bit for bit, also those of `before`, if any; FP32 sums
+ * equal within a variant and within their bound between variants. */
+static struct outcome check_level(
+    struct task *task, const struct outcome *before, size_t n_threads,
+    void (*check)(const struct task *, const struct outcome *))
+{
+    task->plan.machine.threads.count = 1;
+    struct outcome one = run_task(task, NULL);
+    check_sums(task, &one);
+    if (check != NULL)
+        check(task, &one);
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    task->plan.machine.threads.count = n_threads;
+    const struct outcome several = run_task(task, NULL);
+    check_equal(task, &one, &several);
+    struct outcome again = run_task(task, &one);
+    again.clips = NULL;
+    check_equal(task, &one, &again);
+    one.sums32 = one.down = one.up = NULL;
+    check_equal(task, before, &one);
+    return one;
+}
+
+/* Every variant with FFTW, then those with vectors and a transform of their
+ * own: each kind has spectra of its own. */
 static void check_levels(struct task *task, size_t n_threads,
                          void (*check)(const struct task *,
                                        const struct outcome *))
 {
-    struct outcome first = {0};
-    for (size_t index = 0; index < fx8_operations_variants(); index++) {
-        if (fx8_operations_variant(index) == NULL)
-            continue;
-        task->plan.machine.kernel = fx8_operations_variant(index)->name;
-        task->plan.machine.threads.count = 1;
-        struct outcome one = run_task(task, NULL);
-        check_sums(task, &one);
-        if (index == 0)
-            check(task, &one);
-        assert_int_equal(fegetround(), FE_TONEAREST);
-        task->plan.machine.threads.count = n_threads;
-        const struct outcome several = run_task(task, NULL);
-        check_equal(task, &one, &several);
-        struct outcome again = run_task(task, &one);
-        again.clips = NULL;
-        check_equal(task, &one, &again);
-        one.sums32 = one.down = one.up = NULL;
-        check_equal(task, &first, &one);
-        first = one;
+    static const enum fx8_transform transforms[] = {FX8_TRANSFORM_ESTIMATE,
+                                                    FX8_TRANSFORM_AUTO};
+    for (size_t kind = 0; kind < 2; kind++) {
+        struct outcome before = {0};
+        task->plan.machine.transform = transforms[kind];
+        for (size_t index = kind; index < fx8_operations_variants(); index++) {
+            if (fx8_operations_variant(index) == NULL)
+                continue;
+            task->plan.machine.kernel = fx8_operations_variant(index)->name;
+            before = check_level(task, &before, n_threads,
+                                 index == kind ? check : NULL);
+        }
     }
 }
 

@@ -371,7 +371,7 @@ static struct fx8_cf32 want_turned(const struct fx8_spectra_group *group,
         return (struct fx8_cf32){0, 0};
     return group->phases == NULL
                ? (struct fx8_cf32){x.re * gain, x.im * gain}
-               : fx8_rotate_reference(group, t, channel, gain);
+               : fx8_rotate_reference(x, group->phases, t, channel, gain);
 }
 
 /** The reference's integers and clips against want_quantised(). */

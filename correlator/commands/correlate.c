@@ -48,9 +48,12 @@ static const struct fx8_option options[] = {
                  .key = "correlator.backend",
                  .help = "where to compute"},
     [FFT_PLAN] = {.name = "fft-plan",
-                  .argument = "estimate|measure",
-                  .help = "measure: time FFT algorithms first; results may "
-                          "then differ in the last bits from run to run"},
+                  .argument = "auto|lanes|estimate|measure",
+                  .help = "transform on the CPU; lanes: our own, for channels "
+                          "without prime factors above 5; estimate, measure: "
+                          "FFTW's best guess, or what it finds fastest: last "
+                          "bits may then differ from run to run; auto: lanes, "
+                          "else estimate"},
     [FORCE] = {.name = "force", .help = "replace an existing result"},
     [QUIET] = {.name = "quiet", .help = "no progress and no summary"},
 };
@@ -345,6 +348,22 @@ static enum fx8_status compare(const struct fx8_run_output *output, bool quiet,
     return FX8_OK;
 }
 
+/* Word of --fft-plan, known to be one of these; NULL: not given. */
+static enum fx8_transform find_transform(const char *word)
+{
+    static const char *const words[] = {
+        [FX8_TRANSFORM_AUTO] = "auto",
+        [FX8_TRANSFORM_LANES] = "lanes",
+        [FX8_TRANSFORM_ESTIMATE] = "estimate",
+        [FX8_TRANSFORM_MEASURE] = "measure",
+    };
+    int found = FX8_TRANSFORM_AUTO;
+    for (int k = 0; word != NULL && k <= FX8_TRANSFORM_MEASURE; k++)
+        if (strcmp(word, words[k]) == 0)
+            found = k;
+    return (enum fx8_transform)found;
+}
+
 static void warn(void *display, const char *message)
 {
     fx8_progress_end(display);
@@ -357,13 +376,12 @@ static enum fx8_status run(const struct fx8_command_line *line,
     if (line->n_files == 0)
         return fx8_command_misuse(line, error, "no CONFIG.ini");
     const bool is_quiet = line->given[QUIET] != NULL;
-    const char *plan = line->given[FFT_PLAN];
     FX8_AUTO(clear_work) struct work work = {0};
     struct fx8_progress_display display;
     struct fx8_run_request request = {
         .job = &work.job,
         .force = line->given[FORCE] != NULL,
-        .is_fft_measured = plan != NULL && strcmp(plan, "measure") == 0,
+        .transform = find_transform(line->given[FFT_PLAN]),
         .interrupted = fx8_command_interrupted,
         .warn = warn,
         .warn_context = &display,

@@ -242,7 +242,7 @@ static enum fx8_status open_branch(struct run *run, size_t index,
     struct branch *branch = &run->branches[index];
     struct fx8_plan plan = job->plan;
     plan.machine.backend = run->backend;
-    plan.machine.measure_fft = request->is_fft_measured;
+    plan.machine.transform = request->transform;
     plan.machine.memory_limit /= run->n;
     plan.input_gain = run->input_gain;
     plan.delays.context = &job->centers[index];

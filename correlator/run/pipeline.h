@@ -41,7 +41,7 @@ struct fx8_run_request {
     const char *input;       /**< names of the recordings, one line */
     const char *input_brief; /**< the first, and how many more */
     int64_t block_samples; /**< samples per read; 0: chosen to suit the file */
-    bool is_fft_measured;
+    enum fx8_transform transform;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
     int (*interrupted)(void);
     /** Called regularly on the caller's thread; may be NULL. */

@@ -107,6 +107,85 @@ static const struct fx8_cf32 *transform_batch(
     return (const void *)fx8_fft_execute(engine->fft, data);
 }
 
+/* --- spectra side by side ---------------------------------------- */
+
+static void store_lanes(const struct fx8_engine *engine, size_t input,
+                        size_t first, const struct fx8_lanes_group *group,
+                        uint32_t *clips)
+{
+    const struct fx8_lanes *lanes = &engine->operations->lanes;
+    if (engine->x8 != NULL)
+        lanes->quantise(group, engine->gain + input * engine->n_channels,
+                        engine->x8 + input * engine->stride8 + first,
+                        engine->n_rows * engine->stride8, clips);
+    if (engine->x32 != NULL)
+        lanes->corner_turn(group,
+                           engine->x32 + input * engine->stride32 + first,
+                           engine->n_rows * engine->stride32);
+}
+
+/* Finish the transform part by part, and store the channels of each. */
+static void finish_lanes(const struct fx8_engine *engine, size_t input,
+                         size_t first, float *const halves[2],
+                         struct fx8_lanes_group *group, uint32_t *clips)
+{
+    for (size_t part = 0; part < engine->lanes.n_parts; part++) {
+        const size_t begin = engine->part_begin[part];
+        group->channels = engine->parts + begin;
+        group->n_channels = engine->part_begin[part + 1] - begin;
+        if (group->n_channels == 0)
+            continue;
+        for (size_t h = 0; h < 2; h++)
+            if (group->halves[h] != NULL)
+                engine->operations->lanes.finish(&engine->lanes, part,
+                                                 halves[h]);
+        store_lanes(engine, input, first, group, clips);
+    }
+}
+
+/* A group of spectra, 16 of them in one half of the scratch and 16 in the
+ * other; behind them the factors of the rotation. */
+static void channelize_lanes(const struct fx8_engine *engine,
+                             const int8_t *samples, size_t input, size_t first,
+                             uint32_t valid,
+                             const struct fx8_rotation *rotation,
+                             uint32_t *clips, float *data)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const struct fx8_lanes *lanes = &engine->operations->lanes;
+    const struct fx8_lanes_filter filter = {
+        .n_taps = bank->n_taps,
+        .row = fx8_filterbank_row(bank),
+        .coefficients = engine->coefficients,
+        .integers =
+            fx8_has_int16_fir(&engine->plan) ? engine->coefficients16 : NULL,
+        .scale = engine->scale16,
+    };
+    const size_t size = filter.row * FX8_LANES;
+    float *const halves[2] = {data, data + size};
+    struct fx8_lanes_group group = {.valid = valid};
+    struct fx8_phases phases;
+    if (rotation != NULL && valid != 0) {
+        float *factors = data + 2 * size;
+        samples += rotation->shift * (bank->is_complex ? 2 : 1);
+        fx8_find_phases(rotation, 0, FX8_GROUP, 0, &phases);
+        lanes->find_factors(&phases, bank->n_channels, factors);
+        group.phases = &phases;
+        group.factors = factors;
+    }
+    for (size_t h = 0; h < 2; h++) {
+        const uint32_t of_half = valid >> h * FX8_LANES & 0xffff;
+        if (of_half == 0)
+            continue;
+        lanes->begin(&engine->lanes, &filter, of_half,
+                     samples + h * FX8_LANES * filter.row, halves[h]);
+        group.halves[h] = halves[h];
+    }
+    finish_lanes(engine, input, first, halves, &group, clips);
+}
+
+/* --- groups ------------------------------------------------------- */
+
 /* One group of FX8_GROUP spectra; spectra beyond the block, and invalid ones,
  * become zero. */
 static void channelize_group(const struct fx8_engine *engine,
@@ -118,6 +197,16 @@ static void channelize_group(const struct fx8_engine *engine,
     const size_t n_groups = fx8_groups(block->n_spectra);
     const uint64_t word = block->valid[input * n_words + first / 64];
     const uint32_t valid = (uint32_t)(word >> (first % 64));
+    const struct fx8_rotation *rotation =
+        block->rotation == NULL ? NULL
+                                : &block->rotation[input * n_groups + group];
+    if (engine->has_lanes) {
+        channelize_lanes(engine,
+                         block->samples + input * block->row_stride +
+                             first * fx8_filterbank_row(&engine->plan.bank),
+                         input, first, valid, rotation, clips, data);
+        return;
+    }
     const size_t n = engine->fft_batch;
     const uint32_t mask = n == 32 ? UINT32_MAX : ((uint32_t)1 << n) - 1;
     for (size_t offset = 0; offset < FX8_GROUP; offset += n) {
@@ -126,9 +215,7 @@ static void channelize_group(const struct fx8_engine *engine,
             .time = first + offset,
             .n_spectra = n,
             .valid = valid >> offset & mask,
-            .rotation = block->rotation == NULL
-                            ? NULL
-                            : &block->rotation[input * n_groups + group],
+            .rotation = rotation,
         };
         const struct fx8_cf32 *spectra = (const void *)data;
         if (batch.valid != 0)

@@ -77,7 +77,7 @@ static void lay_out(struct fx8_engine *engine)
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
-#define N_ARRAYS 12
+#define N_ARRAYS 13
 
 static void list_arrays(struct fx8_engine *engine,
                         struct fx8_array arrays[N_ARRAYS])
@@ -99,6 +99,8 @@ static void list_arrays(struct fx8_engine *engine,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
          bank && fx8_has_int16_fir(plan) ? sizeof(int16_t) : 0},
         {&engine->gain, fx8_product(inputs, channels, 1, 1), sizeof(float)},
+        {&engine->parts, channels,
+         engine->has_lanes ? sizeof *engine->parts : 0},
         {&engine->scratch,
          fx8_product(plan->machine.threads.count, engine->scratch_size, 1, 1),
          bank ? sizeof(float) : 0},
@@ -136,19 +138,66 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     return fx8_allocate_arrays(arrays, N_ARRAYS, "the engine", error);
 }
 
-static enum fx8_status open_fft(struct fx8_engine *engine,
-                                struct fx8_error *error)
+static enum fx8_status open_lanes(struct fx8_engine *engine,
+                                  struct fx8_error *error)
 {
-    const struct fx8_engine_plan *plan = &engine->plan;
-    const enum fx8_fft_kind kind =
-        plan->bank.is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
-    FX8_TRY(fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
-                         plan->machine.measure_fft, &engine->fft, error));
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    engine->has_lanes = true;
+    engine->scratch_size =
+        fx8_product(fx8_filterbank_row(bank), FX8_GROUP, 1, 1) +
+        fx8_lanes_factors(bank->n_channels);
+    snprintf(engine->fft_name, sizeof engine->fft_name, "lanes");
+    return fx8_lanes_open(bank->fft_length, bank->is_complex, &engine->lanes,
+                          error);
+}
+
+static enum fx8_status open_fftw(struct fx8_engine *engine, bool is_measured,
+                                 struct fx8_error *error)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    FX8_TRY(fx8_fft_open(bank->is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL,
+                         bank->fft_length, engine->fft_batch, is_measured,
+                         &engine->fft, error));
     engine->scratch_size = fx8_fft_size(engine->fft);
     snprintf(engine->fft_name, sizeof engine->fft_name, "fftw %s batch %zu",
-             plan->machine.measure_fft ? "measure" : "estimate",
-             engine->fft_batch);
+             is_measured ? "measure" : "estimate", engine->fft_batch);
     return FX8_OK;
+}
+
+static enum fx8_status open_transform(struct fx8_engine *engine,
+                                      struct fx8_error *error)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const enum fx8_transform wanted = engine->plan.machine.transform;
+    const bool has_lanes = fx8_lanes_has(bank->fft_length, bank->is_complex);
+    if (wanted == FX8_TRANSFORM_LANES && !has_lanes)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "plan: transform: lanes: %zu samples per spectrum: "
+                        "expected 8 to 65536 channels, without prime factors "
+                        "above 5",
+                        bank->fft_length);
+    /* the reference is too slow: it follows the definition */
+    const bool is_fast = engine->operations != fx8_operations_variant(0);
+    if (wanted == FX8_TRANSFORM_LANES ||
+        (wanted == FX8_TRANSFORM_AUTO && has_lanes && is_fast))
+        return open_lanes(engine, error);
+    return open_fftw(engine, wanted == FX8_TRANSFORM_MEASURE, error);
+}
+
+/* List the channels by part of the transform. */
+static void set_parts(struct fx8_engine *engine)
+{
+    const struct fx8_lanes_plan *lanes = &engine->lanes;
+    struct fx8_lanes_channel *next = engine->parts;
+    for (size_t part = 0; part < lanes->n_parts; part++) {
+        for (size_t c = 0; c < engine->n_channels; c++) {
+            const size_t bin = fx8_filterbank_bin(&engine->plan.bank, c);
+            if (fx8_lanes_part(lanes, bin) == part)
+                *next++ =
+                    (struct fx8_lanes_channel){(uint32_t)c, lanes->place[bin]};
+        }
+        engine->part_begin[part + 1] = (size_t)(next - engine->parts);
+    }
 }
 
 static void take_coefficients(struct fx8_engine *engine,
@@ -171,6 +220,7 @@ static void cpu_close(struct fx8_engine **engine)
     list_arrays(e, arrays);
     fx8_free_arrays(arrays, N_ARRAYS);
     fx8_fft_close(&e->fft);
+    fx8_lanes_close(&e->lanes);
     free(e);
     *engine = NULL;
 }
@@ -192,12 +242,14 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
         goto fail;
     lay_out(e);
     snprintf(e->fft_name, sizeof e->fft_name, "none");
-    if (e->has_filterbank && (status = open_fft(e, error)) != FX8_OK)
+    if (e->has_filterbank && (status = open_transform(e, error)) != FX8_OK)
         goto fail;
     if ((status = allocate(e, error)) != FX8_OK)
         goto fail;
     if (e->has_filterbank)
         take_coefficients(e, plan->coefficients);
+    if (e->has_lanes)
+        set_parts(e);
     e->plan.coefficients = e->coefficients;
     for (size_t i = 0; i < plan->n_inputs * e->n_channels; i++)
         e->gain[i] = 1.0f;

@@ -8,6 +8,7 @@
 
 #include "kernels/count_products.h"
 #include "kernels/engine.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/fft.h"
 
 /**
@@ -29,9 +30,14 @@ struct fx8_engine {
     int16_t *coefficients16;  /* likewise, for FX8_FIR_DP2A */
     float scale16;            /* value of one unit of coefficients16 */
     float *gain;              /* [n_inputs][n_channels] */
-    struct fx8_fft *fft;      /* the batch of the stream */
+    bool has_lanes;           /* the transform in lanes, not FFTW */
+    struct fx8_lanes_plan lanes;
+    /** [n_channels], by part of the transform; those of a part begin at */
+    struct fx8_lanes_channel *parts;
+    size_t part_begin[FX8_MOST_RADIX + 1];
+    struct fx8_fft *fft; /* the batch of the stream; NULL with lanes */
     size_t fft_batch;
-    float *scratch; /* [n_threads][scratch_size], FIR and FFT */
+    float *scratch; /* [n_threads][scratch_size], filter and transform */
     size_t scratch_size;
     struct fx8_ci8 *x8;
     struct fx8_cf32 *x32;

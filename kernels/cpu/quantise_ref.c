@@ -3,8 +3,7 @@
 
 #include "kernels/cpu/variants.h"
 
-/** Round half to even and clamp to +-127; sets *is_clipped if it clamped. */
-static int8_t quantise_value(float value, bool *is_clipped)
+int8_t fx8_quantise_reference(float value, bool *is_clipped)
 {
     const float rounded = rintf(value);
     if (rounded > 127.0f) {
@@ -28,13 +27,11 @@ static struct fx8_cf32 turned(struct fx8_cf32 x, uint64_t phase, float gain)
                              fx8_fma(x.im, re, fx8_mul(x.re, im))};
 }
 
-struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
+struct fx8_cf32 fx8_rotate_reference(struct fx8_cf32 x,
+                                     const struct fx8_phases *phases,
                                      size_t spectrum, size_t channel,
                                      float gain)
 {
-    const struct fx8_phases *phases = group->phases;
-    const struct fx8_cf32 x =
-        group->spectra[spectrum * group->stride + channel];
     if (phases == NULL)
         return (struct fx8_cf32){x.re * gain, x.im * gain};
     const uint64_t middle =
@@ -54,11 +51,12 @@ static void quantise(const struct fx8_spectra_group *group, const float *gain,
             row[t] = (struct fx8_ci8){0, 0};
             if ((group->valid >> t & 1) == 0)
                 continue;
-            const struct fx8_cf32 x =
-                fx8_rotate_reference(group, t, channel, gain[channel]);
+            const struct fx8_cf32 x = fx8_rotate_reference(
+                group->spectra[t * group->stride + channel], group->phases, t,
+                channel, gain[channel]);
             bool is_clipped = false;
-            row[t].re = quantise_value(x.re, &is_clipped);
-            row[t].im = quantise_value(x.im, &is_clipped);
+            row[t].re = fx8_quantise_reference(x.re, &is_clipped);
+            row[t].im = fx8_quantise_reference(x.im, &is_clipped);
             clips[channel] += is_clipped;
         }
     }
@@ -73,7 +71,9 @@ void fx8_corner_turn_part(const struct fx8_spectra_group *group,
         for (size_t t = first_spectrum; t < end_spectrum; t++)
             out[channel * channel_stride + t] =
                 (group->valid >> t & 1) != 0
-                    ? fx8_rotate_reference(group, t, channel, 1.0f)
+                    ? fx8_rotate_reference(
+                          group->spectra[t * group->stride + channel],
+                          group->phases, t, channel, 1.0f)
                     : (struct fx8_cf32){0.0f, 0.0f};
 }
 

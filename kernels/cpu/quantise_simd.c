@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/rotation_simd.h"
 #include "kernels/cpu/transpose16.h"
 #include "kernels/cpu/variants.h"
 
@@ -27,9 +28,6 @@ _Static_assert(FX8_ROTATION_TILE == FX8_TILE, "one tile for both");
 /* Half a step above 127 is rounded to the even 128. */
 #define CLIP_LIMIT 127.5f
 
-/* Factors found at a time: those of half a tile. */
-#define FACTORS 16
-
 /** Factors of a rotation: of the middle of a tile, by spectrum; of the places
  * in a tile, by channel, one each for re and im. */
 struct factors {
@@ -38,19 +36,6 @@ struct factors {
     FX8_ALIGNED float middle_re[FX8_GROUP], middle_im[FX8_GROUP];
     FX8_ALIGNED float place_re[TILE_FLOATS], place_im[TILE_FLOATS];
 };
-
-/** exp(2 pi i phase), in loops short enough for gcc to vectorise. */
-static inline void find_factors(const uint64_t phases[FACTORS],
-                                float re[FACTORS], float im[FACTORS])
-{
-    float turns[FACTORS];
-    for (size_t k = 0; k < FACTORS; k++)
-        turns[k] = fx8_rotation_turns(phases[k]);
-    for (size_t k = 0; k < FACTORS; k++)
-        re[k] = fx8_rotation_re(turns[k]);
-    for (size_t k = 0; k < FACTORS; k++)
-        im[k] = fx8_rotation_im(turns[k]);
-}
 
 /** The factors of places, common to all tiles of a group. */
 static inline void find_places(const struct fx8_spectra_group *group,
@@ -63,7 +48,7 @@ static inline void find_places(const struct fx8_spectra_group *group,
         float re[FACTORS], im[FACTORS];
         for (size_t k = 0; k < FACTORS; k++)
             places[k] = fx8_rotation_place(slope, first + k);
-        find_factors(places, re, im);
+        find_some(places, re, im);
         for (size_t k = 0; k < FACTORS; k++) {
             const size_t at = 2 * (first + k);
             factors->place_re[at] = factors->place_re[at + 1] = re[k];
@@ -93,8 +78,8 @@ static inline void begin_factors(const struct fx8_spectra_group *group,
 static inline void find_middles(size_t n_spectra, struct factors *factors)
 {
     for (size_t first = 0; first < n_spectra; first += FACTORS) {
-        find_factors(factors->phase + first, factors->middle_re + first,
-                     factors->middle_im + first);
+        find_some(factors->phase + first, factors->middle_re + first,
+                  factors->middle_im + first);
         for (size_t t = first; t < first + FACTORS; t++)
             factors->phase[t] += factors->step[t];
     }
@@ -222,7 +207,8 @@ static void count_clips(const struct fx8_spectra_group *group, size_t t,
 {
     for (size_t channel = first; channel < first + n_channels; channel++) {
         const struct fx8_cf32 x =
-            fx8_rotate_reference(group, t, channel, gain[channel]);
+            fx8_rotate_reference(group->spectra[t * group->stride + channel],
+                                 group->phases, t, channel, gain[channel]);
         clips[channel] +=
             fabsf(x.re) >= CLIP_LIMIT || fabsf(x.im) >= CLIP_LIMIT;
     }

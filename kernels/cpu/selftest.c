@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/selftest.h"
 
 /* Shapes: whole tiles of every variant and a ragged rest. */
@@ -18,12 +20,18 @@ enum {
     N_PADDED = 40, /* inputs rounded up to whole row blocks */
     N_TIMES = 2 * FX8_GROUP,
     N_HALVES = 999,
+    MOST_LENGTH = 240, /* of a transform */
     N_PAIRS = N_INPUTS * (N_INPUTS + 1) / 2
 };
 
 /* Bytes that hold any input, and any result, of any trial. */
 #define DATA_BYTES   ((size_t)N_PADDED * N_TIMES * sizeof(struct fx8_cf32))
-#define RESULT_BYTES ((size_t)N_PAIRS * 2 * 2 * sizeof(double))
+#define RESULT_BYTES ((size_t)80 << 10)
+
+_Static_assert(RESULT_BYTES >= (size_t)N_PAIRS * 2 * 2 * sizeof(double) &&
+                   RESULT_BYTES >=
+                       2 * (64 + MOST_LENGTH) * FX8_COLUMN * sizeof(float),
+               "room for sums and for transforms");
 
 /** Memory of one trial; every part starts on a cache line. */
 struct trial {
@@ -124,6 +132,89 @@ static void run_turn(const struct fx8_operations *operations,
     operations->corner_turn(&group, (void *)result, N_SPECTRA);
 }
 
+/* A filter in lanes, and both results of its columns. */
+static void run_lanes(const struct fx8_operations *operations,
+                      const struct trial *trial, uint8_t *result)
+{
+    const struct fx8_lanes *lanes = &operations->lanes;
+    const struct fx8_lanes_plan plan = {.n_passes = 0};
+    const struct fx8_lanes_filter filter = {
+        .n_taps = N_TAPS, .row = N_ROW, .coefficients = trial->floats};
+    float *half = (void *)result;
+    struct fx8_ci8 *int8 = (void *)(half + N_ROW * FX8_LANES);
+    struct fx8_cf32 *fp32 = (void *)(int8 + N_CHANNELS * STRIDE);
+    struct fx8_lanes_channel channels[N_CHANNELS];
+    uint32_t clips[N_CHANNELS] = {0};
+    float gain[N_CHANNELS];
+    for (uint32_t k = 0; k < N_CHANNELS; k++) {
+        channels[k] = (struct fx8_lanes_channel){k, N_CHANNELS - 1 - k};
+        gain[k] = 0x1p-10f * (float)(k + 1);
+    }
+    struct fx8_phases phases;
+    _Alignas(FX8_ALIGNMENT) float factors[3 * 2 * FX8_GROUP];
+    find_phases(trial, &phases);
+    struct fx8_lanes_group group = {.n_channels = N_CHANNELS,
+                                    .channels = channels,
+                                    .halves = {trial->floats, half},
+                                    .valid = 0x1ff7ffffu};
+    lanes->begin(&plan, &filter, 0x1ff7, trial->bytes, half);
+    lanes->quantise(&group, gain, int8, STRIDE, clips);
+    lanes->find_factors(&phases, N_CHANNELS, factors);
+    group.phases = &phases;
+    group.factors = factors;
+    lanes->quantise(&group, gain, int8 + FX8_GROUP, STRIDE, clips);
+    lanes->corner_turn(&group, fp32, FX8_GROUP);
+    fp32[0].re += (float)clips[N_CHANNELS - 1];
+    for (size_t k = 0; k < (size_t)N_CHANNELS * FX8_GROUP; k++) {
+        fp32[k].re += 0.0f; /* a zero may have either sign */
+        fp32[k].im += 0.0f;
+    }
+}
+
+/* Transform a tone, as strong in each lane as the lane says: its bin holds the
+ * length, all others nothing but rounding errors. */
+static bool transform_tone(const struct fx8_operations *operations,
+                           size_t length, size_t bin, float *columns)
+{
+    struct fx8_lanes_plan plan;
+    _Alignas(FX8_ALIGNMENT) float tone[2 * MOST_LENGTH];
+    int8_t samples[2 * MOST_LENGTH * FX8_LANES];
+    const struct fx8_lanes_filter filter = {
+        .n_taps = 1, .row = 2 * length, .coefficients = tone};
+    if (fx8_lanes_open(length, true, &plan, NULL) != FX8_OK)
+        return false;
+    for (size_t n = 0; n < length; n++) {
+        const double angle =
+            2 * M_PI * (double)(n * bin % length) / (double)length;
+        tone[2 * n] = (float)cos(angle);
+        tone[2 * n + 1] = (float)sin(angle);
+    }
+    for (size_t lane = 0; lane < FX8_LANES; lane++)
+        memset(samples + lane * filter.row, (int)lane + 1, filter.row);
+    operations->lanes.begin(&plan, &filter, 0xffff, samples, columns);
+    for (size_t part = 0; part < plan.n_parts; part++)
+        operations->lanes.finish(&plan, part, columns);
+    for (size_t k = 0; k < length * FX8_COLUMN; k++)
+        columns[k] = rintf(columns[k]) + 0.0f;
+    fx8_lanes_close(&plan);
+    return true;
+}
+
+static void run_transform(const struct fx8_operations *operations,
+                          const struct trial *trial, uint8_t *result)
+{
+    (void)trial;
+    /* every radix and a few bins; without memory the result stays empty */
+    static const size_t tones[][2] = {
+        {64, 1}, {64, 42}, {MOST_LENGTH, 1}, {MOST_LENGTH, 239}};
+    float *columns = (void *)result;
+    for (size_t i = 0; i < sizeof tones / sizeof *tones; i++) {
+        if (!transform_tone(operations, tones[i][0], tones[i][1], columns))
+            return;
+        columns += tones[i][0] * FX8_COLUMN;
+    }
+}
+
 static void run_count(const struct fx8_operations *operations,
                       const struct trial *trial, uint8_t *result)
 {
@@ -201,6 +292,8 @@ static const struct {
     {.name = "fir_int16", .run = run_fir_int16},
     {.name = "quantise", .run = run_quantise},
     {.name = "turn", .run = run_turn},
+    {.name = "lanes", .run = run_lanes},
+    {.name = "transform", .run = run_transform},
     {.name = "count", .run = run_count},
     {.name = "int8", .run = run_int8},
     {.name = "fp32", .run = run_fp32},

@@ -26,8 +26,10 @@ extern "C" {
 /** The families, in the order of filling; a row is a NAME. */
 #define FX8_FAMILIES(ROW)                                                      \
     ROW(gather)                                                                \
-    ROW(fir)      /* entries fir and fir_int16 */                              \
-    ROW(quantise) /* entries quantise and corner turn */                       \
+    ROW(fir)       /* entries fir and fir_int16 */                             \
+    ROW(transform) /* entries begin and finish of lanes */                     \
+    ROW(quantise)  /* entries quantise and corner turn */                      \
+    ROW(lanes)     /* the other entries of lanes */                            \
     ROW(correlate_int8)                                                        \
     ROW(correlate_fp32)                                                        \
     ROW(count)                                                                 \
@@ -56,11 +58,21 @@ void fx8_corner_turn_part(const struct fx8_spectra_group *group,
                           size_t first_channel, size_t end_channel,
                           struct fx8_cf32 *out, size_t channel_stride);
 
-/** A spectrum's value times `gain`; rotated: times the factor of the middle of
- * its tile, then times the factor of its place in the tile times the gain. */
-struct fx8_cf32 fx8_rotate_reference(const struct fx8_spectra_group *group,
+/** A spectrum's value x times `gain`; if phases are not NULL: times the factor
+ * of the middle of its tile, then times the factor of its place in the tile
+ * times the gain. */
+struct fx8_cf32 fx8_rotate_reference(struct fx8_cf32 x,
+                                     const struct fx8_phases *phases,
                                      size_t spectrum, size_t channel,
                                      float gain);
+
+/** The entry lanes.quantise for channel k of the group; returns its clips. */
+uint32_t fx8_lanes_quantise_channel(const struct fx8_lanes_group *group,
+                                    size_t k, float gain,
+                                    struct fx8_ci8 out[FX8_GROUP]);
+
+/** Round half to even and clamp to +-127; sets *is_clipped if it clamped. */
+int8_t fx8_quantise_reference(float value, bool *is_clipped);
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,35 @@ FX8_INLINE vec_float vec_swap_pairs(vec_float v)
     return VEC(permute_ps)(v, 0xb1);
 }
 
+/** Turn the square of VEC_LANES registers: lane t of register c becomes lane c
+ *  of register t.  Squares of four lanes first, then their places. */
+FX8_INLINE void vec_turn_floats(vec_float v[VEC_LANES])
+{
+    vec_double quads[VEC_LANES];
+    FX8_UNROLL
+    for (int i = 0; i < VEC_LANES; i += 4) {
+        const vec_double a = (vec_double)VEC(unpacklo_ps)(v[i], v[i + 1]);
+        const vec_double b = (vec_double)VEC(unpackhi_ps)(v[i], v[i + 1]);
+        const vec_double c = (vec_double)VEC(unpacklo_ps)(v[i + 2], v[i + 3]);
+        const vec_double d = (vec_double)VEC(unpackhi_ps)(v[i + 2], v[i + 3]);
+        quads[i] = VEC(unpacklo_pd)(a, c);
+        quads[i + 1] = VEC(unpackhi_pd)(a, c);
+        quads[i + 2] = VEC(unpacklo_pd)(b, d);
+        quads[i + 3] = VEC(unpackhi_pd)(b, d);
+    }
+    FX8_UNROLL
+    for (int c = 0; c < 4; c++) {
+        vec_int parts[VEC_QUARTERS], turned[VEC_QUARTERS];
+        FX8_UNROLL
+        for (int i = 0; i < VEC_QUARTERS; i++)
+            parts[i] = (vec_int)quads[4 * i + c];
+        vec_turn_quarters(parts, turned);
+        FX8_UNROLL
+        for (int q = 0; q < VEC_QUARTERS; q++)
+            v[4 * q + c] = (vec_float)turned[q];
+    }
+}
+
 /** Add VEC_LANES floats to as many doubles. */
 FX8_INLINE void vec_add_to_doubles(double *sums, vec_float v)
 {

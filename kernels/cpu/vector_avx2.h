@@ -178,6 +178,23 @@ FX8_INLINE void vec_turn_quarters(const vec_int in[2], vec_int out[2])
     out[1] = _mm256_permute2x128_si256(in[0], in[1], 0x31);
 }
 
+/** The lanes whose bit is set, 0 in the others. */
+FX8_INLINE vec_float vec_keep_lanes(uint32_t bits, vec_float v)
+{
+    const vec_int of_lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const vec_int set = _mm256_set1_epi32((int)bits) & of_lane;
+    return (vec_float)((vec_int)v & _mm256_cmpeq_epi32(set, of_lane));
+}
+
+/** Store re[0], im[0], re[1], ... */
+FX8_INLINE void vec_store_interleaved(float *p, vec_float re, vec_float im)
+{
+    const vec_float low = _mm256_unpacklo_ps(re, im);
+    const vec_float high = _mm256_unpackhi_ps(re, im);
+    _mm256_storeu_ps(p, _mm256_permute2f128_ps(low, high, 0x20));
+    _mm256_storeu_ps(p + 8, _mm256_permute2f128_ps(low, high, 0x31));
+}
+
 /** Lane k: the sum of the lanes of v[k]. */
 FX8_INLINE vec_float vec_lane_sums(const vec_float v[8])
 {

@@ -151,6 +151,22 @@ FX8_INLINE void vec_turn_quarters(const vec_int in[4], vec_int out[4])
     out[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
 }
 
+/** The lanes whose bit is set, 0 in the others. */
+FX8_INLINE vec_float vec_keep_lanes(uint32_t bits, vec_float v)
+{
+    return _mm512_maskz_mov_ps((__mmask16)bits, v);
+}
+
+/** Store re[0], im[0], re[1], ... */
+FX8_INLINE void vec_store_interleaved(float *p, vec_float re, vec_float im)
+{
+    const vec_int low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
+                                          21, 6, 22, 7, 23);
+    const vec_int high = _mm512_or_si512(low, _mm512_set1_epi32(8));
+    _mm512_storeu_ps(p, _mm512_permutex2var_ps(re, low, im));
+    _mm512_storeu_ps(p + 16, _mm512_permutex2var_ps(re, high, im));
+}
+
 /* Sums over lanes: each join adds the halves of two registers (of every 64,
  * 128, 256 bits and of the whole) and places the sums side by side. */
 

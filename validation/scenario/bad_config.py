@@ -164,7 +164,7 @@ class BadCommandLines(program.Job):
                 (("compare", "--h"),
                  "--h: several options begin so: expected more of its letters"),
                 (("correlate", "--fft-plan", "meas"),
-                 "--fft-plan: meas: expected estimate or measure"),
+                 "--fft-plan: meas: expected auto, lanes, estimate or measure"),
                 (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
                  "auto, reference, avx2 or avx512"),
                 (("bench", "--case", "a", "--case", "b"),
