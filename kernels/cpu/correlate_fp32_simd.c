@@ -58,7 +58,7 @@ FX8_INLINE void add_columns(const struct fx8_tile *tile, const char *column,
     vec_float sum[8 * N_COLUMNS] = {{0.0f}};
 
     for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
-        _mm_prefetch(ahead, _MM_HINT_T0);
+        _mm_prefetch(ahead, _MM_HINT_T1);
         FX8_UNROLL
         for (size_t k = 0; k < FX8_TILE_STEP; k += VEC_BYTES) {
             vec_float a[4];
@@ -110,7 +110,7 @@ static void square(const struct fx8_tile *tile)
 
     for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
         vec_float a[4];
-        _mm_prefetch(ahead, _MM_HINT_T0);
+        _mm_prefetch(ahead, _MM_HINT_T1);
         load_rows(row, tile->pitch, a);
         add_triangle(sum, a);
         row += FX8_TILE_STEP;

@@ -12,8 +12,13 @@
  * unchanged, a column as (br + 128, bi + 128) for the real and (127 - bi,
  * br + 128) for the imaginary part: one xor each, exact for all values
  * -128 .. 127.  The sums are then too large by 128 (Sr + Si) and
- * 127 Sr + 128 Si, where (Sr, Si) is the sum of the row.  These terms are
- * accumulated as the "bias" of the row and subtracted in fold().
+ * 127 Sr + 128 Si, where (Sr, Si) is the sum of the row: fold() subtracts this
+ * "bias".
+ *
+ * The sums of the rows come with the tile on the diagonal.  Its rows are sorted
+ * into four real parts, then four imaginary ones, as the order of the bytes
+ * does not matter to a dot product while rows and columns share it; so one
+ * product with ones sums both parts, in lanes of their own.
  *
  * Bound: sum and bias are each correct modulo 2^32, because vpdpbusd does not
  * saturate and int32 addition wraps.  So is their difference, which fits into
@@ -134,7 +139,7 @@ static void rectangle(const struct fx8_tile *tile)
                               _mm512_load_si512(row + 2 * pitch),
                               _mm512_load_si512(row + 3 * pitch)};
 
-        _mm_prefetch(ahead, _MM_HINT_T0);
+        _mm_prefetch(ahead, _MM_HINT_T1);
         add_column(sum, a, _mm512_load_si512(column));
         add_column(sum + 8, a, _mm512_load_si512(column + pitch));
         row += FX8_TILE_STEP;
@@ -144,14 +149,34 @@ static void rectangle(const struct fx8_tile *tile)
     add_int32(tile->sums, lane_sums_int32(sum));
 }
 
-/** Add a register of each row to the sums of a triangle. */
-FX8_INLINE void add_triangle(__m512i sum[16], const __m512i a[4])
+/** (re, im) of 32 spectra, sorted within every four spectra: the four real
+ *  parts, then the four imaginary ones. */
+static inline __m512i sort_parts(__m512i a)
+{
+    const __m512i order =
+        _mm512_set4_epi32(0x0f0d0b09, 0x0e0c0a08, 0x07050301, 0x06040200);
+
+    return _mm512_shuffle_epi8(a, order);
+}
+
+/** column_im() of a sorted column. */
+static inline __m512i sorted_im(__m512i b)
+{
+    return _mm512_xor_si512(_mm512_shuffle_epi32(b, _MM_PERM_CDAB),
+                            _mm512_set1_epi64((long long)0x808080807f7f7f7f));
+}
+
+/** Add a register of each row, sorted, to the sums of a triangle and of the
+ *  rows themselves. */
+FX8_INLINE void add_triangle(__m512i sum[16], __m512i row_sum[4],
+                             const __m512i a[4])
 {
     FX8_UNROLL
     for (size_t c = 0; c < 4; c++) {
         const __m512i re = column_re(a[c]);
-        const __m512i im = column_im(a[c]);
+        const __m512i im = sorted_im(a[c]);
         sum[12 + c] = dot(sum[12 + c], re, a[c]);
+        row_sum[c] = dot(row_sum[c], _mm512_set1_epi8(1), a[c]);
         FX8_UNROLL
         for (size_t r = c + 1; r < 4; r++) {
             __m512i *pair = sum + FX8_TRIANGLE_PAIR(c, r);
@@ -161,67 +186,43 @@ FX8_INLINE void add_triangle(__m512i sum[16], const __m512i a[4])
     }
 }
 
-/** Add one step of a row to its bias [re, im]. */
-static inline void add_bias(__m512i bias[2], __m512i a)
+/** Add up row sums, real parts in even lanes and imaginary ones in odd lanes,
+ *  as [row][re, im]. */
+FX8_INLINE void add_row_sums(int32_t *sums, const __m512i row_sum[4])
 {
-    bias[0] = dot(bias[0], offset_re(), a);
-    bias[1] = dot(bias[1], offset_im(), a);
-}
-
-static void triangle(const struct fx8_tile *tile)
-{
-    const char *row = tile->rows;
-    const char *ahead = tile->ahead;
-    size_t pitch = tile->pitch;
-    __m512i cross[16] = {{0}};
-    __m512i sum;
-
-    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
-        const __m512i a[4] = {_mm512_load_si512(row),
-                              _mm512_load_si512(row + pitch),
-                              _mm512_load_si512(row + 2 * pitch),
-                              _mm512_load_si512(row + 3 * pitch)};
-
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        add_triangle(cross, a);
-        row += FX8_TILE_STEP;
-        ahead += tile->ahead_step;
-    }
-    sum = lane_sums_int32(cross);
-    add_int32(tile->sums, _mm512_maskz_permutexvar_epi32(
-                              FX8_TRIANGLE_LOW_MASK, FX8_TRIANGLE_LOW, sum));
-    add_int32((int32_t *)tile->sums + 16,
-              _mm512_maskz_permutexvar_epi32(FX8_TRIANGLE_HIGH_MASK,
-                                             FX8_TRIANGLE_HIGH, sum));
-}
-
-/* A separate pass, because its sums and those of the triangle do not fit the
- * registers together; by then the rows are in L1. */
-static void bias(const struct fx8_tile *tile)
-{
-    const char *row = tile->rows;
-    size_t pitch = tile->pitch;
-    __m512i bias[8] = {{0}};
-    __m512i sum;
-
-    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
-        add_bias(bias, _mm512_load_si512(row));
-        add_bias(bias + 2, _mm512_load_si512(row + pitch));
-        add_bias(bias + 4, _mm512_load_si512(row + 2 * pitch));
-        add_bias(bias + 6, _mm512_load_si512(row + 3 * pitch));
-        row += FX8_TILE_STEP;
-    }
-    sum = join_int128(quarter_sums_int32(bias), quarter_sums_int32(bias + 4));
+    __m512i sum = join_int128(join_int64(row_sum[0], row_sum[1]),
+                              join_int64(row_sum[2], row_sum[3]));
     sum = join_int128(sum, sum);
-    _mm256_storeu_si256(tile->bias,
-                        _mm256_add_epi32(_mm256_loadu_si256(tile->bias),
+    _mm256_storeu_si256((__m256i_u *)sums,
+                        _mm256_add_epi32(_mm256_loadu_si256((__m256i_u *)sums),
                                          _mm512_castsi512_si256(sum)));
 }
 
 static void square(const struct fx8_tile *tile)
 {
-    triangle(tile);
-    bias(tile);
+    const char *row = tile->rows;
+    const char *ahead = tile->ahead;
+    const size_t pitch = tile->pitch;
+    __m512i sum[16] = {{0}}, row_sum[4] = {{0}};
+
+    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
+        const __m512i a[4] = {sort_parts(_mm512_load_si512(row)),
+                              sort_parts(_mm512_load_si512(row + pitch)),
+                              sort_parts(_mm512_load_si512(row + 2 * pitch)),
+                              sort_parts(_mm512_load_si512(row + 3 * pitch))};
+
+        _mm_prefetch(ahead, _MM_HINT_T1);
+        add_triangle(sum, row_sum, a);
+        row += FX8_TILE_STEP;
+        ahead += tile->ahead_step;
+    }
+    const __m512i joined = lane_sums_int32(sum);
+    add_int32(tile->sums, _mm512_maskz_permutexvar_epi32(
+                              FX8_TRIANGLE_LOW_MASK, FX8_TRIANGLE_LOW, joined));
+    add_int32((int32_t *)tile->sums + 16,
+              _mm512_maskz_permutexvar_epi32(FX8_TRIANGLE_HIGH_MASK,
+                                             FX8_TRIANGLE_HIGH, joined));
+    add_row_sums(tile->bias, row_sum);
 }
 
 static size_t accumulator_size(size_t n_inputs)
@@ -249,6 +250,17 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                         accumulator);
 }
 
+/** The bias [row][re, im] of the rows with these sums: 128 (Sr + Si) and
+ *  127 Sr + 128 Si. */
+static inline __m256i bias_of(__m256i row_sums)
+{
+    const __m256i both = _mm256_add_epi32(
+        row_sums, _mm256_shuffle_epi32(row_sums, _MM_SHUFFLE(2, 3, 0, 1)));
+    const __m256i only_re = _mm256_slli_epi64(row_sums, 32);
+
+    return _mm256_sub_epi32(_mm256_slli_epi32(both, 7), only_re);
+}
+
 static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {
     const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
@@ -256,7 +268,8 @@ static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
     int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
 
     for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
-        const __m256i of_rows = _mm256_loadu_si256((const __m256i_u *)bias);
+        const __m256i of_rows =
+            bias_of(_mm256_loadu_si256((const __m256i_u *)bias));
         const int32_t *end = accumulator + fx8_tile_offset(block + 1);
         for (; items < end; items += FX8_TILE_COLUMN) {
             __m256i_u *column = (__m256i_u *)items;

@@ -12,13 +12,10 @@
 #include "config/base/try.h"
 #include "kernels/cpu/engine_cpu.h"
 
-/* Limits of the bytes of spectra in a block.  With few inputs there are few
- * products per byte, so the correlator should read the spectra from the cache
- * that all cores share.  Many inputs gain more from longer sums (measured: 16
- * and 64 inputs, fx8 bench). */
-#define FEW_INPUTS      ((size_t)32)
-#define BLOCK_BYTES_FEW ((size_t)16 << 20)
-#define BLOCK_BYTES     ((size_t)64 << 20)
+/* Most bytes of spectra in a block.  Long sums gain more than spectra that stay
+ * in the cache: with prefetch the correlator keeps up with the memory even for
+ * 16 inputs on two cores (fx8 bench). */
+#define BLOCK_BYTES ((size_t)64 << 20)
 
 /* Blocks of very wide spectra: memory matters more than speed. */
 #define MOST_BLOCK_BYTES ((size_t)256 << 20)
@@ -43,9 +40,7 @@ static size_t choose_block_spectra(const struct fx8_engine *engine)
 {
     size_t spectra = MOST_SPECTRA;
     const size_t bytes = spectrum_bytes(engine);
-    const size_t block =
-        engine->n_rows < FEW_INPUTS ? BLOCK_BYTES_FEW : BLOCK_BYTES;
-    while (spectra > LEAST_SPECTRA && bytes > block / spectra)
+    while (spectra > LEAST_SPECTRA && bytes > BLOCK_BYTES / spectra)
         spectra /= 2;
     while (spectra > FX8_GROUP && bytes > MOST_BLOCK_BYTES / spectra)
         spectra /= 2;
