@@ -3,13 +3,21 @@
  * correlate_int8_avx2.c -- INT8 correlator tiles for machines without an 8-bit
  * dot product.  Unlike correlate_int8_avx512.c, it uses products of 16 bits,
  * which need no bias and no fold of their own.  A tile is 4 rows x 1 column, 8
- * sums in registers; the square on the diagonal is four such tiles, where six
- * of sixteen pairs are not needed.
+ * sums in registers.
  *
- * Bytes are widened to int16 and multiplied in pairs by vpmaddwd; with
- * row a and column b the pairs are (ar, ai) (br, bi) for the real part and
- * (ar, ai) (-bi, br) for the imaginary one.  A pair's sum is at most 2^15, so
- * the only bound is that of int32: FX8_MAX_INT32_SPECTRA spectra.
+ * Bytes are widened to int16, the real and the imaginary parts of 16 spectra
+ * each in a register: two shifts and one.  vpmaddwd multiplies them and adds
+ * neighbours; with row a and column b
+ *
+ *     re += ar br + ai bi,  im += ai br - ar bi,
+ *
+ * eight instructions for 16 spectra of a pair, and none to swap or negate.  All
+ * columns meet the same four rows, so prepare() widens these once, to where the
+ * tiles read them from L1; a column is widened on the way, 3 instructions
+ * beside 32.
+ *
+ * vpmaddwd adds two products, at most 2^15, so the only bound is that of int32:
+ * FX8_MAX_INT32_SPECTRA spectra.
  */
 #include "kernels/cpu/variants.h"
 
@@ -18,24 +26,31 @@
 #include "kernels/cpu/correlate_sweep.h"
 #include "kernels/cpu/vector.h"
 
-/* Bytes of a row that fill a register once widened: eight spectra. */
-enum { REGISTER = 16 };
+/** Real and imaginary parts of 16 spectra, in int16. */
+struct wide {
+    __m256i re, im;
+};
 
-/** Eight spectra, widened to int16. */
-static inline __m256i load(const char *address)
+/* Registers in four rows of a segment: half of the smallest L1. */
+enum { SEGMENT = 2048 };
+_Static_assert(2 * FX8_ROW_BLOCK * SEGMENT <= FX8_TILE_SCRATCH, "rows fit");
+
+static inline struct wide widen(const char *spectra)
 {
-    return _mm256_cvtepi8_epi16(_mm_load_si128((const void *)address));
+    const __m256i x = _mm256_load_si256((const void *)spectra);
+
+    return (struct wide){_mm256_srai_epi16(_mm256_slli_epi16(x, 8), 8),
+                         _mm256_srai_epi16(x, 8)};
 }
 
-/** A column for the imaginary part: (-bi, br), in int16 even for -128. */
-static inline __m256i rotate(__m256i b)
+/** Widen the rows: [16 spectra][row]. */
+static void prepare(const struct fx8_tile *tile)
 {
-    const __m256i swap =
-        _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13,
-                         2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    const __m256i signs = _mm256_set1_epi32(0x0001ffff);
+    struct wide *wide = tile->scratch;
 
-    return _mm256_sign_epi16(_mm256_shuffle_epi8(b, swap), signs);
+    for (size_t k = 0; k < tile->n_bytes; k += VEC_BYTES)
+        for (size_t r = 0; r < FX8_ROW_BLOCK; r++)
+            *wide++ = widen(tile->rows + r * tile->pitch + k);
 }
 
 /** The sums over lanes of v[0 .. 7]. */
@@ -50,35 +65,49 @@ static inline __m256i lane_sums(const __m256i v[8])
                             _mm256_permute2x128_si256(low, high, 0x31));
 }
 
-/** Add REGISTER bytes to the eight sums [row][re, im]. */
-FX8_INLINE void add_rows(__m256i sum[8], const char *row, size_t pitch,
-                         const char *column)
+/** sum + a[0] b[0] + a[1] b[1].  The empty assembly keeps the order of the
+ *  sums: gcc 12 adds the products first, and has no registers for them. */
+FX8_INLINE __m256i add_dot(__m256i sum, __m256i a, __m256i b)
 {
-    const __m256i re = load(column);
-    const __m256i im = rotate(re);
-
-    FX8_UNROLL
-    for (size_t r = 0; r < FX8_ROW_BLOCK; r++) {
-        const __m256i a = load(row + r * pitch);
-        sum[2 * r] = vec_add_dot_int16(sum[2 * r], a, re);
-        sum[2 * r + 1] = vec_add_dot_int16(sum[2 * r + 1], a, im);
-    }
+    sum = vec_add_dot_int16(sum, a, b);
+    __asm__("" : "+x"(sum));
+    return sum;
 }
 
-/** One column against four rows. */
-static inline void add_column(const struct fx8_tile *tile, const char *column,
-                              int32_t *sums)
+FX8_INLINE __m256i subtract_dot(__m256i sum, __m256i a, __m256i b)
 {
-    const char *row = tile->rows;
+    sum = _mm256_sub_epi32(sum, _mm256_madd_epi16(a, b));
+    __asm__("" : "+x"(sum));
+    return sum;
+}
+
+/** Add 16 spectra to the sums [re, im] of a pair. */
+FX8_INLINE void add_pair(__m256i sum[2], const struct wide *a, struct wide b)
+{
+    sum[0] = add_dot(sum[0], a->re, b.re);
+    sum[0] = add_dot(sum[0], a->im, b.im);
+    sum[1] = add_dot(sum[1], a->im, b.re);
+    sum[1] = subtract_dot(sum[1], a->re, b.im);
+}
+
+/** One column against the rows from `first` on. */
+FX8_INLINE void add_column(const struct fx8_tile *tile, const char *column,
+                           size_t first, int32_t *sums)
+{
+    const struct wide *rows = tile->scratch;
     const char *ahead = tile->ahead;
     __m256i sum[8] = {{0}};
 
     for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
         _mm_prefetch(ahead, _MM_HINT_T1);
         FX8_UNROLL
-        for (size_t k = 0; k < FX8_TILE_STEP; k += REGISTER)
-            add_rows(sum, row + k, tile->pitch, column + k);
-        row += FX8_TILE_STEP;
+        for (size_t k = 0; k < FX8_TILE_STEP; k += VEC_BYTES) {
+            const struct wide b = widen(column + k);
+            FX8_UNROLL
+            for (size_t r = first; r < FX8_ROW_BLOCK; r++)
+                add_pair(sum + 2 * r, rows + r, b);
+            rows += FX8_ROW_BLOCK;
+        }
         column += FX8_TILE_STEP;
         ahead += tile->ahead_step;
     }
@@ -87,16 +116,18 @@ static inline void add_column(const struct fx8_tile *tile, const char *column,
 
 static void rectangle(const struct fx8_tile *tile)
 {
-    add_column(tile, tile->columns, tile->sums);
+    add_column(tile, tile->columns, 0, tile->sums);
 }
 
+/** Row r with the columns up to r. */
 static void square(const struct fx8_tile *tile)
 {
     int32_t *sums = tile->sums;
 
-    for (size_t k = 0; k < FX8_ROW_BLOCK; k++)
-        add_column(tile, tile->columns + k * tile->pitch,
-                   sums + k * FX8_TILE_COLUMN);
+    FX8_UNROLL
+    for (size_t c = 0; c < FX8_ROW_BLOCK; c++)
+        add_column(tile, tile->columns + c * tile->pitch, c,
+                   sums + c * FX8_TILE_COLUMN);
 }
 
 static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
@@ -104,9 +135,10 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t input_stride, int32_t *accumulator)
 {
     static const struct fx8_tile_kernel kernel = {
-        .segment_bytes = 4096,
+        .segment_bytes = SEGMENT,
         .item_size = sizeof(int32_t),
         .n_columns = 1,
+        .prepare = prepare,
         .rectangle = rectangle,
         .square = square,
     };

@@ -29,6 +29,7 @@ struct sweep {
     size_t row_bytes, pitch;
     const char *x;
     char *accumulator;
+    char *scratch;
 };
 
 /** State of the prefetch. */
@@ -131,9 +132,12 @@ static void sweep_row_block(const struct sweep *sweep, struct lookahead *next,
         .pitch = sweep->pitch,
         .n_bytes = smaller(kernel->segment_bytes, sweep->row_bytes - offset),
         .bias = sweep->accumulator + bias * kernel->item_size,
+        .scratch = sweep->scratch,
     };
 
     next->lead -= smaller(next->lead, FX8_ROW_BLOCK);
+    if (kernel->prepare != NULL)
+        kernel->prepare(&tile);
     for (size_t column = column_begin; column < smaller(column_end, diagonal);
          column += kernel->n_columns) {
         tile.columns = segment + column * sweep->pitch;
@@ -153,8 +157,10 @@ void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
                          size_t row_begin, size_t row_end, size_t row_bytes,
                          const void *x, size_t pitch, void *accumulator)
 {
-    const struct sweep sweep = {kernel,    n_inputs, row_begin, row_end,
-                                row_bytes, pitch,    x,         accumulator};
+    _Alignas(FX8_ALIGNMENT) char scratch[FX8_TILE_SCRATCH];
+    const struct sweep sweep = {kernel,  n_inputs,    row_begin,
+                                row_end, row_bytes,   pitch,
+                                x,       accumulator, scratch};
     struct lookahead next;
 
     if (row_begin >= row_end)

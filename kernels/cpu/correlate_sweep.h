@@ -49,6 +49,9 @@ static inline size_t fx8_tile_offset(size_t row_block)
     return FX8_TILE_COLUMN * FX8_ROW_BLOCK / 2 * row_block * (row_block + 1);
 }
 
+/** Bytes that a variant may keep of four rows. */
+#define FX8_TILE_SCRATCH 16384
+
 /** One tile to correlate. */
 struct fx8_tile {
     const char *rows;    /**< four rows, `pitch` bytes apart, 64-byte aligned */
@@ -59,6 +62,8 @@ struct fx8_tile {
     size_t ahead_step;   /**<  bytes of a row; never read otherwise */
     void *sums;          /**< items of the first column, added to */
     void *bias;          /**< eight items of this row block, added to */
+    void *scratch;       /**< FX8_TILE_SCRATCH bytes, 64-byte aligned, which
+                            the tiles of a row block share */
 };
 
 /** A variant: how its tiles are computed. */
@@ -66,6 +71,8 @@ struct fx8_tile_kernel {
     size_t segment_bytes; /**< most bytes of a row per tile; 64-multiple */
     size_t item_size;     /**< bytes of an accumulator item */
     size_t n_columns;     /**< columns per rectangle, a divisor of 4 */
+    /** Called before the tiles of a row block, without columns; or NULL. */
+    void (*prepare)(const struct fx8_tile *rows);
     void (*rectangle)(const struct fx8_tile *tile);
     void (*square)(const struct fx8_tile *tile); /**< four columns, diagonal */
 };
