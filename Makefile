@@ -84,10 +84,13 @@ NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 	$(filter %/clock.c %/parallel.c %/shape.c %/status.c kernels/%,$(LIBRARY_SOURCES)))
 
 # The objects of C sources: NAME_simd.c is compiled once for each variant with
-# vectors, as NAME_simd_avx2.o and NAME_simd_avx512.o.
+# vectors, as NAME_simd_avx2.o and NAME_simd_avx512.o; NAME_dot.c for those with
+# an 8-bit dot product.
 VARIANTS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),avx2 avx512)
-objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_simd.c,$(1)) \
-	$(foreach variant,$(VARIANTS),$(patsubst %.c,%_$(variant).c,$(filter %_simd.c,$(1)))))
+DOT_VARIANTS := $(if $(VARIANTS),avxvnni avx512)
+objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_simd.c %_dot.c,$(1)) \
+	$(foreach variant,$(VARIANTS),$(patsubst %.c,%_$(variant).c,$(filter %_simd.c,$(1)))) \
+	$(foreach variant,$(DOT_VARIANTS),$(patsubst %.c,%_$(variant).c,$(filter %_dot.c,$(1)))))
 
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
 PROGRAM_OBJECTS := $(call objects,$(PROGRAM_SOURCES))
@@ -95,6 +98,8 @@ TEST_PROGRAMS := $(addprefix $(BUILD)/,fx8-test fx8-test-cuda harness/fx8-cuda.s
 NUMERICS_OBJECTS := $(call objects,$(NUMERICS_SOURCES))
 NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o machine.o \
 	table.o)
+# avxvnni in the encoding of AVX-512, for tests where the CPU has only that.
+EVEX_OBJECTS := $(if $(DOT_VARIANTS),$(BUILD)/kernels/cpu/correlate_int8_dot_evex.o)
 TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS))
 
 # Fuzz targets see what reads files and texts, and what they damage.
@@ -107,6 +112,8 @@ FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
 # Flags of the kernel variants, by the suffix of the object.
 ifneq ($(VARIANTS),)
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c
+$(BUILD)/%_avxvnni.o: VARIANT := -mavx2 -mfma -mf16c
+$(BUILD)/%_evex.o: VARIANT := -mavx2 -mfma -mf16c -DFX8_EVEX
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma
 endif
@@ -239,6 +246,15 @@ $(BUILD)/%_simd_avx2.o: %_simd.c $(BUILD)/flags
 $(BUILD)/%_simd_avx512.o: %_simd.c $(BUILD)/flags
 	$(compile)
 
+$(BUILD)/%_dot_avxvnni.o: %_dot.c $(BUILD)/flags
+	$(compile)
+
+$(BUILD)/%_dot_evex.o: %_dot.c $(BUILD)/flags
+	$(compile)
+
+$(BUILD)/%_dot_avx512.o: %_dot.c $(BUILD)/flags
+	$(compile)
+
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(compile)
 
@@ -313,7 +329,7 @@ include validation/programs.mk
 -include $(PLUGIN_SOURCES:%=$(BUILD)/%.d) $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.d)
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
 	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
-	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) \
+	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) $(EVEX_OBJECTS:.o=.d) \
 	$(NUMERICS_GPU_OBJECTS:.o=.d) $(FUZZ_SOURCES:%.c=$(BUILD)/%.d)
 
 .PRECIOUS: $(BUILD)/%.o $(BUILD)/%.cpu.o $(BUILD)/%.cu.o

@@ -335,9 +335,9 @@ const struct fx8_key fx8_keys[] = {
      .help = "GPUs to use: auto takes the first usable one; numbers such as 0 "
              "or 0,1 divide each dump among those."},
     {"correlator", "kernel", NAME(machine.kernel), .fallback = "auto",
-     .help = "Kernel variant, for tests: auto, reference, avx2 or avx512; on a "
-             "GPU auto, dp4a, mma, wgmma or fp32. auto takes the fastest that "
-             "runs here."},
+     .help = "Kernel variant, for tests: auto, reference, avx2, avxvnni or "
+             "avx512; on a GPU auto, dp4a, mma, wgmma or fp32. auto takes the "
+             "fastest that runs here."},
     {"correlator", "integration_time_s",
      REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
      WORD("all", INFINITY),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * operations.h -- the arithmetic of fx8 as pure functions in a table.  A
- * variant ("reference", "avx2", "avx512") is one table: the reference fills
- * every entry, each higher variant overrides what it does faster.  Integers and
- * the FIR are equal bit for bit in every variant; FP32 sums are within the
- * bound stated at their entry.
+ * variant ("reference", "avx2", "avxvnni", "avx512") is one table: the
+ * reference fills every entry, each higher variant overrides what it does
+ * faster.  Integers and the FIR are equal bit for bit in every variant; FP32
+ * sums are within the bound stated at their entry.
  */
 #ifndef FX8_KERNELS_OPERATIONS_H
 #define FX8_KERNELS_OPERATIONS_H
@@ -269,7 +269,7 @@ struct fx8_lanes {
 
 /** All operations in one variant. */
 struct fx8_operations {
-    /** Name of the variant: "reference", "avx2", "avx512". */
+    /** Name of the variant: "reference", "avx2", "avxvnni", "avx512". */
     const char *name;
 
     /**

@@ -4,7 +4,7 @@
 # ../Makefile, which has the lists of sources and the variables.
 
 # Every unit test in one program.  What needs a device finds the pretend one.
-$(BUILD)/fx8-test: $(TEST_SOURCES:%.c=$(BUILD)/%.o) $(TESTED_OBJECTS) \
+$(BUILD)/fx8-test: $(TEST_SOURCES:%.c=$(BUILD)/%.o) $(TESTED_OBJECTS) $(EVEX_OBJECTS) \
 	$(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@

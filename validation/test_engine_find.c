@@ -90,10 +90,12 @@ TEST(names_of_kernels)
         const char *kernel, *text;
     } wrong[] = {
         {FX8_ENGINE_ANY, "sse2",
-         "plan: kernel: sse2: expected auto; reference, avx2 or avx512 (cpu); "
+         "plan: kernel: sse2: expected auto; reference, avx2, avxvnni or "
+         "avx512 (cpu); "
          "dp4a, mma, wgmma or fp32 (cuda)"},
         {FX8_ENGINE_CPU, "mma",
-         "plan: kernel: mma: expected auto, reference, avx2 or avx512"},
+         "plan: kernel: mma: expected auto, reference, avx2, avxvnni or "
+         "avx512"},
         {FX8_ENGINE_CUDA, "reference",
          "plan: kernel: reference: expected auto, dp4a, mma, wgmma or fp32"},
     };

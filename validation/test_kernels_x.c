@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "config/base/shape.h"
+#include "kernels/cpu/variants.h"
 #include "validation/exact_sum.h"
 #include "validation/testing.h"
 #include "validation/variants.h"
@@ -308,27 +309,55 @@ static int64_t *integer_sums(const struct spectra *x)
     return sums;
 }
 
+static void check_integer_sums(const struct fx8_operations *variant,
+                               enum correlator correlator,
+                               const struct spectra *x, const struct cut *cut,
+                               const int64_t *expected)
+{
+    static const char *const names[] = {"int8", "fp32", "interval"};
+    struct sums sums = correlate(variant, correlator, x, cut);
+    for (size_t k = 0; k < x->n_sums; k++) {
+        const double sum = prior(x, k) + (double)expected[k];
+        if (sums.down[k] != sum || sums.up[k] != sum)
+            fail_msg("%s %s: %zu inputs, %zu times, item %zu: %.17g to %.17g, "
+                     "expected %.17g",
+                     variant->name, names[correlator], x->n_inputs, x->n_times,
+                     k, sums.down[k], sums.up[k], sum);
+    }
+    free_sums(&sums);
+}
+
+/** Variant avxvnni in the encoding of AVX-512, where that runs; else NULL. */
+static const struct fx8_operations *find_evex(void)
+{
+#if defined(__x86_64__)
+    static struct fx8_operations evex;
+    FOR_EACH_VARIANT (variant)
+        if (strcmp(variant->name, "avx512") == 0) {
+            evex = *variant;
+            evex.name = "avxvnni as EVEX";
+            fx8_fill_correlate_int8_evex(&evex);
+            return &evex;
+        }
+#endif
+    return NULL;
+}
+
 /** Every variant of every correlator, split in each of these ways. */
 static void check_integers(size_t n_inputs, size_t n_times, enum fill fill,
                            const struct cut *cuts, size_t n_cuts)
 {
-    static const char *const names[] = {"int8", "fp32", "interval"};
+    const struct fx8_operations *evex = find_evex();
     struct spectra x = new_spectra(n_inputs, n_times, fill);
     int64_t *expected = integer_sums(&x);
-    for (size_t c = 0; c < n_cuts * N_CORRELATORS; c++)
-        FOR_EACH_VARIANT (variant) {
-            struct sums sums = correlate(variant, c % N_CORRELATORS, &x,
-                                         &cuts[c / N_CORRELATORS]);
-            for (size_t k = 0; k < x.n_sums; k++) {
-                const double sum = prior(&x, k) + (double)expected[k];
-                if (sums.down[k] != sum || sums.up[k] != sum)
-                    fail_msg("%s %s: %zu inputs, %zu times, item %zu: %.17g "
-                             "to %.17g, expected %.17g",
-                             variant->name, names[c % N_CORRELATORS], n_inputs,
-                             n_times, k, sums.down[k], sums.up[k], sum);
-            }
-            free_sums(&sums);
-        }
+    for (size_t c = 0; c < n_cuts; c++) {
+        FOR_EACH_VARIANT (variant)
+            for (size_t k = 0; k < N_CORRELATORS; k++)
+                check_integer_sums(variant, (enum correlator)k, &x, &cuts[c],
+                                   expected);
+        if (evex != NULL)
+            check_integer_sums(evex, INT8, &x, &cuts[c], expected);
+    }
     free(expected);
     free_spectra(&x);
 }

@@ -71,6 +71,8 @@
 #define DPBUSD_Z(k) "vpdpbusd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
 #define DPWSSD_Z(k) "vpdpwssd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
 #define FMA_Z(k)    "vfmadd231ps %%zmm24, %%zmm25, %%zmm" #k "\n\t"
+#define DPBUSD_Y(k) "%{vex%} vpdpbusd %%ymm12, %%ymm13, %%ymm" #k "\n\t"
+#define DPWSSD_Y(k) "%{vex%} vpdpwssd %%ymm12, %%ymm13, %%ymm" #k "\n\t"
 #define FMA_Y(k)    "vfmadd231ps %%ymm12, %%ymm13, %%ymm" #k "\n\t"
 
 /* AVX2 has no instruction that multiplies and adds integers. */
@@ -91,6 +93,8 @@
 LOOP(dpbusd_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", DPBUSD_Z)
 LOOP(dpwssd_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", DPWSSD_Z)
 LOOP(fma_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", FMA_Z)
+LOOP(dpbusd_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", DPBUSD_Y)
+LOOP(dpwssd_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", DPWSSD_Y)
 LOOP(maddwd_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", MADDWD_Y)
 LOOP(fma_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", FMA_Y)
 LOOP(maddwd_xmm, EACH_OF_12, CLEAR_X, 12, 13, "", MADDWD_X)
@@ -147,6 +151,10 @@ static const struct {
     [FX8_CEILING_DPWSSD_ZMM] =
         X86("avx512", "vpdpwssd zmm", dpwssd_zmm, 24 * 32),
     [FX8_CEILING_FMA_ZMM] = X86("avx512", "vfmadd zmm", fma_zmm, 24 * 16),
+    [FX8_CEILING_DPBUSD_YMM] =
+        X86("avxvnni", "vpdpbusd ymm", dpbusd_ymm, 12 * 32),
+    [FX8_CEILING_DPWSSD_YMM] =
+        X86("avxvnni", "vpdpwssd ymm", dpwssd_ymm, 12 * 16),
     [FX8_CEILING_MADDWD_YMM] = X86("avx2", "vpmaddwd ymm", maddwd_ymm, 12 * 16),
     [FX8_CEILING_FMA_YMM] = X86("avx2", "vfmadd ymm", fma_ymm, 12 * 8),
     [FX8_CEILING_MADDWD_XMM] =
@@ -170,6 +178,8 @@ static const struct {
      {FX8_CEILING_MADDWD_XMM, FX8_CEILING_MADDWD_XMM, FX8_CEILING_MULADD_XMM}},
     {"avx2",
      {FX8_CEILING_MADDWD_YMM, FX8_CEILING_MADDWD_YMM, FX8_CEILING_FMA_YMM}},
+    {"avxvnni",
+     {FX8_CEILING_DPBUSD_YMM, FX8_CEILING_DPWSSD_YMM, FX8_CEILING_FMA_YMM}},
     {"avx512",
      {FX8_CEILING_DPBUSD_ZMM, FX8_CEILING_DPWSSD_ZMM, FX8_CEILING_FMA_ZMM}},
 };

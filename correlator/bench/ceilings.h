@@ -15,6 +15,8 @@ enum fx8_ceiling {
     FX8_CEILING_DPBUSD_ZMM, /**< 8-bit dot product, 512 bits */
     FX8_CEILING_DPWSSD_ZMM, /**< 16-bit dot product, 512 bits */
     FX8_CEILING_FMA_ZMM,    /**< float fused multiply-add, 512 bits */
+    FX8_CEILING_DPBUSD_YMM, /**< as DPBUSD_ZMM, 256 bits, of AVX-VNNI */
+    FX8_CEILING_DPWSSD_YMM, /**< as DPWSSD_ZMM, likewise */
     FX8_CEILING_MADDWD_YMM, /**< 16-bit multiply and add, then add, 256 bits */
     FX8_CEILING_FMA_YMM,    /**< float fused multiply-add, 256 bits */
     FX8_CEILING_MADDWD_XMM, /**< as MADDWD_YMM, 128 bits: the most that the
@@ -45,7 +47,7 @@ const struct fx8_ceiling_description *fx8_ceiling_describe(
     enum fx8_ceiling ceiling);
 
 /** The fastest ruler for some work that applies to a variant of operations:
- *  "reference", "avx2" or "avx512". */
+ *  "reference", "avx2", "avxvnni" or "avx512". */
 enum fx8_ceiling fx8_ceiling_of(const char *variant,
                                 enum fx8_ceiling_work work);
 

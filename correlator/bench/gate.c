@@ -85,7 +85,8 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
     char known[400];
     join_quantities(quantities, n, known, sizeof known);
     return refuse(entry, error, "expected %s%s", known,
-                  has_variants ? ", alone or after reference, avx2 or avx512"
+                  has_variants ? ", alone or after reference, avx2, avxvnni or "
+                                 "avx512"
                                : "");
 }
 

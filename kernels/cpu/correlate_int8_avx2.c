@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_int8_avx2.c -- INT8 correlator tiles for machines without an 8-bit
- * dot product.  Unlike correlate_int8_avx512.c, it uses products of 16 bits,
+ * dot product.  Unlike correlate_int8_dot.c, it uses products of 16 bits,
  * which need no bias and no fold of their own.  A tile is 4 rows x 1 column, 8
  * sums in registers.
  *
@@ -24,6 +24,7 @@
 #if defined(__x86_64__)
 
 #include "kernels/cpu/correlate_sweep.h"
+#include "kernels/cpu/lane_sums.h"
 #include "kernels/cpu/vector.h"
 
 /** Real and imaginary parts of 16 spectra, in int16. */
@@ -51,18 +52,6 @@ static void prepare(const struct fx8_tile *tile)
     for (size_t k = 0; k < tile->n_bytes; k += VEC_BYTES)
         for (size_t r = 0; r < FX8_ROW_BLOCK; r++)
             *wide++ = widen(tile->rows + r * tile->pitch + k);
-}
-
-/** The sums over lanes of v[0 .. 7]. */
-static inline __m256i lane_sums(const __m256i v[8])
-{
-    __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(v[0], v[1]),
-                                    _mm256_hadd_epi32(v[2], v[3]));
-    __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(v[4], v[5]),
-                                     _mm256_hadd_epi32(v[6], v[7]));
-
-    return _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
-                            _mm256_permute2x128_si256(low, high, 0x31));
 }
 
 /** sum + a[0] b[0] + a[1] b[1].  The empty assembly keeps the order of the
@@ -111,7 +100,8 @@ FX8_INLINE void add_column(const struct fx8_tile *tile, const char *column,
         column += FX8_TILE_STEP;
         ahead += tile->ahead_step;
     }
-    vec_store_int(sums, _mm256_add_epi32(vec_load_int(sums), lane_sums(sum)));
+    vec_store_int(
+        sums, _mm256_add_epi32(vec_load_int(sums), vec_lane_sums_int32(sum)));
 }
 
 static void rectangle(const struct fx8_tile *tile)

@@ -79,9 +79,11 @@ static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
  *  rows are in the cache. */
 static struct lookahead lookahead_start(const struct sweep *sweep)
 {
-    size_t n_rows = FX8_ROW_BLOCK * (sweep->row_end - sweep->row_begin);
-    size_t n_tiles = n_rows * (sweep->row_end + sweep->row_begin) / 2 /
-                     sweep->kernel->n_columns;
+    size_t n_blocks = sweep->row_end - sweep->row_begin;
+    size_t n_rows = FX8_ROW_BLOCK * n_blocks;
+    size_t n_rectangles = n_rows * (sweep->row_end + sweep->row_begin - 1) / 2 /
+                          sweep->kernel->n_columns;
+    size_t n_tiles = n_rectangles + n_blocks;
     struct lookahead next = {
         .channel = (uintptr_t)sweep->x,
         .input = FX8_ROW_BLOCK * sweep->row_begin,

@@ -5,6 +5,9 @@
  */
 #include <pthread.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "kernels/cpu/selftest.h"
 #include "kernels/cpu/variants.h"
@@ -23,7 +26,7 @@ enum { N_FAMILIES = FX8_FAMILIES(COUNT) };
 struct variant {
     const char *name;
     bool (*is_runnable)(void);
-    fill_family *families[N_FAMILIES];
+    fill_family *families[N_FAMILIES]; /* up to the first NULL */
 };
 
 static bool runs_everywhere(void)
@@ -41,6 +44,15 @@ static bool runs_avx2(void)
 {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* Leaf 7, subleaf 1, EAX bit 4; gcc 12 cannot ask for it by name. */
+static bool runs_avxvnni(void)
+{
+    unsigned most, a, b, c, d;
+    return runs_avx2() && __get_cpuid_count(7, 0, &most, &b, &c, &d) != 0 &&
+           most >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
+           (a >> 4 & 1) != 0;
 }
 
 static bool runs_avx512(void)
@@ -67,6 +79,11 @@ static const struct variant variants[] = {
         .families = {FX8_FAMILIES(AVX2)},
     },
     {
+        .name = "avxvnni", /* avx2 but for its dot product */
+        .is_runnable = runs_avxvnni,
+        .families = {fx8_fill_correlate_int8_avxvnni},
+    },
+    {
         .name = "avx512",
         .is_runnable = runs_avx512,
         .families = {FX8_FAMILIES(AVX512)},
@@ -91,18 +108,20 @@ static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t trial_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /** Only variants that run here are filled, because a fill function is itself
- *  compiled for its variant.  A variant that runs implies those below it. */
+ *  compiled for its variant.  Each begins as the next slower one that runs. */
 static void build_tables(void)
 {
+    struct fx8_operations table = {0};
     for (size_t index = 0; index < N_VARIANTS; index++) {
-        verdicts[index].is_runnable = variants[index].is_runnable();
+        const struct variant *variant = &variants[index];
+        verdicts[index].is_runnable = variant->is_runnable();
         if (!verdicts[index].is_runnable)
-            return;
-        if (index > 0)
-            tables[index] = tables[index - 1];
-        for (size_t family = 0; family < N_FAMILIES; family++)
-            variants[index].families[family](&tables[index]);
-        tables[index].name = variants[index].name;
+            continue;
+        for (size_t family = 0;
+             family < N_FAMILIES && variant->families[family] != NULL; family++)
+            variant->families[family](&table);
+        table.name = variant->name;
+        tables[index] = table;
     }
 }
 
@@ -173,5 +192,7 @@ enum fx8_status fx8_operations_select(const char *name,
     }
     return fx8_fail(
         error, FX8_ERR_USAGE,
-        "plan: kernel: %s: expected auto, reference, avx2 or avx512", name);
+        "plan: kernel: %s: expected auto, reference, avx2, avxvnni or "
+        "avx512",
+        name);
 }

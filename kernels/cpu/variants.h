@@ -4,11 +4,11 @@
  *
  * A file holds one family in one variant.  NAME_ref.c is the reference that all
  * others are compared with.  NAME_simd.c is written once for vectors of any
- * width (vector.h) and compiled for avx2 and for avx512; separate NAME_avx2.c
- * and NAME_avx512.c are for algorithms that differ.  A fill function overrides
- * only the family's entries of a table; operations.c applies reference, avx2
- * and avx512 in that order, so that a variant inherits what it does not do
- * faster.
+ * width (vector.h) and compiled for avx2 and for avx512, NAME_dot.c for avxvnni
+ * and for avx512; NAME_avx2.c is for an algorithm that differs.  A fill
+ * function overrides only the family's entries of a table; operations.c applies
+ * reference, avx2, avxvnni and avx512 in that order, so that a variant inherits
+ * what it does not do faster.
  *
  * Notes: 1) a fill function is compiled with the flags of its variant:
  *           operations.c calls it only if CPU detection allows the variant
@@ -43,6 +43,11 @@ extern "C" {
     void fx8_fill_##name##_avx2(struct fx8_operations *operations);            \
     void fx8_fill_##name##_avx512(struct fx8_operations *operations);
 FX8_FAMILIES(FX8_DECLARE_FAMILY)
+
+/** The one family of variant avxvnni, and the same in the encoding of AVX-512,
+ *  which only tests have. */
+void fx8_fill_correlate_int8_avxvnni(struct fx8_operations *operations);
+void fx8_fill_correlate_int8_evex(struct fx8_operations *operations);
 
 /** Reference functions, for edges that a variant does not cover; as the entries
  *  of the same name. */

@@ -335,6 +335,7 @@ def objects_of(sources, folder):
     for path in sources:
         name = os.path.splitext(path)[0]
         for level in (("_avx2", "_avx512") if name.endswith("_simd")
+                      else ("_avxvnni", "_avx512") if name.endswith("_dot")
                       else ("",)):
             yield f"{folder}/{name}{level}.o"
 

@@ -135,7 +135,7 @@ class Invariance(program.Case):
                 self.check(True, extra={"correlator.threads": threads})
 
     def test_kernels(self):
-        for kernel in ("reference", "avx2", "avx512"):
+        for kernel in ("reference", "avx2", "avxvnni", "avx512"):
             with self.subTest(kernel=kernel):
                 if kernel not in usable_kernels():
                     continue
@@ -151,6 +151,8 @@ def usable_kernels():
     levels = ["reference"]
     if {"avx2", "fma"} <= set(flags):
         levels.append("avx2")
+    if {"avx2", "fma", "avx_vnni"} <= set(flags):
+        levels.append("avxvnni")
     if {"avx512f", "avx512bw", "avx512vl", "avx512_vnni",
             "avx512_vbmi"} <= set(flags):
         levels.append("avx512")

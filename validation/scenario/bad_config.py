@@ -166,7 +166,7 @@ class BadCommandLines(program.Job):
                 (("correlate", "--fft-plan", "meas"),
                  "--fft-plan: meas: expected auto, lanes, estimate or measure"),
                 (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
-                 "auto, reference, avx2 or avx512"),
+                 "auto, reference, avx2, avxvnni or avx512"),
                 (("bench", "--case", "a", "--case", "b"),
                  "--case: b: expected it once"),
                 (("correlate", "-o", "a", "-o", "b"),
@@ -222,7 +222,7 @@ class BadCommandLines(program.Job):
         done = self.correlate(self.recording(), "--set",
                               "correlator.kernel=foo")
         self.assert_refused(done, 2, "error: --set: correlator.kernel: foo: "
-                            "expected auto, reference, avx2 or avx512")
+                            "expected auto, reference, avx2, avxvnni or avx512")
         keys = program.run("config", "--keys").stdout
         for word in ("reference", "avx512", "cable_delay_x_ns", "0-based"):
             self.assertIn(word, keys)

@@ -28,7 +28,7 @@ SECTIONS = ["ceilings", "variants", "transforms", "arrays", "functions",
             "jobs", "reading"]
 FIELDS = ["section", "case", "variant", "quantity", "threads", "rounds",
           "value", "unit", "ruler", "ceiling", "share", "lowest_share"]
-LEVELS = ["reference", "avx2", "avx512"]
+LEVELS = ["reference", "avx2", "avxvnni", "avx512"]
 STAGES = ["align", "channelize", "correlate"]     # of the harmonic limit
 PARTS = [*STAGES, "postprocess", "quick-look", "level", "read", "write"]
 CPUS = len(os.sched_getaffinity(0))
