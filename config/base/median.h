@@ -12,7 +12,8 @@
  */
 double fx8_median(double *values, size_t n);
 
-/** The same, faster: only partially reorders the values; n >= 1. */
-double fx8_median_float(float *values, size_t n);
+/** The same of values that are not negative, faster and left in order;
+ *  1 <= n < 2^32. */
+double fx8_median_of_powers(const float *values, size_t n);
 
 #endif

@@ -198,8 +198,8 @@ static void set_tile(struct fx8_gain_setting *g, size_t row, const float *power,
             column[c][s] = power[s * g->n_channels + first + c];
     for (size_t c = 0; c < n; c++)
         set_gain(g, row, first + c,
-                 level_of(g, first + c, fx8_median_float(column[c], n_spectra),
-                          whole));
+                 level_of(g, first + c,
+                          fx8_median_of_powers(column[c], n_spectra), whole));
 }
 
 /* One gain for all channels, from the powers of all.  A channel of real spectra
@@ -213,8 +213,8 @@ static void set_row(struct fx8_gain_setting *g, size_t row, float *power,
     for (size_t s = 0; s < n_spectra && first > 0; s++)
         memmove(power + s * n_used, power + s * n + first,
                 n_used * sizeof *power);
-    const double sigma =
-        level_of(g, first, fx8_median_float(power, n_spectra * n_used), whole);
+    const double sigma = level_of(
+        g, first, fx8_median_of_powers(power, n_spectra * n_used), whole);
     for (size_t channel = 0; channel < n; channel++)
         set_gain(g, row, channel, sigma);
 }
@@ -227,7 +227,7 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     const size_t n_spectra = g->round_spectra[item];
     float *power = g->power + item * FX8_GAIN_SPECTRA * g->n_channels;
     const double whole =
-        fx8_median_float(g->whole + item * FX8_GAIN_SPECTRA, n_spectra);
+        fx8_median_of_powers(g->whole + item * FX8_GAIN_SPECTRA, n_spectra);
     if (g->s->plan.quantizer.gain_per == FX8_GAIN_PER_INPUT) {
         set_row(g, row, power, whole, n_spectra);
         return;
