@@ -37,17 +37,20 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                         "out of memory: %s: %zu items of %zu bytes are more "
                         "than this machine can address",
                         what, n_items, item_size);
-    /* large arrays use large pages: the corner turns touch more small pages
-     * than the TLB holds */
+    /* large arrays use large pages, because the corner turns touch more small
+     * pages than the TLB holds; their zeros come from the kernel at the first
+     * touch, near the thread that works on them */
     const size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
     const size_t rounded = fx8_round_up(size == 0 ? 1 : size, alignment);
     block = aligned_alloc(alignment, rounded);
-    if (block != NULL && alignment == LARGE_PAGE)
-        (void)madvise(block, rounded, MADV_HUGEPAGE); /* advice: may fail */
     if (block == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "out of memory: %s: %zu bytes",
                         what, size);
-    memset(block, 0, rounded);
+    const bool is_large = alignment == LARGE_PAGE;
+    if (is_large)
+        (void)madvise(block, rounded, MADV_HUGEPAGE); /* advice: may fail */
+    if (!is_large || madvise(block, rounded, MADV_DONTNEED) != 0)
+        memset(block, 0, rounded);
     memcpy(pointer, &block, sizeof block);
     return FX8_OK;
 }
