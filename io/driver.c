@@ -63,21 +63,18 @@ static void remember_failure(struct fx8_driver_file *file, int failure,
 
 /* --- the descriptor ------------------------------------------------------- */
 
-/* Read all of [address, address + size), with zeros beyond the end of the file,
- * as HDF5's own drivers do. */
-static herr_t read_file(int descriptor, haddr_t address, size_t size,
-                        void *buffer)
+bool fx8_driver_read(int descriptor, haddr_t address, size_t size, void *buffer)
 {
     char *to = buffer;
     if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
-        return -1;
+        return false;
     while (size > 0) {
         const ssize_t n = pread(descriptor, to, size, (off_t)address);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return -1;
-        if (n == 0) { /* beyond the end: zeros, as in HDF5's own driver */
+            return false;
+        if (n == 0) { /* beyond the end */
             memset(to, 0, size);
             break;
         }
@@ -85,7 +82,7 @@ static herr_t read_file(int descriptor, haddr_t address, size_t size,
         address += (haddr_t)n;
         size -= (size_t)n;
     }
-    return 0;
+    return true;
 }
 
 /* Detect truncation by another process, which would otherwise read as zeros. */
@@ -193,7 +190,7 @@ static void write_held(struct open_file *opened)
     const size_t span = end > first ? (size_t)(end - first) : 0;
     char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
     if (bytes != NULL &&
-        read_file(opened->file->descriptor, first, span, bytes) == 0) {
+        fx8_driver_read(opened->file->descriptor, first, span, bytes)) {
         overlay(opened, first, span, bytes);
         /* a kill may interrupt a long write: write the start of a new file
          * last, since the file does not open without it */
@@ -340,7 +337,7 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     (void)type;
     (void)transfer;
     const struct open_file *opened = (const struct open_file *)handle;
-    if (read_file(opened->file->descriptor, address, size, buffer) != 0)
+    if (!fx8_driver_read(opened->file->descriptor, address, size, buffer))
         return -1;
     overlay(opened, address, size, buffer);
     return 0;

@@ -8,6 +8,8 @@
 #ifndef FX8_IO_DRIVER_H
 #define FX8_IO_DRIVER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <hdf5.h>
@@ -50,5 +52,10 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
 /** Write all data held back; call after H5Fflush().  A failure is recorded in
  *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
+
+/** Read all of [address, address + size) of a file, with zeros beyond its end,
+ *  as HDF5's own drivers do.  False if the system fails to. */
+bool fx8_driver_read(int descriptor, haddr_t address, size_t size,
+                     void *buffer);
 
 #endif

@@ -5,9 +5,9 @@
  * are refused.
  *
  * Shows (recordings, storage): parts of chunked and contiguous datasets are
- *     read with every filter and rank, in reads that continue in a chunk, by
- *     one thread and three; masked filters and old checksums work; chunks that
- *     are damaged or state a wrong size are refused
+ *     read with every filter and rank, in reads that continue in a chunk, and
+ *     behind a user block, by one thread and three; masked filters and old
+ * checksums work; chunks that are damaged or state a wrong size are refused
  * Within: equal to what was written, memory around the destination untouched;
  *     one line with the samples
  */
@@ -271,6 +271,28 @@ TEST(test_every_storage)
         contiguous.chunk[0] = 0;
         check_storage(&contiguous, &filter_lists[0], complex_type(), 4);
     }
+}
+
+/* Contiguous rows of several pieces, the second row behind a hole where the
+ * part is narrower; in a file whose addresses begin behind a user block. */
+TEST(test_long_rows_behind_a_user_block)
+{
+    static const struct shape shape = {2, 1, {2, 1200007}, {0}};
+    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    assert_true(H5Pset_userblock(creation, 1024) >= 0);
+    struct file f = create_line(&shape, create_list(&shape, ""));
+    H5Dclose(f.dataset);
+    H5Fclose(f.file);
+    f.file = H5Fcreate(scratch_path("chunks.h5"), H5F_ACC_TRUNC, creation,
+                       H5P_DEFAULT);
+    H5Pclose(creation);
+    hid_t space = H5Screate_simple(shape.rank, shape.extent, NULL);
+    f.dataset = H5Dcreate2(f.file, "samples", f.type, space, H5P_DEFAULT,
+                           H5P_DEFAULT, H5P_DEFAULT);
+    H5Sclose(space);
+    write_all(&f);
+    read_again(&f, NULL);
+    check_parts_and_destroy(&f, 4);
 }
 
 /* What HDF5 must read itself, and reads: small chunks, edge chunks without a

@@ -10,6 +10,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/chunks.h"
+#include "io/h5/contiguous.h"
 #include "io/h5/filters.h"
 #include "io/h5/h5.h"
 
@@ -50,6 +51,8 @@ struct fx8_h5_chunks {
     size_t element_bytes;
     bool is_direct;
     bool is_filtered;
+    bool is_range; /* not in chunks, and elements need no conversion */
+    struct fx8_h5_range range; /* if so */
     char reason[FX8_H5_FAULT_SIZE];
     struct fx8_h5_pipeline pipeline;
     struct kept *kept; /* [n_kept] by column */
@@ -158,8 +161,11 @@ static enum fx8_status examine(struct fx8_h5_chunks *chunks, hid_t space,
                               "an axis of length 0: expected samples");
     chunks->is_filtered =
         H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_nfilters(creation) > 0;
+    chunks->is_range =
+        is_same_type(chunks) &&
+        fx8_h5_range_find(samples->dataset, creation, &chunks->range);
     if (!chunks->is_filtered)
-        return FX8_OK; /* HDF5 reads it straight into the buffer */
+        return FX8_OK; /* read straight into the buffer */
     if (H5Pget_chunk(creation, chunks->rank, chunks->length + absent) !=
         chunks->rank)
         return fx8_h5_fail(error, FX8_ERR_INPUT, samples->path, samples->name);
@@ -233,6 +239,23 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
                 H5P_DEFAULT, work->buffer) < 0)
         return fail(chunks, work, NULL, error);
     return FX8_OK;
+}
+
+/* --- ranges of bytes --------------------------------------------- */
+
+/* HDF5 reads again what cannot be read, to say why. */
+static enum fx8_status read_range(const struct work *work, size_t n_threads,
+                                  struct fx8_error *error)
+{
+    const struct fx8_h5_chunks *chunks = work->chunks;
+    struct fx8_h5_box box = {.element_bytes = chunks->element_bytes};
+    memcpy(box.extent, chunks->extent, sizeof box.extent);
+    memcpy(box.start, work->start, sizeof box.start);
+    memcpy(box.count, work->count, sizeof box.count);
+    memcpy(box.memory, work->memory, sizeof box.memory);
+    return fx8_h5_range_read(&chunks->range, &box, n_threads, work->buffer)
+               ? FX8_OK
+               : read_by_library(chunks, work, error);
 }
 
 /* --- chunk by chunk ---------------------------------------------- */
@@ -489,7 +512,8 @@ enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
                               (uint64_t)chunks->extent[axis + absent]);
     }
     fx8_h5_quiet();
-    return chunks->is_direct
-               ? read_directly(&work, n_threads > 0 ? n_threads : 1, error)
-               : read_by_library(chunks, &work, error);
+    n_threads = n_threads > 0 ? n_threads : 1;
+    return chunks->is_direct  ? read_directly(&work, n_threads, error)
+           : chunks->is_range ? read_range(&work, n_threads, error)
+                              : read_by_library(chunks, &work, error);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chunks.h -- fast reads of parts of a dataset: filtered chunks are fetched as
- * stored and unpacked by several threads outside HDF5's lock; HDF5 reads all
- * other storage.
+ * chunks.h -- fast reads of parts of a dataset by several threads outside
+ * HDF5's lock: filtered chunks are fetched as stored and unpacked, contiguous
+ * samples read from the file; HDF5 reads all other storage.
  */
 #ifndef FX8_IO_H5_CHUNKS_H
 #define FX8_IO_H5_CHUNKS_H
@@ -55,7 +55,7 @@ const char *fx8_h5_chunks_slow_reason(const struct fx8_h5_chunks *chunks);
 /**
  * fx8_h5_chunks_read -- read a part.
  *
- * Given:    n_threads  to unpack with; 0: 1
+ * Given:    n_threads  to read and unpack with; 0: 1
  * Returned: buffer   [memory] elements of memory_type; those beyond `count` are
  *                    not touched
  * Status:   FX8_ERR_INPUT: "PATH: NAME: samples A to B: what is wrong"
