@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "config/base/shape.h"
@@ -11,9 +12,11 @@
 #include "correlator/run/queue.h"
 #include "correlator/run/source.h"
 
-/* Blocks in flight: one being read, one waiting, one being correlated, one
- * still being copied to a GPU. */
-#define N_BLOCKS 4
+/* Blocks in flight: one being read, one being correlated, the one before it;
+ * for a GPU, to which that one is still being copied, another that waits.  The
+ * fewer, the more of them stay in the caches. */
+#define N_BLOCKS     4
+#define N_BLOCKS_CPU 3
 
 /* Memory for blocks that end where the session's blocks do: at most so much
  * each, and this share of the machine's memory for all.  If that is too little,
@@ -244,6 +247,15 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     }
 }
 
+/* Only an engine that takes samples in place still reads a block behind. */
+static size_t n_blocks(const struct fx8_source *s)
+{
+    return s->session != NULL &&
+                   strcmp(fx8_info(s->session).backend, "cpu") != 0
+               ? N_BLOCKS
+               : N_BLOCKS_CPU;
+}
+
 /* Map each input of the recording to its row in the job. */
 static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 {
@@ -282,7 +294,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     pthread_mutex_init(&s->mutex, NULL);
     FX8_TRY(set_rows(s, error));
     set_sizes(s, block_samples);
-    for (size_t i = 0; i < N_BLOCKS; i++) {
+    for (size_t i = 0; i < n_blocks(s); i++) {
         FX8_TRY(allocate_block(s, &s->blocks[i], error));
         fx8_queue_put(&s->empty, &s->blocks[i]);
     }
