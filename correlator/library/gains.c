@@ -36,8 +36,8 @@ struct fx8_gain_setting {
     struct fx8_stream *stream;
     size_t round_capacity;
     size_t n_round;
-    size_t *round_row;     /* [round_capacity] */
-    size_t *round_spectra; /* [round_capacity] measured so far */
+    size_t *round_row;     /* [n_rows] */
+    size_t *round_spectra; /* [n_rows] measured so far */
     float *power;          /* [round_capacity][FX8_GAIN_SPECTRA][n_channels] */
     float *whole;          /* [round_capacity][FX8_GAIN_SPECTRA] of all bins */
 };
@@ -81,8 +81,8 @@ static void list_arrays(struct fx8_gain_setting *g,
         FX8_ITEMS(g->zero, cells),
         FX8_ITEMS(g->row_gain, g->n_channels),
         FX8_ITEMS(g->valid, words),
-        FX8_ITEMS(g->round_row, g->round_capacity),
-        FX8_ITEMS(g->round_spectra, g->round_capacity),
+        FX8_ITEMS(g->round_row, g->n_rows),
+        FX8_ITEMS(g->round_spectra, g->n_rows),
         FX8_ITEMS(g->power, powers),
         FX8_ITEMS(g->whole,
                   fx8_product(g->round_capacity, FX8_GAIN_SPECTRA, 1, 1)),
@@ -139,26 +139,6 @@ struct fx8_input_gains fx8_gains_get(const struct fx8_gain_setting *setting)
 bool fx8_gains_active(const struct fx8_gain_setting *setting)
 {
     return setting->stream != NULL;
-}
-
-enum fx8_status fx8_gains_begin(struct fx8_gain_setting *g,
-                                const struct fx8_stream *stream,
-                                const uint64_t *valid, size_t n_spectra,
-                                bool *needed, struct fx8_error *error)
-{
-    const size_t n_words = fx8_bit_words(n_spectra);
-    g->n_round = 0;
-    for (size_t row = 0; row < g->n_rows && g->n_round < g->round_capacity;
-         row++) {
-        if (g->is_set[row] ||
-            fx8_stream_first_signal(stream, row, valid + row * n_words, 0,
-                                    n_spectra) == n_spectra)
-            continue;
-        g->round_row[g->n_round] = row;
-        g->round_spectra[g->n_round++] = 0;
-    }
-    *needed = g->n_round > 0;
-    return *needed ? fx8_stream_copy(stream, &g->stream, error) : FX8_OK;
 }
 
 /* Rms of a real component of noise whose median of |X|^2 in a channel is
@@ -219,15 +199,13 @@ static void set_row(struct fx8_gain_setting *g, size_t row, float *power,
         set_gain(g, row, channel, sigma);
 }
 
-static void set_gains_item(void *context, size_t item, size_t thread)
+/* Set the gains of a row from its powers in `slot`. */
+static void set_levels(struct fx8_gain_setting *g, size_t row, size_t slot,
+                       size_t n_spectra)
 {
-    (void)thread;
-    struct fx8_gain_setting *g = context;
-    const size_t row = g->round_row[item];
-    const size_t n_spectra = g->round_spectra[item];
-    float *power = g->power + item * FX8_GAIN_SPECTRA * g->n_channels;
+    float *power = g->power + slot * FX8_GAIN_SPECTRA * g->n_channels;
     const double whole =
-        fx8_median_of_powers(g->whole + item * FX8_GAIN_SPECTRA, n_spectra);
+        fx8_median_of_powers(g->whole + slot * FX8_GAIN_SPECTRA, n_spectra);
     if (g->s->plan.quantizer.gain_per == FX8_GAIN_PER_INPUT) {
         set_row(g, row, power, whole, n_spectra);
         return;
@@ -237,6 +215,13 @@ static void set_gains_item(void *context, size_t item, size_t thread)
         set_tile(g, row, power, whole, n_spectra, c,
                  rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
     }
+}
+
+static void set_levels_item(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    struct fx8_gain_setting *g = context;
+    set_levels(g, g->round_row[item], item, g->round_spectra[item]);
 }
 
 /* Give an engine the gains of a row, for samples as pushed.  The division is
@@ -258,36 +243,103 @@ static enum fx8_status finish_round(struct fx8_gain_setting *g,
                                     struct fx8_error *error)
 {
     fx8_parallel_for(g->n_round, g->s->plan.machine.threads.count,
-                     g->s->plan.machine.threads.pin, set_gains_item, g);
+                     g->s->plan.machine.threads.pin, set_levels_item, g);
     for (size_t k = 0; k < g->n_round; k++)
         FX8_TRY(hand_to_engine(g, g->round_row[k], error));
     fx8_stream_close(&g->stream);
     return FX8_OK;
 }
 
+/* Spectra to measure. */
 struct measure_context {
     struct fx8_gain_setting *setting;
-    size_t n_spectra; /* ready */
+    const struct fx8_stream *stream;
+    const uint64_t *valid; /* [n_rows][words] */
+    size_t n_spectra;      /* ready */
 };
 
-/* Measure the ready spectra of one row of the round. */
+/* Measure spectra of a row into `slot`, behind those it has seen. */
+static void measure_row(const struct measure_context *job, size_t k,
+                        size_t slot, size_t thread)
+{
+    struct fx8_gain_setting *g = job->setting;
+    const size_t row = g->round_row[k], n = job->n_spectra;
+    const uint64_t *valid = job->valid + row * fx8_bit_words(n);
+    size_t *seen = &g->round_spectra[k];
+    for (size_t s = 0; *seen < FX8_GAIN_SPECTRA; s++) {
+        s = fx8_stream_first_signal(job->stream, row, valid, s, n);
+        if (s >= n)
+            break;
+        const size_t at = slot * FX8_GAIN_SPECTRA + *seen;
+        g->whole[at] = fx8_power_measure(g->s->power,
+                                         fx8_stream_window(job->stream, row, s),
+                                         thread, g->power + at * g->n_channels);
+        (*seen)++;
+    }
+}
+
 static void measure_item(void *context, size_t k, size_t thread)
+{
+    measure_row(context, k, k, thread);
+}
+
+/* Measure a row and set its gains, if this block suffices: then its powers stay
+ * in the cache of one thread. */
+static void measure_at_once(void *context, size_t k, size_t thread)
 {
     const struct measure_context *job = context;
     struct fx8_gain_setting *g = job->setting;
-    const size_t row = g->round_row[k], n = job->n_spectra;
-    const uint64_t *valid = g->valid + row * fx8_bit_words(n);
-    size_t *seen = &g->round_spectra[k];
-    for (size_t s = 0; *seen < FX8_GAIN_SPECTRA; s++) {
-        s = fx8_stream_first_signal(g->stream, row, valid, s, n);
-        if (s >= n)
-            break;
-        const size_t at = k * FX8_GAIN_SPECTRA + *seen;
-        g->whole[at] =
-            fx8_power_measure(g->s->power, fx8_stream_window(g->stream, row, s),
-                              thread, g->power + at * g->n_channels);
-        (*seen)++;
-    }
+    measure_row(job, k, thread, thread);
+    if (g->round_spectra[k] == FX8_GAIN_SPECTRA)
+        set_levels(g, g->round_row[k], thread, FX8_GAIN_SPECTRA);
+}
+
+/* Set the gains of those rows of the round that the block suffices for, and
+ * leave the others in the round. */
+static enum fx8_status set_at_once(struct measure_context *job,
+                                   struct fx8_error *error)
+{
+    struct fx8_gain_setting *g = job->setting;
+    const struct fx8_machine *machine = &g->s->plan.machine;
+    const size_t n_threads = machine->threads.count < g->round_capacity
+                                 ? machine->threads.count
+                                 : g->round_capacity;
+    const size_t n = g->n_round;
+    fx8_parallel_for(n, n_threads, machine->threads.pin, measure_at_once, job);
+    g->n_round = 0;
+    for (size_t k = 0; k < n; k++)
+        if (g->round_spectra[k] == FX8_GAIN_SPECTRA)
+            FX8_TRY(hand_to_engine(g, g->round_row[k], error));
+        else
+            g->round_row[g->n_round++] = g->round_row[k];
+    return FX8_OK;
+}
+
+enum fx8_status fx8_gains_begin(struct fx8_gain_setting *g,
+                                const struct fx8_stream *stream,
+                                const uint64_t *valid, size_t n_spectra,
+                                size_t *n_set, bool *needed,
+                                struct fx8_error *error)
+{
+    const size_t n_words = fx8_bit_words(n_spectra);
+    *needed = false;
+    g->n_round = 0;
+    for (size_t row = 0; row < g->n_rows; row++)
+        if (!g->is_set[row] &&
+            fx8_stream_first_signal(stream, row, valid + row * n_words, 0,
+                                    n_spectra) < n_spectra)
+            g->round_row[g->n_round++] = row;
+    const size_t n_found = g->n_round;
+    memset(g->round_spectra, 0, n_found * sizeof *g->round_spectra);
+    struct measure_context job = {g, stream, valid, n_spectra};
+    if (n_spectra >= FX8_GAIN_SPECTRA)
+        FX8_TRY(set_at_once(&job, error));
+    *n_set = n_found - g->n_round;
+    if (g->n_round > g->round_capacity)
+        g->n_round = g->round_capacity;
+    memset(g->round_spectra, 0, g->n_round * sizeof *g->round_spectra);
+    *needed = g->n_round > 0;
+    return *needed ? fx8_stream_copy(stream, &g->stream, error) : FX8_OK;
 }
 
 /* Measure the ready spectra, and take them from the round's stream. */
@@ -299,7 +351,7 @@ static enum fx8_status measure(struct fx8_gain_setting *g, bool *done,
         if (ready > LOOK_AHEAD_SPECTRA)
             ready = LOOK_AHEAD_SPECTRA;
         FX8_TRY(fx8_stream_validity(g->stream, ready, g->valid, error));
-        struct measure_context context = {g, ready};
+        struct measure_context context = {g, g->stream, g->valid, ready};
         fx8_parallel_for(g->n_round, g->s->plan.machine.threads.count,
                          g->s->plan.machine.threads.pin, measure_item,
                          &context);

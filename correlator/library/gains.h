@@ -33,16 +33,18 @@ enum fx8_status fx8_gains_open(const struct fx8_session *session,
 void fx8_gains_close(struct fx8_gain_setting **setting);
 
 /**
- * fx8_gains_begin -- start a round if a row without gains has signal in the
- * ready spectra.
+ * fx8_gains_begin -- set the gains of rows that the ready spectra suffice for,
+ * and start a round if another row without gains has signal in them.
  *
  * Given:    stream, valid, n_spectra   about to be correlated
- * Returned: needed  a round has begun, on a copy of the stream
+ * Returned: n_set   rows whose gains were set
+ *           needed  a round has begun, on a copy of the stream
  */
 enum fx8_status fx8_gains_begin(struct fx8_gain_setting *setting,
                                 const struct fx8_stream *stream,
                                 const uint64_t *valid, size_t n_spectra,
-                                bool *needed, struct fx8_error *error);
+                                size_t *n_set, bool *needed,
+                                struct fx8_error *error);
 
 /** Whether a round is in progress. */
 bool fx8_gains_active(const struct fx8_gain_setting *setting);

@@ -64,9 +64,11 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     double start = fx8_clock_seconds();
     FX8_TRY(fx8_stream_validity(s->stream, n_spectra, s->valid, error));
     if (s->gains != NULL) {
+        size_t n_set = 0;
         bool needed = false;
         const enum fx8_status status = fx8_gains_begin(
-            s->gains, s->stream, s->valid, n_spectra, &needed, error);
+            s->gains, s->stream, s->valid, n_spectra, &n_set, &needed, error);
+        s->statistics.n_gain_rounds += n_set > 0;
         s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK || needed)
             return status;
