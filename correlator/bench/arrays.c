@@ -19,13 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/clock.h"
-#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/bench/bench.h"
+#include "correlator/bench/ceilings.h"
+#include "correlator/bench/memory.h"
 #include "correlator/fx8.h"
 #include "kernels/baseline.h"
-#include "correlator/bench/ceilings.h"
 
 /* Spectra per round: two dumps, so that folding and averaging are included. */
 #define SPECTRA_PER_DUMP 4096
@@ -54,8 +53,14 @@ static const struct kind kinds[] = {
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* Stages of the signal path, in the order of fx8_statistics. */
-enum stage { ALIGN, CHANNELIZE, CORRELATE, POSTPROCESS, N_STAGES };
+/* Short names. */
+enum {
+    ALIGN = FX8_BENCH_ALIGN,
+    CHANNELIZE = FX8_BENCH_CHANNELIZE,
+    CORRELATE = FX8_BENCH_CORRELATE,
+    POSTPROCESS = FX8_BENCH_POSTPROCESS,
+    N_STAGES = FX8_N_BENCH_STAGES
+};
 
 /* The first of them, which set the harmonic limit. */
 #define N_LIMITING 3
@@ -67,64 +72,7 @@ struct rounds {
     double whole[FX8_BENCH_ROUNDS];
 };
 
-/* --- samples ----------------------------------------------------- */
-
-void fx8_bench_fill(int8_t *samples, size_t size)
-{
-    uint64_t state = 0x9e3779b97f4a7c15u; /* xorshift64: speed, not quality */
-    for (size_t i = 0; i < size; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        samples[i] = (int8_t)((int)(state >> 56) % 61 - 30);
-    }
-}
-
-struct fx8_observation fx8_bench_observation(size_t n_inputs, int64_t n_samples)
-{
-    struct fx8_observation o = fx8_observation_unknown();
-    o.is_complex = true;
-    o.n_antennas = n_inputs / 2;
-    o.n_polarizations = 2;
-    o.n_samples = n_samples;
-    o.sample_rate = (struct fx8_rate){1000000, 1};
-    o.has_start_time = true;
-    o.start_time = (struct fx8_time){1600000000, 0};
-    o.dc_frequency_hz = 150e6;
-    o.sideband = FX8_SIDEBAND_UPPER;
-    return o;
-}
-
-/* Random samples, pushed repeatedly under new indices: about 32 MiB, larger
- * than the caches, like a recording.  The caller frees samples and offsets,
- * also after a failure. */
-static enum fx8_status make_block(const struct fx8_bench_array *array,
-                                  bool is_complex, int8_t **samples,
-                                  ptrdiff_t **offset, struct fx8_block *block,
-                                  struct fx8_error *error)
-{
-    const size_t bytes = is_complex ? 2 : 1;
-    const size_t sample = bytes * array->n_inputs;
-    const size_t n = ((size_t)32 << 20) / sample;
-    const struct fx8_array arrays[] = {
-        {samples, n, sample}, {offset, array->n_inputs, sizeof **offset}};
-    FX8_TRY(fx8_allocate_arrays(arrays, 2, "samples", error));
-    fx8_bench_fill(*samples, n * sample);
-    for (size_t i = 0; i < array->n_inputs; i++)
-        (*offset)[i] = (ptrdiff_t)(bytes * i * (array->is_time_major ? 1 : n));
-    *block = (struct fx8_block){
-        .samples = *samples,
-        .input_offset = *offset,
-        .time_stride = (ptrdiff_t)(array->is_time_major ? sample : bytes),
-        .n_samples = (int64_t)n,
-    };
-    return FX8_OK;
-}
-
 /* --- delays ------------------------------------------------------ */
-
-/* Samples per second. */
-#define RATE_HZ 1000000
 
 /* Length of the longest baseline in light seconds, 100 km; rotation of the
  * Earth in radians per second. */
@@ -138,7 +86,8 @@ static enum fx8_status move_source(void *context, int64_t sample,
 {
     (void)error;
     const struct fx8_plan *plan = context;
-    const double angle = EARTH / RATE_HZ * (double)sample;
+    const double angle =
+        EARTH * (double)sample / fx8_rate_hz(plan->sample_rate);
     for (size_t antenna = 0; antenna < plan->n_antennas; antenna++) {
         const double length_s =
             LONGEST_S * (double)antenna / (double)plan->n_antennas;
@@ -150,54 +99,27 @@ static enum fx8_status move_source(void *context, int64_t sample,
 
 /* --- rounds ------------------------------------------------------ */
 
-/* A correlation; its block is pushed repeatedly. */
+/* A correlation, and what its rounds gave. */
 struct correlation {
-    struct fx8_session *session;
-    struct fx8_block block;
-    int64_t n_dumps; /* delivered */
+    struct fx8_bench_correlation one;
     struct rounds rounds;
 };
 
 static void close_correlation(struct correlation *correlation)
 {
-    fx8_close(&correlation->session);
+    fx8_bench_correlation_close(&correlation->one);
 }
 
-static enum fx8_status drop_dump(void *context, const struct fx8_dump *dump,
-                                 struct fx8_error *error)
-{
-    (void)error;
-    *(int64_t *)context = dump->index + 1;
-    return FX8_OK;
-}
-
-static enum fx8_status measure_round(struct correlation *one,
-                                     const struct fx8_bench_array *array,
+static enum fx8_status measure_round(struct correlation *correlation,
                                      size_t round, struct fx8_error *error)
 {
-    struct fx8_statistics before, after;
-    struct rounds *rounds = &one->rounds;
-    const int64_t end = one->n_dumps + DUMPS_PER_ROUND;
-    fx8_get_statistics(one->session, &before);
-    const double start = fx8_clock_seconds();
-    for (; one->n_dumps < end; one->block.first_sample += one->block.n_samples)
-        FX8_TRY(fx8_push(one->session, &one->block, error));
-    const double whole_s = fx8_clock_seconds() - start;
-    fx8_get_statistics(one->session, &after);
-    /* samples of the finished dumps; blocks begun for the next dump and blocks
-     * left from the last one cancel on average */
-    const double samples = (double)(after.n_spectra - before.n_spectra) *
-                           (double)(array->n_channels * array->n_inputs);
-    const double seconds[N_STAGES] = {
-        [ALIGN] = after.align_s - before.align_s,
-        [CHANNELIZE] = after.channelize_s - before.channelize_s,
-        [CORRELATE] = after.correlate_s - before.correlate_s,
-        [POSTPROCESS] = after.postprocess_s - before.postprocess_s,
-    };
+    struct fx8_bench_rates rates;
+    struct rounds *rounds = &correlation->rounds;
+    FX8_TRY(fx8_bench_correlation_pass(&correlation->one, DUMPS_PER_ROUND,
+                                       &rates, error));
     for (size_t s = 0; s < N_STAGES; s++)
-        rounds->rate[s][round] = samples / seconds[s];
-    rounds->whole[round] =
-        samples / (whole_s - (after.gains_s - before.gains_s));
+        rounds->rate[s][round] = rates.stage[s];
+    rounds->whole[round] = rates.whole;
     return FX8_OK;
 }
 
@@ -333,37 +255,6 @@ static void list_quantities(size_t index, const char *quantities[])
     quantities[1] = NULL;
 }
 
-static struct fx8_plan plan_of(const struct fx8_bench_run *run,
-                               const struct fx8_bench_array *array,
-                               const struct kind *kind)
-{
-    struct fx8_plan plan = fx8_plan_default();
-    plan.is_complex = kind->is_complex;
-    plan.n_antennas = array->n_inputs / 2;
-    plan.n_polarizations = 2;
-    plan.sample_rate = (struct fx8_rate){RATE_HZ, 1};
-    plan.dc_frequency_hz = 150e6;
-    plan.channelizer.n_channels = array->n_channels;
-    plan.precision = kind->precision;
-    plan.machine.kernel = run->operations->name;
-    plan.spectra_per_dump = SPECTRA_PER_DUMP;
-    plan.machine.threads.count = 1;
-    plan.machine.backend = FX8_BACKEND_CPU;
-    return plan;
-}
-
-/* Open a correlation; its first round, not counted, touches the memory and sets
- * the gains. */
-static enum fx8_status begin(const struct fx8_plan *plan,
-                             const struct fx8_bench_array *array,
-                             const struct fx8_block *block,
-                             struct correlation *one, struct fx8_error *error)
-{
-    one->block = *block;
-    FX8_TRY(fx8_open(plan, drop_dump, &one->n_dumps, &one->session, error));
-    return measure_round(one, array, 0, error);
-}
-
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
@@ -371,32 +262,34 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         &fx8_bench_array_shapes[run->which->index / N_KINDS];
     const struct kind *kind = &kinds[run->which->index % N_KINDS];
     const char *variant = run->operations->name;
-    struct fx8_plan plan = plan_of(run, array, kind);
+    struct fx8_plan plan =
+        fx8_bench_plan(run, array->n_inputs / 2, 2, array->n_channels);
+    plan.is_complex = kind->is_complex;
+    plan.precision = kind->precision;
+    plan.spectra_per_dump = SPECTRA_PER_DUMP;
     struct rulers rulers = {
         .array = array,
         .products = fx8_ceiling_of(variant, kind->work),
         .floats = fx8_ceiling_of(variant, FX8_CEILING_FLOAT),
         .n_taps = plan.channelizer.n_taps,
     };
-    FX8_AUTO_FREE int8_t *samples = NULL;
-    FX8_AUTO_FREE ptrdiff_t *offset = NULL;
+    FX8_AUTO(fx8_bench_samples_clear) struct fx8_bench_samples samples = {0};
     FX8_AUTO(fx8_bench_fft_close) struct fx8_bench_fft *fft = NULL;
     FX8_AUTO(close_correlation) struct correlation untracked = {0};
     FX8_AUTO(close_correlation) struct correlation tracked = {0};
-    struct fx8_block block;
     FX8_TRY(
-        make_block(array, kind->is_complex, &samples, &offset, &block, error));
+        fx8_bench_samples_make(&plan, array->is_time_major, &samples, error));
     FX8_TRY(fx8_bench_fft_open(array->n_channels, &fft, error));
-    FX8_TRY(begin(&plan, array, &block, &untracked, error));
+    FX8_TRY(fx8_bench_correlation_open(&plan, &samples, &untracked.one, error));
     plan.delays = (struct fx8_delays){
         .delay = move_source, .context = &plan, .most_s = LONGEST_S};
-    FX8_TRY(begin(&plan, array, &block, &tracked, error));
+    FX8_TRY(fx8_bench_correlation_open(&plan, &samples, &tracked.one, error));
     rulers.fft = fft;
     for (size_t r = 0; r < run->n_rounds; r++) {
         if (kind->is_complex)
             measure_ceilings(&rulers, &untracked.rounds, r);
-        FX8_TRY(measure_round(&untracked, array, r, error));
-        FX8_TRY(measure_round(&tracked, array, r, error));
+        FX8_TRY(measure_round(&untracked, r, error));
+        FX8_TRY(measure_round(&tracked, r, error));
     }
     if (kind->is_complex) {
         FX8_TRY(put_stages(run, &rulers, &untracked.rounds, error));

@@ -66,6 +66,7 @@ struct fx8_bench_section {
     size_t n_rounds;       /**< by default */
     bool is_every_variant; /**< measured in all variants unless one is given */
     bool has_variants;     /**< figures name their variant */
+    bool is_on_request;    /**< only if the command line chooses it */
     /** The quantities of every case that have a share, then NULL. */
     const char *quantities[FX8_BENCH_QUANTITIES + 1];
     /** List those of one case instead, as above; NULL: all cases are alike. */
@@ -78,9 +79,12 @@ struct fx8_bench_section {
 };
 
 extern const struct fx8_bench_section fx8_bench_arrays;
+extern const struct fx8_bench_section fx8_bench_banks;
 extern const struct fx8_bench_section fx8_bench_functions;
+extern const struct fx8_bench_section fx8_bench_growth;
 extern const struct fx8_bench_section fx8_bench_jobs;
 extern const struct fx8_bench_section fx8_bench_reading;
+extern const struct fx8_bench_section fx8_bench_shapes;
 extern const struct fx8_bench_section fx8_bench_transforms;
 extern const struct fx8_bench_section fx8_bench_variants;
 
@@ -92,6 +96,7 @@ struct fx8_bench_gate;
 struct fx8_bench_wish {
     const char *kernel;  /**< "auto" or a variant */
     const char *section; /**< NULL: all */
+    bool on_request;     /**< those measured only on request, too */
     const char *pattern; /**< file-name pattern for case names; NULL: all */
     const struct fx8_bench_gate *gate; /**< only its cases; NULL: all */
     size_t n_threads;                  /**< 0: all CPUs */
@@ -116,6 +121,22 @@ bool fx8_bench_find(const char *name, struct fx8_bench_case *found);
 enum fx8_status fx8_bench_measure(const struct fx8_bench_wish *wish,
                                   struct fx8_bench_report *report,
                                   struct fx8_error *error);
+
+/* --- lines through measured times: shapes.c, growth.c -------------------- */
+
+/** Time per sample at `size` on the straight line through two others, `times`
+ * at `sizes`: straight in the size or, if is_log, in its logarithm. */
+double fx8_bench_between(const double sizes[2], const double times[2],
+                         double size, bool is_log);
+
+/** A power law, seconds = c size^exponent. */
+struct fx8_bench_power {
+    double exponent, standard_error;
+};
+
+/** Fit one to n >= 3 times by least squares in the logarithms. */
+struct fx8_bench_power fx8_bench_fit(const double *sizes, const double *seconds,
+                                     size_t n);
 
 /* --- figures: report.c --------------------------------------------------- */
 
@@ -323,7 +344,7 @@ enum fx8_status fx8_bench_file(const char *suffix,
 double fx8_bench_time(void (*work)(void *context, size_t n), void *context,
                       double part_s, size_t n_parts);
 
-/* --- arrays and samples: arrays.c ---------------------------------------- */
+/* --- arrays: arrays.c ---------------------------------------------------- */
 
 /** An array: complex samples of two polarisations. */
 struct fx8_bench_array {
@@ -336,12 +357,27 @@ struct fx8_bench_array {
 /** From small arrays with wide bands to large ones with narrow bands. */
 extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
 
+/* --- samples: memory.c; recordings: reading.c ---------------------------- */
+
 /** Random samples, -30 .. 30. */
 void fx8_bench_fill(int8_t *samples, size_t size);
 
-/** Metadata of such an array's recording: complex, upper sideband, 1 MHz. */
+/** Metadata of a recording of such an array: complex, upper sideband, 1 MHz.
+ *  Owns no memory. */
 struct fx8_observation fx8_bench_observation(size_t n_inputs,
                                              int64_t n_samples);
+
+struct fx8_native_storage;
+
+/** Write a recording of random samples, the same in every 32 MiB.
+ *  FX8_ERR_UNSUPPORTED as fx8_native_create_stored(). */
+enum fx8_status fx8_bench_record(const char *path,
+                                 const struct fx8_observation *observation,
+                                 const char *axis_order,
+                                 const struct fx8_native_storage *storage,
+                                 struct fx8_error *error);
+
+/* --- transforms: transforms.c -------------------------------------------- */
 
 /** Complex samples per second that FFTW transforms on one thread, in spectra of
  *  `length` laid out as in the engine: with the engine's plan (as_used), and

@@ -48,7 +48,8 @@ static const struct fx8_bench_section ceilings = {
 /* In the order in which they are measured. */
 static const struct fx8_bench_section *const sections[] = {
     &ceilings,          &fx8_bench_variants,  &fx8_bench_transforms,
-    &fx8_bench_arrays,  &fx8_bench_functions, &fx8_bench_jobs,
+    &fx8_bench_banks,   &fx8_bench_arrays,    &fx8_bench_shapes,
+    &fx8_bench_growth,  &fx8_bench_functions, &fx8_bench_jobs,
     &fx8_bench_reading,
 };
 
@@ -75,7 +76,8 @@ static bool next_case(const struct fx8_bench_wish *wish, size_t *number,
                       struct fx8_bench_case *found)
 {
     while (get_case((*number)++, found))
-        if ((wish->section == NULL ||
+        if ((wish->on_request || !found->section->is_on_request) &&
+            (wish->section == NULL ||
              strcmp(wish->section, found->section->name) == 0) &&
             (wish->pattern == NULL ||
              fnmatch(wish->pattern, found->name, 0) == 0) &&

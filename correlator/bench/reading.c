@@ -71,28 +71,55 @@ static void keep_best(double *best, double seconds)
 
 /* --- a recording ------------------------------------------------- */
 
+struct fx8_observation fx8_bench_observation(size_t n_inputs, int64_t n_samples)
+{
+    struct fx8_observation o = fx8_observation_unknown();
+    o.is_complex = true;
+    o.n_antennas = n_inputs / 2;
+    o.n_polarizations = 2;
+    o.n_samples = n_samples;
+    o.sample_rate = (struct fx8_rate){1000000, 1};
+    o.has_start_time = true;
+    o.start_time = (struct fx8_time){1600000000, 0};
+    o.dc_frequency_hz = 150e6;
+    o.sideband = FX8_SIDEBAND_UPPER;
+    return o;
+}
+
+enum fx8_status fx8_bench_record(const char *path,
+                                 const struct fx8_observation *o,
+                                 const char *axis_order,
+                                 const struct fx8_native_storage *storage,
+                                 struct fx8_error *error)
+{
+    const size_t sample = 2 * fx8_observation_inputs(o);
+    const int64_t most = (int64_t)(32 * MIB / sample);
+    FX8_AUTO_FREE int8_t *samples = NULL;
+    struct fx8_native_writer *writer = NULL;
+    FX8_TRY(fx8_allocate(32 * MIB, 1, "samples", &samples, error));
+    fx8_bench_fill(samples, 32 * MIB);
+    enum fx8_status status = fx8_native_create_stored(
+        path, true, o, axis_order, NULL, 0, storage, &writer, error);
+    for (int64_t at = 0; status == FX8_OK && at < o->n_samples; at += most) {
+        const int64_t left = o->n_samples - at;
+        status = fx8_native_write(writer, at, left < most ? left : most,
+                                  samples, error);
+    }
+    const enum fx8_status closed = fx8_native_close(
+        &writer, status == FX8_OK, status == FX8_OK ? error : NULL);
+    return status != FX8_OK ? status : closed;
+}
+
 static enum fx8_status write_recording(const struct storage *storage,
                                        const char *path,
                                        struct fx8_error *error)
 {
     const size_t sample = 4 * storage->n_antennas;
-    FX8_AUTO(fx8_observation_clear)
-    struct fx8_observation o = fx8_bench_observation(
+    const struct fx8_observation o = fx8_bench_observation(
         2 * storage->n_antennas,
         (int64_t)((is_packed(storage) ? PACKED_BYTES : PLAIN_BYTES) / sample));
-    const int64_t block = (int64_t)(32 * MIB / sample);
-    FX8_AUTO_FREE int8_t *samples = NULL;
-    struct fx8_native_writer *writer = NULL;
-    FX8_TRY(fx8_allocate(32 * MIB, 1, "samples", &samples, error));
-    fx8_bench_fill(samples, 32 * MIB);
-    enum fx8_status status =
-        fx8_native_create_stored(path, true, &o, storage->axis_order, NULL, 0,
-                                 &storage->storage, &writer, error);
-    for (int64_t at = 0; status == FX8_OK && at < o.n_samples; at += block)
-        status = fx8_native_write(writer, at, block, samples, error);
-    const enum fx8_status closed = fx8_native_close(
-        &writer, status == FX8_OK, status == FX8_OK ? error : NULL);
-    return status != FX8_OK ? status : closed;
+    return fx8_bench_record(path, &o, storage->axis_order, &storage->storage,
+                            error);
 }
 
 /* --- passes ------------------------------------------------------ */

@@ -189,11 +189,17 @@ static const struct {
 } units[] = {
     {"CMAC/s", "complex multiply-accumulates, four real ones each, per "
                "second; of products i <= j alone"},
-    {"sample/s", "complex samples per second, those of all inputs counted"},
+    {"sample/s", "samples per second, those of all inputs counted; complex "
+                 "ones unless the case or the quantity says real"},
+    {"flop/s", "nominal float operations per second: 4 for a tap of a complex "
+               "sample, 5 log2(N) for its share of an FFT of N; half of both "
+               "for a real sample"},
     {"byte/s", "bytes per second; copies: those read and those written"},
     {"result/s", "values of a function per second"},
     {"cell/s", "visibilities per second"},
     {"s", "seconds"},
+    {"times", "a quotient of two times"},
+    {"power", "exponent of a power law"},
 };
 
 static void put_machine(struct fx8_json *json)

@@ -35,9 +35,10 @@ enum {
 
 static const struct fx8_option options[] = {
     [SECTION] = {.name = "section",
-                 .argument = "ceilings|variants|transforms|arrays|functions|"
-                             "jobs|reading",
-                 .help = "one section, see below; default: all"},
+                 .argument = "ceilings|variants|transforms|banks|arrays|shapes|"
+                             "growth|functions|jobs|reading",
+                 .help = "one section, see below; default: all but shapes and "
+                         "growth"},
     [CASE] = {.name = "case",
               .argument = "PATTERN",
               .is_once = true,
@@ -90,6 +91,13 @@ const struct fx8_command fx8_command_bench = {
         "           other operations against memcpy() of as many bytes.\n"
         "transforms FFTs as the engine plans them, against the best plan that\n"
         "           FFTW finds by trying.\n"
+        "banks      the engine's filter bank alone, 16 inputs, 8 taps, to "
+        "INT8,\n"
+        "           complex and real samples: against the same on FFTW's best\n"
+        "           plan; in nominal float operations (a complex sample: 4 "
+        "for\n"
+        "           a tap, 5 log2(N) of an FFT of N; a real one: half of it)\n"
+        "           against the multiply-add; real against complex samples.\n"
         "arrays     four arrays from small and wide to large and narrow, in\n"
         "           INT8 and FP32, from samples in memory to averaged\n"
         "           visibilities.  The filter bank's ceiling is its filter at\n"
@@ -100,6 +108,15 @@ const struct fx8_command fx8_command_bench = {
         "of\n"
         "           a moving source on baselines up to 100 km, against the\n"
         "           whole without them; for real samples too.\n"
+        "shapes     (only when chosen) arrays of odd numbers of inputs and\n"
+        "           channels.  A share is of the rate on the line between the\n"
+        "           two shapes named, measured in the same round: time per\n"
+        "           sample over inputs, or over the logarithm of channels.\n"
+        "growth     (only when chosen) seconds of a whole correlation, memory\n"
+        "           to one dump, by antennas, channels and seconds recorded;\n"
+        "           the exponent of the power law fitted to them, its "
+        "standard\n"
+        "           error, and the factor in time for twice as many.\n"
         "functions  those of post-processing, in cache, in every form, and\n"
         "           the vector libraries of this system, against the C\n"
         "           library (ieee); conversions to half precision against a\n"
@@ -237,6 +254,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
     struct fx8_bench_wish wish = {
         .section = given[SECTION],
         .pattern = given[CASE],
+        .on_request = given[SECTION] != NULL || given[CASE] != NULL ||
+                      given[GATE] != NULL || given[LIST] != NULL,
         .kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto",
     };
     if (line->n_files > 0)

@@ -4,7 +4,7 @@ and refused; signals. No test judges a speed, because the machine may be busy.
 
 Shows (commands, bench): value, ceiling and share of a figure are consistent;
     harmonic limits follow from the rates of three stages, parts of a job from
-    its time; every operation appears in every variant, and every case that
+    its time, nominal operations from samples, exponents from times; every operation appears in every variant, and every case that
     --list prints; gates are kept, broken, refused and written; wrong use is
     refused; signals leave no file and no incomplete document
 Within: sums 10⁻¹³; arithmetic at most twice its instruction; no speed is
@@ -20,12 +20,13 @@ import math
 import os
 import re
 import signal
+import statistics
 import time
 
 import program
 
-SECTIONS = ["ceilings", "variants", "transforms", "arrays", "functions",
-            "jobs", "reading"]
+SECTIONS = ["ceilings", "variants", "transforms", "banks", "arrays", "shapes",
+            "growth", "functions", "jobs", "reading"]
 FIELDS = ["section", "case", "variant", "quantity", "threads", "rounds",
           "value", "unit", "ruler", "ceiling", "share", "lowest_share"]
 LEVELS = ["reference", "avx2", "avxvnni", "avx512"]
@@ -213,6 +214,39 @@ class Figures(Bench):
         self.assertEqual([name for name in os.listdir(self.folder)
                           if "bench" in name], [])
 
+    def test_filter_banks(self):
+        figures = self.figures("bank 96")
+        self.assertEqual(list(figures), ["complex", "complex flops", "real",
+                                         "real flops", "real of complex"])
+        # 8 taps and an FFT of 96, or of 192 real samples
+        for side, flops in (("complex", 4 * 8 + 5 * math.log2(96)),
+                            ("real", 2 * 8 + 2.5 * math.log2(192))):
+            self.assertAlmostEqual(figures[f"{side} flops"]["value"]
+                                   / figures[side]["value"] / flops, 1,
+                                   delta=1e-13)
+        self.assertEqual(figures["real of complex"]["ceiling"],
+                         figures["complex"]["value"])
+
+    def test_growth(self):
+        figures = self.figures("growth with channels*")
+        seconds = {float(name): record["value"]
+                   for name, record in figures.items() if name.isdigit()}
+        self.assertGreaterEqual(len(seconds), 4)
+        self.assertGreaterEqual(max(seconds) / min(seconds), 10)
+        x, y = ([math.log(v) for v in part]
+                for part in (seconds, seconds.values()))
+        slope = statistics.linear_regression(x, y).slope
+        self.assertAlmostEqual(figures["exponent"]["value"], slope,
+                               delta=1e-13)
+        self.assertAlmostEqual(figures["twice as many"]["value"], 2**slope,
+                               delta=1e-12)
+
+    def test_shapes(self):
+        figures = self.figures("17 inputs, 16 to 64")
+        self.assertEqual(list(figures), ["channelize", "correlate", "whole"])
+        for record in figures.values():
+            self.assertEqual(record["ruler"], "the line between")
+
     def test_tables_agree_with_it(self):
         text = self.bench("--case", "FFT 64", "--rounds", "2")
         self.assertIn("fx8 bench --case FFT 64 --rounds 2\n", text)
@@ -348,21 +382,24 @@ class Gates(Bench):
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["config.ini", "new.ini"])
 
-    def test_that_comes_along(self):
-        """The gate in validation/results names existing cases, and sets a limit
-        for each."""
-        parser = configparser.ConfigParser(comment_prefixes=("#", ";"))
-        parser.optionxform = str
-        parser.read("validation/results/gate-amd-zen5-2cores.ini")
+    def test_those_that_come_along(self):
+        """The gates in validation/results name existing cases, and set a limit
+        for each; that of shapes names all of them."""
         cases = self.listed()
-        self.assertGreater(len(parser.sections()), 10)
-        for case in parser.sections():
-            known = cases[case][1]
-            for key, value in parser[case].items():
-                level, _, rest = key.partition(" ")
-                self.assertTrue(key in known
-                                or level in LEVELS and rest in known, key)
-                self.assertTrue(0 < float(value) < 1, (case, key))
+        for name in ("gate-amd-zen5-2cores", "gate-shapes"):
+            parser = configparser.ConfigParser(comment_prefixes=("#", ";"))
+            parser.optionxform = str
+            parser.read(f"validation/results/{name}.ini")
+            self.assertGreater(len(parser.sections()), 10)
+            for case in parser.sections():
+                known = cases[case][1]
+                for key, value in parser[case].items():
+                    level, _, rest = key.partition(" ")
+                    self.assertTrue(key in known
+                                    or level in LEVELS and rest in known, key)
+                    self.assertTrue(0 < float(value) < 1, (case, key))
+        self.assertEqual(parser.sections(),
+                         list(self.listed("--section", "shapes")))
 
 
 class Use(Bench):
