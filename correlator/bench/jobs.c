@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jobs.c -- whole jobs as a user runs them: from a reader that copies samples
- * from memory to result files; the time of each stage, and the rest.
+ * jobs.c -- whole jobs as a user runs them: from a recording in TMPDIR, which
+ * the page cache holds, to result files; the time of each stage, and the rest.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "config/base/shape.h"
@@ -14,95 +16,14 @@
 #include "correlator/commands/command.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/results.h"
+#include "io/native/native.h"
+#include "io/reader.h"
 
-/* Samples of a job over all inputs and channels: one dump of 16384 or 32768
- * spectra, one second or two of a band of a megahertz. */
-#define JOB_SAMPLES ((int64_t)1 << 29)
-
-/* Random samples read repeatedly, bytes. */
-#define RECORDED ((size_t)32 << 20)
-
-/* --- a recording in memory --------------------------------------- */
-
-struct memory_reader {
-    struct fx8_reader base;
-    size_t n_inputs;
-    bool is_time_major;
-    int8_t *samples; /* [RECORDED] */
-};
-
-static enum fx8_status select_inputs(struct fx8_reader *reader,
-                                     const struct fx8_input_position *inputs,
-                                     size_t n_inputs, struct fx8_error *error)
-{
-    (void)reader, (void)inputs, (void)n_inputs, (void)error;
-    return FX8_OK; /* all inputs, in order */
-}
-
-static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)
-{
-    const struct memory_reader *r = (const struct memory_reader *)reader;
-    return 2 * r->n_inputs * (size_t)n_samples;
-}
-
-/* All samples held: every read is one copy. */
-static int64_t read_samples(const struct fx8_reader *reader)
-{
-    const struct memory_reader *r = (const struct memory_reader *)reader;
-    return (int64_t)(RECORDED / 2 / r->n_inputs);
-}
-
-/* Copy samples of one row, repeating the part held in memory. */
-static void copy_samples(const struct memory_reader *r, size_t row,
-                         size_t n_bytes, int8_t *to)
-{
-    const size_t held = RECORDED / (r->is_time_major ? 1 : r->n_inputs);
-    for (size_t at = 0; at < n_bytes; at += held)
-        memcpy(to + at, r->samples + row * held,
-               n_bytes - at < held ? n_bytes - at : held);
-}
-
-static enum fx8_status read_memory(struct fx8_reader *reader, int64_t first,
-                                   int64_t n_samples, int8_t *buffer,
-                                   struct fx8_sample_layout *layout,
-                                   struct fx8_error *error)
-{
-    (void)first, (void)error;
-    const struct memory_reader *r = (const struct memory_reader *)reader;
-    const size_t n_rows = r->is_time_major ? 1 : r->n_inputs;
-    const size_t stride = buffer_size(reader, 1) / n_rows;
-    const size_t row_bytes =
-        (size_t)fx8_row_samples(layout, n_samples) * stride;
-    for (size_t row = 0; row < n_rows; row++)
-        copy_samples(r, row, (size_t)n_samples * stride,
-                     buffer + row * row_bytes);
-    for (size_t i = 0; i < r->n_inputs; i++)
-        layout->input_offset[i] =
-            (ptrdiff_t)(i * (r->is_time_major ? 2 : row_bytes));
-    layout->time_stride = (ptrdiff_t)stride;
-    return FX8_OK;
-}
-
-static enum fx8_status open_memory(const struct fx8_bench_array *array,
-                                   struct memory_reader *reader,
-                                   struct fx8_error *error)
-{
-    *reader = (struct memory_reader){
-        .base = {.path = "memory",
-                 .observation = fx8_bench_observation(
-                     array->n_inputs, JOB_SAMPLES / (int64_t)array->n_inputs),
-                 .select = select_inputs,
-                 .buffer_size = buffer_size,
-                 .read_samples = read_samples,
-                 .read = read_memory},
-        .n_inputs = array->n_inputs,
-        .is_time_major = array->is_time_major,
-    };
-    reader->base.observation.site = (struct fx8_site){0, 0, 0};
-    FX8_TRY(fx8_allocate(RECORDED, 1, "samples", &reader->samples, error));
-    fx8_bench_fill(reader->samples, RECORDED);
-    return FX8_OK;
-}
+/* Samples of a job over all inputs: one dump of 16384 to 65536 spectra, some
+ * seconds of a band of a megahertz.  The least that is worth measuring. */
+#define JOB_SAMPLES   ((int64_t)1 << 30)
+#define SHORT_SAMPLES ((int64_t)1 << 29)
+#define LEAST_SAMPLES ((int64_t)1 << 24)
 
 /* --- a job ------------------------------------------------------- */
 
@@ -112,29 +33,41 @@ struct variety {
     const char *precision;
     enum fx8_result_kind result;
     const char *quicklook; /* mode of math, or NULL: no quick-look */
+    int64_t n_samples;     /* most, over all inputs */
+    bool has_single;       /* by turns with one thread */
 };
 
 static const struct variety varieties[] = {
-    {"int8", "int8", FX8_RESULT_INT8, NULL},
-    {"fp32", "fp32", FX8_RESULT_FP32, NULL},
-    {"int8 quick-look ieee", "int8", FX8_RESULT_INT8, "ieee"},
-    {"int8 quick-look fast", "int8", FX8_RESULT_INT8, "fast"},
+    {"int8", "int8", FX8_RESULT_INT8, NULL, JOB_SAMPLES, true},
+    {"fp32", "fp32", FX8_RESULT_FP32, NULL, SHORT_SAMPLES, false},
+    {"int8 quick-look ieee", "int8", FX8_RESULT_INT8, "ieee", SHORT_SAMPLES,
+     false},
+    {"int8 quick-look fast", "int8", FX8_RESULT_INT8, "fast", SHORT_SAMPLES,
+     false},
 };
 
 #define N_VARIETIES (sizeof varieties / sizeof varieties[0])
 
-/* Results of a job, removed when it ends. */
+/* Files of a job, removed when it ends. */
 struct names {
+    char recording[FX8_BENCH_PATH_SIZE];
     char result[FX8_BENCH_PATH_SIZE], quicklook[FX8_BENCH_PATH_SIZE];
 };
 
-static enum fx8_status load(const struct fx8_bench_run *run,
-                            const struct fx8_bench_array *array,
-                            const struct variety *variety,
-                            const struct names *names,
+/* A job as it is run, in rounds. */
+struct task {
+    const struct fx8_bench_array *array;
+    const struct variety *variety;
+    struct names names;
+    int64_t n_samples; /* recorded, over all inputs */
+};
+
+static enum fx8_status load(const struct fx8_bench_run *run, size_t n_threads,
+                            const struct task *task,
                             struct fx8_settings *settings,
                             struct fx8_error *error)
 {
+    const struct variety *variety = task->variety;
     char texts[6][FX8_BENCH_PATH_SIZE + 32];
     const char *overrides[] = {
         "correlator.integration_time_s=all",
@@ -149,16 +82,16 @@ static enum fx8_status load(const struct fx8_bench_run *run,
     };
     const size_t n = variety->quicklook != NULL ? 9 : 7;
     snprintf(texts[0], sizeof *texts, "channelizer.channels=%zu",
-             array->n_channels);
+             task->array->n_channels);
     snprintf(texts[1], sizeof *texts, "correlator.precision=%s",
              variety->precision);
     snprintf(texts[2], sizeof *texts, "correlator.kernel=%s",
              run->operations->name);
-    snprintf(texts[3], sizeof *texts, "correlator.threads=%zu", run->n_threads);
+    snprintf(texts[3], sizeof *texts, "correlator.threads=%zu", n_threads);
     snprintf(texts[4], sizeof *texts, "postprocess.math=%s",
              variety->quicklook != NULL ? variety->quicklook : "");
     snprintf(texts[5], sizeof *texts, "postprocess.quicklook=%s",
-             names->quicklook);
+             task->names.quicklook);
     return fx8_settings_load(NULL, overrides, n, true, settings, error);
 }
 
@@ -168,37 +101,32 @@ static int is_stopped(void)
     return fx8_command_interrupted() > 0 ? 2 : 0;
 }
 
-static void close_memory(struct memory_reader *reader)
-{
-    fx8_observation_clear(&reader->base.observation);
-    free(reader->samples);
-}
-
 static enum fx8_status run_job(const struct fx8_bench_run *run,
-                               const struct fx8_bench_array *array,
-                               const struct variety *variety,
-                               const struct names *names,
+                               size_t n_threads, const struct task *task,
                                struct fx8_run_report *report,
                                struct fx8_error *error)
 {
-    FX8_AUTO(close_memory) struct memory_reader reader = {0};
+    const struct names *names = &task->names;
+    const char *const path = names->recording;
+    const bool has_quicklook = task->variety->quicklook != NULL;
+    FX8_AUTO(fx8_reader_close) struct fx8_reader *reader = NULL;
     FX8_AUTO(fx8_settings_clear) struct fx8_settings settings = {0};
     FX8_AUTO(fx8_job_clear) struct fx8_job job = {0};
-    FX8_TRY(open_memory(array, &reader, error));
-    FX8_TRY(load(run, array, variety, names, &settings, error));
-    FX8_TRY(fx8_job_resolve(&settings, &reader.base.observation,
-                            reader.base.path, &job, error));
+    FX8_TRY(load(run, n_threads, task, &settings, error));
+    FX8_TRY(fx8_reader_open(&path, 1, &settings, &reader, error));
+    FX8_TRY(fx8_job_resolve(&settings, &reader->observation, reader->path, &job,
+                            error));
     struct fx8_run_output output = {
-        .path_quicklook = variety->quicklook != NULL ? names->quicklook : NULL,
+        .path_quicklook = has_quicklook ? names->quicklook : NULL,
     };
-    output.paths[variety->result] = names->result;
+    output.paths[task->variety->result] = names->result;
     const struct fx8_run_request request = {
         .job = &job,
-        .reader = &reader.base,
+        .reader = reader,
         .outputs = &output,
         .force = true, /* the names are private to this process */
         .command = "fx8 bench",
-        .input = reader.base.path,
+        .input = reader->path,
         .interrupted = is_stopped,
     };
     const enum fx8_status status = fx8_pipeline_run(&request, report, error);
@@ -206,6 +134,58 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
     unlink(names->result);
     unlink(names->quicklook);
     return status;
+}
+
+/* --- its recording ----------------------------------------------- */
+
+/* Samples for which TMPDIR has room, with as much again for results and other
+ * programs; at most those wanted. */
+static int64_t fit_samples(const char *path, int64_t wanted)
+{
+    char folder[FX8_BENCH_PATH_SIZE];
+    struct statvfs disk;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path),
+             path);
+    if (statvfs(folder[0] != '\0' ? folder : "/", &disk) != 0)
+        return wanted; /* writing it will say why */
+    const double room = (double)disk.f_bavail * (double)disk.f_frsize;
+    while (wanted > LEAST_SAMPLES && 4.0 * (double)wanted > room)
+        wanted /= 2;
+    return wanted;
+}
+
+/* Have the file written to disk, so that this does not go on while jobs run.
+ * A system that cannot is slower, no more. */
+static void settle(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        (void)fsync(file);
+        close(file);
+    }
+}
+
+/* Write the recording of a task, shorter if room is short. */
+static enum fx8_status record(const struct fx8_bench_run *run,
+                              struct task *task, struct fx8_error *error)
+{
+    const struct fx8_native_storage storage = {.is_contiguous = true};
+    const int64_t wanted = task->variety->n_samples;
+    const int64_t n_inputs = (int64_t)task->array->n_inputs;
+    task->n_samples = fit_samples(task->names.recording, wanted);
+    struct fx8_observation o = fx8_bench_observation(
+        task->array->n_inputs, task->n_samples / n_inputs);
+    o.site = (struct fx8_site){0, 0, 0};
+    FX8_TRY(fx8_bench_record(task->names.recording, &o, "antenna,pol,time",
+                             &storage, error));
+    settle(task->names.recording);
+    if (task->n_samples == wanted)
+        return FX8_OK;
+    char text[96];
+    snprintf(text, sizeof text,
+             "recording of %lld MiB: no room for %lld in TMPDIR",
+             (long long)(task->n_samples >> 19), (long long)(wanted >> 19));
+    return fx8_bench_remark(run, text, error);
 }
 
 /* --- figures ----------------------------------------------------- */
@@ -226,10 +206,11 @@ struct rounds {
     double total_s[FX8_BENCH_ROUNDS];
     double part_s[N_PARTS][FX8_BENCH_ROUNDS];
     double whole[FX8_BENCH_ROUNDS];            /* samples per second */
+    double single[FX8_BENCH_ROUNDS];           /* the same on one thread */
     double rate[N_LIMITING][FX8_BENCH_ROUNDS]; /* of the limiting parts */
 };
 
-static void keep_report(const struct fx8_run_report *report,
+static void keep_report(const struct fx8_run_report *report, double samples,
                         struct rounds *rounds, size_t round)
 {
     const struct fx8_statistics *s = &report->statistics;
@@ -238,15 +219,15 @@ static void keep_report(const struct fx8_run_report *report,
         s->quicklook_s, s->gains_s,      report->read_s, report->write_s,
     };
     rounds->total_s[round] = report->total_s;
-    rounds->whole[round] = (double)JOB_SAMPLES / report->total_s;
+    rounds->whole[round] = samples / report->total_s;
     for (size_t k = 0; k < N_PARTS; k++)
         rounds->part_s[k][round] = seconds[k];
     for (size_t k = 0; k < N_LIMITING; k++)
-        rounds->rate[k][round] = (double)JOB_SAMPLES / seconds[k];
+        rounds->rate[k][round] = samples / seconds[k];
 }
 
 static enum fx8_status put_figures(const struct fx8_bench_run *run,
-                                   const struct rounds *rounds,
+                                   const struct rounds *rounds, bool has_single,
                                    struct fx8_error *error)
 {
     struct fx8_bench_figure figure = {
@@ -258,6 +239,12 @@ static enum fx8_status put_figures(const struct fx8_bench_run *run,
     };
     FX8_TRY(fx8_bench_put_whole(run, figure, rounds->whole, rounds->rate,
                                 N_LIMITING, error));
+    if (has_single) {
+        figure.quantity = "threads";
+        figure.ruler = "one thread";
+        FX8_TRY(
+            fx8_bench_put(run, figure, rounds->whole, rounds->single, error));
+    }
     figure.unit = "s";
     figure.ruler = "time of the job";
     for (size_t k = 0; k < N_PARTS; k++) {
@@ -278,38 +265,64 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
              array->n_channels, varieties[index % N_VARIETIES].name);
 }
 
+static void list_quantities(size_t index, const char *quantities[])
+{
+    if (!varieties[index % N_VARIETIES].has_single)
+        quantities[1] = NULL;
+}
+
+static enum fx8_status measure_round(const struct fx8_bench_run *run,
+                                     const struct task *task,
+                                     struct rounds *rounds, size_t round,
+                                     struct fx8_error *error)
+{
+    struct fx8_run_report report;
+    const double samples = (double)task->n_samples;
+    FX8_TRY(run_job(run, run->n_threads, task, &report, error));
+    keep_report(&report, samples, rounds, round);
+    if (!task->variety->has_single)
+        return FX8_OK;
+    FX8_TRY(run_job(run, 1, task, &report, error));
+    rounds->single[round] = samples / report.total_s;
+    return FX8_OK;
+}
+
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const struct fx8_bench_array *array =
-        &fx8_bench_array_shapes[index / N_VARIETIES];
-    const struct variety *variety = &varieties[index % N_VARIETIES];
-    struct names names;
+    struct task task = {
+        .array = &fx8_bench_array_shapes[index / N_VARIETIES],
+        .variety = &varieties[index % N_VARIETIES],
+    };
+    struct names *names = &task.names;
     struct rounds rounds;
-    enum fx8_status status = fx8_bench_file("uvh5", names.result, error);
-    if (status == FX8_OK)
-        status = fx8_bench_file("quicklook.h5", names.quicklook, error);
+    FX8_TRY(fx8_bench_file("h5", names->recording, error));
+    FX8_TRY(fx8_bench_file("uvh5", names->result, error));
+    FX8_TRY(fx8_bench_file("quicklook.h5", names->quicklook, error));
+    fx8_command_stop_at_once(names->recording);
+    enum fx8_status status = record(run, &task, error);
     fx8_command_count_signals();
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
-        struct fx8_run_report report;
-        status = run_job(run, array, variety, &names, &report, error);
-        if (status == FX8_OK)
-            keep_report(&report, &rounds, r);
-    }
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++)
+        status = measure_round(run, &task, &rounds, r, error);
+    unlink(names->recording);
     /* act now on a signal that came between two jobs */
     fx8_command_stop_at_once(NULL);
-    return status == FX8_OK ? put_figures(run, &rounds, error) : status;
+    return status == FX8_OK
+               ? put_figures(run, &rounds, task.variety->has_single, error)
+               : status;
 }
 
 const struct fx8_bench_section fx8_bench_jobs = {
     .name = "jobs",
-    .about = "one dump each, from a reader that copies samples to files in "
-             "TMPDIR; all CPUs, or --threads",
+    .about = "one dump each, from recordings in TMPDIR, int8 of 2 GiB, else "
+             "1 GiB, to files there; all CPUs, or --threads",
     .n_cases = FX8_N_BENCH_ARRAYS * N_VARIETIES,
     .n_rounds = 3,
     .has_variants = true,
-    .quantities = {"whole"}, /* of the others a higher share is no better */
+    /* of the others a higher share is no better */
+    .quantities = {"whole", "threads"},
+    .list = list_quantities,
     .name_case = name_case,
     .measure = measure_case,
 };
