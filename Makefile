@@ -365,6 +365,12 @@ bench-page: all ## write that as PAGE=validation/results/NAME.md (idle machine)
 	$(if $(PAGE),,$(error PAGE: expected validation/results/NAME.md))
 	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py '$(PAGE)'
 
+# PAGE=validation/results/NAME.md keeps it.  check-long installs LSL.
+LSL_PYTHON ?= $(BUILD)/lsl/bin/python
+.PHONY: bench-peers
+bench-peers: all $(BUILD)/peers ## fx8 against FFTW and oneDNN, and against LSL (libdnnl-dev; idle machine)
+	$(Q)python3 validation/peers/peers.py $(BUILD)/peers $(abspath $(BUILD)/fx8) '$(LSL_PYTHON)' $(PAGE)
+
 # The tiers oracle and cuda make the virtual environment.
 .PHONY: station
 station: all ## correlate seconds of a station of 256 antennas, beside real time

@@ -85,3 +85,15 @@ $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 
 $(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
+
+# fx8 against FFTW and oneDNN, put together by hand: a program that only needs the
+# library as users have it.  For the machine that it is built on; gcc 12 warns of
+# what its own vectors leave unset.
+PEERS_MISSING = $(shell for header in dnnl fftw3; do \
+	echo "\#include <$$header.h>" | $(CXX) -E -x c++ - >/dev/null 2>&1 || \
+	echo "lib$$header-dev"; done)
+$(BUILD)/peers: validation/peers/peers.cc validation/peers/spectra.h correlator/fx8.h $(BUILD)/libfx8.so
+	$(if $(PEERS_MISSING),$(error bench-peers: missing: apt-get install $(PEERS_MISSING)))
+	$(call say,CXX,$<)$(CXX) -std=c++17 -O3 -march=native -I. -Wall -Wextra -Wshadow \
+		-Wno-uninitialized -Wno-maybe-uninitialized $(STRICTLY) $< -o $@ \
+		-L$(BUILD) -lfx8 -Wl,-rpath,'$$ORIGIN' -lfftw3f -ldnnl

@@ -55,12 +55,14 @@ MAY_INCLUDE = {
 # System headers that only some files may include.
 KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
-    (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc")),
+    (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc",
+                   "validation/peers/")),
     (r"ini\.h", ("config/",)),
     (r"jansson\.h", ("config/base/json.h",)),
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
     (r"omp\.h", ("nothing: use fx8_parallel_for()",)),
-    (r"\w*intrin\.h", ("kernels/", "correlator/bench/")),
+    (r"\w*intrin\.h", ("kernels/", "correlator/bench/", "validation/peers/")),
+    (r"dnnl\w*\.h", ("validation/peers/",)),
 )
 # libfx8 must not need libraries of the program.
 NOT_NEEDED = ("hdf5", "inih", "erfa", "jansson", "cuda", "cufft", "libz.")
@@ -110,9 +112,10 @@ def needs_runtime(path):
         re.findall(r'#include "(kernels/cuda/\w+\.h)"', text))
 
 
-# Headers of the CUDA-on-CPU harness are C++.
+# Headers of the CUDA-on-CPU harness are C++, and those of the peers.
 HARNESS_HEADERS = [path for path in C_SOURCES if path.endswith(".h")
-                   and (path.startswith("validation/cuda/")
+                   and (path.startswith(("validation/cuda/",
+                                         "validation/peers/"))
                         or needs_runtime(path))]
 HEADERS = [path for path in C_SOURCES if path.endswith(".h")
            and path not in HARNESS_HEADERS]
@@ -315,7 +318,7 @@ def check_headers_cpp():
 
 
 def check_headers_harness():
-    """every header of CUDA hosts compiles alone, with the harness, as C++17"""
+    """every header in C++ compiles alone, with the harness, as C++17"""
     more = ("-Ivalidation/cuda/include", "-DFX8_CUDA_ON_CPU")
     yield from check_headers(HARNESS_HEADERS, "g++", "c++", "c++17", *more)
 
