@@ -76,7 +76,8 @@ static enum fx8_status open_side(const struct fx8_bench_run *run,
         flops_per_number(&plan) * (side->is_complex ? 2.0 : 1.0);
     FX8_TRY(fx8_bench_samples_make(&plan, false, &side->samples, error));
     for (size_t e = 0; e < N_ENGINES; e++) {
-        plan.machine.measure_fft = e == FFTW;
+        plan.machine.transform =
+            e == FFTW ? FX8_TRANSFORM_MEASURE : FX8_TRANSFORM_AUTO;
         FX8_TRY(fx8_bench_correlation_open(&plan, &side->samples,
                                            &side->correlations[e], error));
     }

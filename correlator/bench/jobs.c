@@ -22,7 +22,7 @@
 /* Samples of a job over all inputs: one dump of 16384 to 65536 spectra, some
  * seconds of a band of a megahertz.  The least that is worth measuring. */
 #define JOB_SAMPLES   ((int64_t)1 << 30)
-#define SHORT_SAMPLES ((int64_t)1 << 29)
+#define SHORT_SAMPLES ((int64_t)1 << 28)
 #define LEAST_SAMPLES ((int64_t)1 << 24)
 
 /* --- a job ------------------------------------------------------- */

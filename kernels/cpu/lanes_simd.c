@@ -118,6 +118,22 @@ FX8_INLINE vec_int round_two(struct values a, struct values b, vec_int *largest)
                                               vec_repeat(INTERLEAVED)));
 }
 
+/* Channels from the one whose line is written to the one whose line is
+ * prefetched. */
+#define AHEAD 32
+
+/** Prefetch the line of a channel ahead: lines are so far apart that each is in
+ *  a page of its own.  Into the second level: the first gains nothing
+ *  (measured). */
+FX8_INLINE void prefetch_ahead(const struct fx8_lanes_group *group, size_t k,
+                               const void *out, size_t row_bytes)
+{
+    if (k + AHEAD < group->n_channels)
+        __builtin_prefetch((const char *)out +
+                               group->channels[k + AHEAD].channel * row_bytes,
+                           1, 2);
+}
+
 FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
                                   bool is_rotated, const float *gain,
                                   struct fx8_ci8 *out, size_t channel_stride,
@@ -125,6 +141,7 @@ FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
 {
     for (size_t k = 0; k < group->n_channels; k++) {
         const size_t c = group->channels[k].channel;
+        prefetch_ahead(group, k, out, channel_stride * sizeof *out);
         struct fx8_ci8 *line = out + c * channel_stride;
         const struct channel channel =
             open_channel(group, is_rotated, k, gain[c]);
