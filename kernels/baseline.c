@@ -3,8 +3,7 @@
 #include "kernels/baseline.h"
 #include "kernels/operations.h"
 
-/* Feeds of ant_1 and ant_2, 0 = X, 1 = Y, in the order of the products. */
-static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+const size_t fx8_baseline_feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
 
 size_t fx8_baseline_count(size_t n_antennas)
 {
@@ -36,8 +35,10 @@ void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
     for (size_t a1 = 0; a1 < n_antennas; a1++)
         for (size_t a2 = a1; a2 < n_antennas; a2++)
             for (size_t p = 0; p < n_products; p++) {
-                const size_t i = a1 * n_polarizations + feeds[p][0];
-                const size_t j = a2 * n_polarizations + feeds[p][1];
+                const size_t i =
+                    a1 * n_polarizations + fx8_baseline_feeds[p][0];
+                const size_t j =
+                    a2 * n_polarizations + fx8_baseline_feeds[p][1];
                 const size_t pair =
                     i <= j ? fx8_pair_index(i, j) : fx8_pair_index(j, i);
                 *products++ = (struct fx8_product){

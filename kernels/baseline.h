@@ -20,6 +20,10 @@ size_t fx8_baseline_count(size_t n_antennas);
 /** Number of polarisation products: 1 or 4. */
 size_t fx8_baseline_products(size_t n_polarizations);
 
+/** Polarisations of ant_1 and ant_2, 0 = X, 1 = Y, in the order of the
+ *  products. */
+extern const size_t fx8_baseline_feeds[4][2];
+
 /**
  * fx8_baseline_table -- which input pair makes each product of each baseline.
  *

@@ -267,6 +267,39 @@ struct fx8_lanes {
                         struct fx8_cf32 *out, size_t channel_stride);
 };
 
+/** Pairs that fx8_unscale may read and write beyond the last one. */
+#define FX8_UNSCALE_PAD 4
+
+/**
+ * Pairs (i, j) of neighbouring i and one j in some channels, on their way from
+ * sums to visibilities (kernels/postprocess.h).
+ *
+ * Notes: 1) counts, gain_i, flags, values, all and unflagged have space for
+ *           FX8_UNSCALE_PAD more pairs, whose values mean nothing
+ */
+struct fx8_unscale {
+    size_t n;            /**< pairs, at least 1 */
+    size_t n_channels;   /**< at least 1 */
+    const int64_t *int8; /**< sums [n_channels][sum_step]: re, im of the pairs;
+                              or NULL */
+    const double *fp32;  /**< the same, without int8 */
+    size_t sum_step;
+    const double *counts; /**< [n] valid products */
+    const double *gain_i; /**< [n_channels][step] of inputs i: floats */
+    const double *gain_j; /**< [n_channels][gain_j_step] of input j */
+    size_t step, gain_j_step;
+    bool negates;            /**< imaginary parts */
+    bool ends_on_auto;       /**< the last pair is (j, j) */
+    bool removes_noise;      /**< of an auto, where a level of 1 remains */
+    bool first_is_real;      /**< channel 0 has one component, not two */
+    struct fx8_cf32 *values; /**< [n_channels][value_step], results; NULL: they
+                                  are added up */
+    size_t value_step;
+    const uint8_t *flags;    /**< [n_channels][step], without values */
+    double *all, *unflagged; /**< sums [n][re, im] over all channels, and over
+                                  those whose flag is 0; without values */
+};
+
 /** All operations in one variant. */
 struct fx8_operations {
     /** Name of the variant: "reference", "avx2", "avxvnni", "avx512". */
@@ -354,6 +387,23 @@ struct fx8_operations {
      */
     void (*count)(size_t n_inputs, size_t n_words, const uint64_t *valid,
                   int64_t *counts);
+
+    /**
+     * unscale -- sums over counts over gains.
+     *
+     * Numerics: as fx8_visibility_of(); 0 without a valid product, and for the
+     *           imaginary part of an auto; equal bit for bit in every variant
+     * Notes:    NULL in the reference: postprocess.c does it cell by cell
+     */
+    void (*unscale)(const struct fx8_unscale *row);
+
+    /**
+     * stream -- copy n bytes, past the caches where whole lines allow it.
+     *
+     * Notes:    n 0 ends a series of copies: other threads see them then.
+     *           NULL in the reference
+     */
+    void (*stream)(size_t n, const void *from, void *to);
 
     struct fx8_correlate_int8 int8;
     struct fx8_correlate_fp32 fp32;

@@ -61,17 +61,27 @@ static void process_antenna(void *context, size_t antenna_2, size_t thread)
     }
 }
 
+/* Every cell for itself. */
+static void process_cells(const struct fx8_postprocess *plan, const void *sums,
+                          bool is_int8, const int64_t *counts,
+                          const struct fx8_result *results)
+{
+    struct context job = {plan, sums, is_int8, counts, results};
+    fx8_parallel_for(plan->n_antennas, plan->threads.count, plan->threads.pin,
+                     process_antenna, &job);
+}
+
 void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
                           const int64_t *counts,
                           const struct fx8_result *results)
 {
-    for (enum fx8_result_kind kind = 0; kind < FX8_RESULT_DOWN; kind++) {
-        struct context job = {plan, sums[kind], kind == FX8_RESULT_INT8, counts,
-                              &results[kind]};
+    const struct fx8_operations *operations = plan->operations;
+    const bool has_tiles = operations != NULL && operations->unscale != NULL;
+    for (enum fx8_result_kind kind = 0; kind < FX8_RESULT_DOWN; kind++)
         if (sums[kind] != NULL)
-            fx8_parallel_for(plan->n_antennas, plan->threads.count,
-                             plan->threads.pin, process_antenna, &job);
-    }
+            (has_tiles ? fx8_postprocess_tiles : process_cells)(
+                plan, sums[kind], kind == FX8_RESULT_INT8, counts,
+                &results[kind]);
     if (sums[FX8_RESULT_DOWN] != NULL)
         fx8_postprocess_interval(plan, sums, counts, results);
 }

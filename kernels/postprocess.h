@@ -11,6 +11,8 @@
 
 #include "correlator/fx8.h"
 
+struct fx8_operations;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,8 +49,10 @@ struct fx8_product {
  *        3) several bands side by side are post-processed one by one: gain,
  *           flag_cell and the results point to the first channel of the band,
  *           and row_channels is the step to the next input or baseline
+ *        4) products are those of fx8_baseline_table()
  */
 struct fx8_postprocess {
+    const struct fx8_operations *operations; /**< NULL: the reference */
     size_t n_antennas, n_products, n_inputs;
     size_t n_channels;      /**< C, of the sums */
     size_t row_channels;    /**< of gain and flag_cell and, over n, of results;
@@ -98,6 +102,12 @@ struct fx8_postprocess {
 void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
                           const int64_t *counts,
                           const struct fx8_result *results);
+
+/** The part of fx8_postprocess_dump() for INT8 or FP32, by the operation
+ *  `unscale`, which is not NULL: the same bits. */
+void fx8_postprocess_tiles(const struct fx8_postprocess *plan, const void *sums,
+                           bool is_int8, const int64_t *counts,
+                           const struct fx8_result *results);
 
 /** The part of fx8_postprocess_dump() for DOWN and UP. */
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,

@@ -334,6 +334,7 @@ static void set_up_results(struct fx8_session *s)
     fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
     fx8_plan_flag_channels(plan, s->flag_channel);
     s->postprocess = (struct fx8_postprocess){
+        .operations = s->operations->facts(s->engines[0])->operations,
         .n_antennas = plan->n_antennas,
         .n_products = s->axes.n_products,
         .n_inputs = s->axes.n_inputs,

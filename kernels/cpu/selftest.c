@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "kernels/baseline.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/selftest.h"
 
@@ -21,7 +22,12 @@ enum {
     N_TIMES = 2 * FX8_GROUP,
     N_HALVES = 999,
     MOST_LENGTH = 240, /* of a transform */
-    N_PAIRS = N_INPUTS * (N_INPUTS + 1) / 2
+    N_PAIRS = N_INPUTS * (N_INPUTS + 1) / 2,
+    N_UNSCALED = 12, /* inputs, two polarisations */
+    N_UNSCALED_CHANNELS = 16,
+    N_UNSCALED_PAIRS = N_UNSCALED * (N_UNSCALED + 1) / 2,
+    N_BASELINES = N_UNSCALED / 2 * (N_UNSCALED / 2 + 1) / 2,
+    N_CELLS = N_BASELINES * 4 * N_UNSCALED_CHANNELS
 };
 
 /* Bytes that hold any input, and any result, of any trial. */
@@ -283,6 +289,44 @@ static void run_half(const struct fx8_operations *operations,
     operations->half.to_float(N_HALVES, half - N_HALVES, x);
 }
 
+/* Sums of any 64 bits, without the operation cell by cell. */
+static void run_unscale(const struct fx8_operations *operations,
+                        const struct trial *trial, uint8_t *result)
+{
+    static const uint8_t flags[N_UNSCALED * N_UNSCALED_CHANNELS] = {[7] = 1};
+    struct fx8_product products[N_BASELINES * 4];
+    int64_t counts[N_UNSCALED_PAIRS];
+    float gains[N_UNSCALED * N_UNSCALED_CHANNELS];
+    struct fx8_result results[FX8_N_RESULTS] = {{NULL, NULL, NULL}};
+    fx8_baseline_table(N_UNSCALED / 2, 2, products);
+    for (size_t k = 0; k < N_UNSCALED_PAIRS; k++)
+        counts[k] = (uint8_t)trial->bytes[k];
+    for (size_t k = 0; k < N_UNSCALED * N_UNSCALED_CHANNELS; k++)
+        gains[k] = trial->floats[k] + 0.5f;
+    results[FX8_RESULT_INT8] =
+        (struct fx8_result){(float *)(void *)result, result + 12 * N_CELLS,
+                            (float *)(void *)(result + 8 * N_CELLS)};
+    const struct fx8_postprocess plan = {
+        .operations = operations,
+        .n_antennas = N_UNSCALED / 2,
+        .n_products = 4,
+        .n_inputs = N_UNSCALED,
+        .n_channels = N_UNSCALED_CHANNELS,
+        .channel_average = 1,
+        .products = products,
+        .spectra_per_dump = UINT8_MAX,
+        .gain = gains,
+        .flag_channel = flags,
+        .flag_input = flags,
+        .flag_cell = flags,
+        .remove_bias = true,
+        .threads.count = 1,
+    };
+    fx8_postprocess_dump(
+        &plan, (void *[FX8_N_RESULTS]){(void *)(uintptr_t)trial->bytes}, counts,
+        results);
+}
+
 static const struct {
     const char *name;
     run_operation *run;
@@ -299,6 +343,7 @@ static const struct {
     {.name = "fp32", .run = run_fp32},
     {.name = "interval", .run = run_interval},
     {.name = "half", .run = run_half},
+    {.name = "unscale", .run = run_unscale},
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,

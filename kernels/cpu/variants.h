@@ -33,6 +33,7 @@ extern "C" {
     ROW(correlate_int8)                                                        \
     ROW(correlate_fp32)                                                        \
     ROW(count)                                                                 \
+    ROW(unscale) /* entries unscale and stream */                              \
     ROW(interval)                                                              \
     ROW(functions) /* entries functions and forms */                           \
     ROW(divide)    /* form markstein of divide, after the others */            \

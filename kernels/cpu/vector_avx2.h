@@ -229,4 +229,53 @@ FX8_INLINE vec_float vec_load_half(size_t n, const uint16_t *p)
                                : _mm_loadu_si128((const __m128i_u *)p));
 }
 
+/* Doubles of pairs (re, im); a register holds VEC_LANES / 4 pairs. */
+
+/** Each of VEC_LANES / 4 numbers twice. */
+FX8_INLINE vec_double vec_load_twice(const double *p)
+{
+    return _mm256_permute4x64_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), 0x50);
+}
+
+/** int64 to double, rounded once: the lower half as it is, 2^52 added by its
+ *  exponent, the upper one with 2^84 and 2^63, which the exact difference
+ *  takes away with the 2^52. */
+FX8_INLINE vec_double vec_int64_to_double(vec_int v)
+{
+    const vec_double low = (vec_double)_mm256_blend_epi32(
+        v, vec_set_int64(0x4330000000000000ll), 0xaa);
+    const vec_double high = (vec_double)(_mm256_srli_epi64(v, 32) ^
+                                         vec_set_int64(0x4530000080000000ll));
+    return (high - (vec_double)vec_set_int64(0x4530000080100000ll)) + low;
+}
+
+/** a where it is at least `least`, else b. */
+FX8_INLINE vec_double vec_if_at_least(vec_double a, vec_double least,
+                                      vec_double b)
+{
+    return _mm256_blendv_pd(b, a, _mm256_cmp_pd(a, least, _CMP_GE_OQ));
+}
+
+/** v where x is not 0, else 0. */
+FX8_INLINE vec_double vec_if_nonzero(vec_double x, vec_double v)
+{
+    return _mm256_and_pd(v, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_NEQ_UQ));
+}
+
+/** sum + v in the pairs whose flag is 0, else sum. */
+FX8_INLINE vec_double vec_add_unflagged(vec_double sum, const uint8_t *flags,
+                                        vec_double v)
+{
+    const __m128i two = _mm_loadu_si16(flags);
+    const vec_int words = _mm256_cvtepu8_epi64(_mm_unpacklo_epi8(two, two));
+    return _mm256_blendv_pd(
+        sum, sum + v, (vec_double)_mm256_cmpeq_epi64(words, vec_set_int64(0)));
+}
+
+/** Store doubles as floats. */
+FX8_INLINE void vec_store_narrow(float *p, vec_double v)
+{
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(v));
+}
+
 #endif

@@ -218,4 +218,49 @@ FX8_INLINE vec_float vec_load_half(size_t n, const uint16_t *p)
                                : _mm256_loadu_si256((const __m256i_u *)p));
 }
 
+/* Doubles of pairs (re, im); a register holds VEC_LANES / 4 pairs. */
+
+/** Each of VEC_LANES / 4 numbers twice. */
+FX8_INLINE vec_double vec_load_twice(const double *p)
+{
+    return _mm512_permutexvar_pd(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3),
+                                 _mm512_castpd256_pd512(_mm256_loadu_pd(p)));
+}
+
+/** int64 to double, rounded once. */
+FX8_INLINE vec_double vec_int64_to_double(vec_int v)
+{
+    return _mm512_cvtepi64_pd(v);
+}
+
+/** a where it is at least `least`, else b. */
+FX8_INLINE vec_double vec_if_at_least(vec_double a, vec_double least,
+                                      vec_double b)
+{
+    return _mm512_mask_mov_pd(b, _mm512_cmp_pd_mask(a, least, _CMP_GE_OQ), a);
+}
+
+/** v where x is not 0, else 0. */
+FX8_INLINE vec_double vec_if_nonzero(vec_double x, vec_double v)
+{
+    return _mm512_maskz_mov_pd(
+        _mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_NEQ_UQ), v);
+}
+
+/** sum + v in the pairs whose flag is 0, else sum. */
+FX8_INLINE vec_double vec_add_unflagged(vec_double sum, const uint8_t *flags,
+                                        vec_double v)
+{
+    const __m128i four = _mm_loadu_si32(flags);
+    const __m512i words = _mm512_cvtepu8_epi64(_mm_unpacklo_epi8(four, four));
+    return _mm512_mask_add_pd(sum, _mm512_testn_epi64_mask(words, words), sum,
+                              v);
+}
+
+/** Store doubles as floats. */
+FX8_INLINE void vec_store_narrow(float *p, vec_double v)
+{
+    _mm256_storeu_ps(p, _mm512_cvtpd_ps(v));
+}
+
 #endif
