@@ -117,6 +117,8 @@ $(BUILD)/%_evex.o: VARIANT := -mavx2 -mfma -mf16c -DFX8_EVEX
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma
 endif
+$(BUILD)/%_dotprod.o: VARIANT := $(if $(findstring aarch64,$(shell \
+	$(CC) -dumpmachine 2>/dev/null)),-march=armv8.2-a+dotprod)
 # Nobody asks for floating-point exceptions: choices become blends, not jumps.
 # (clang does not know the second option, nor needs it.)
 $(BUILD)/kernels/cpu/functions_%.o: BLENDS := -fno-trapping-math \
@@ -423,7 +425,11 @@ check-ci: check-deps ## what a change must pass besides: the other tiers below
 .PHONY: check-long
 check-long: check-deps ## all of it with the long versions of the tests: hours
 	-$(Q)validation/setup.sh long
-	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS) $(CI_TIERS)
+	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS) $(CI_TIERS) aarch64
+
+.PHONY: check-aarch64
+check-aarch64: ## kernels of 64-bit Arm, run by qemu (without it counted as skipped)
+	$(Q)$(RUN) aarch64
 
 .PHONY: check-gpu
 check-gpu: ## kernels, engine and program on a card (needs nvcc; else counted as skipped)

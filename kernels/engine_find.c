@@ -15,7 +15,7 @@
  */
 
 static const char *const cpu_kernels[] = {"reference", "avx2", "avxvnni",
-                                          "avx512"};
+                                          "avx512",    "neon", "dotprod"};
 static const char *const cuda_kernels[] = {"dp4a", "mma", "wgmma", "fp32"};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -36,9 +36,9 @@ static enum fx8_status check_kernel(enum fx8_engine_wish wish,
                                     const char *kernel, struct fx8_error *error)
 {
     static const char *const allowed[] = {
-        [FX8_ENGINE_ANY] = ("auto; reference, avx2, avxvnni or avx512 (cpu); "
-                            "dp4a, mma, wgmma or fp32 (cuda)"),
-        [FX8_ENGINE_CPU] = "auto, reference, avx2, avxvnni or avx512",
+        [FX8_ENGINE_ANY] = ("auto; reference, " FX8_VECTOR_KERNELS
+                            " (cpu); dp4a, mma, wgmma or fp32 (cuda)"),
+        [FX8_ENGINE_CPU] = "auto, reference, " FX8_VECTOR_KERNELS,
         [FX8_ENGINE_CUDA] = "auto, dp4a, mma, wgmma or fp32",
     };
     if (strcmp(kernel, "auto") == 0 ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * operations.h -- the arithmetic of fx8 as pure functions in a table.  A
- * variant ("reference", "avx2", "avxvnni", "avx512") is one table: the
- * reference fills every entry, each higher variant overrides what it does
- * faster.  Integers and the FIR are equal bit for bit in every variant; FP32
- * sums are within the bound stated at their entry.
+ * variant ("reference", "avx2", "avxvnni", "avx512"; on Arm "neon", "dotprod")
+ * is one table: the reference fills every entry, each higher variant overrides
+ * what it does faster.  Integers and the FIR are equal bit for bit in every
+ * variant; FP32 sums are within the bound stated at their entry.
  */
 #ifndef FX8_KERNELS_OPERATIONS_H
 #define FX8_KERNELS_OPERATIONS_H
@@ -146,7 +146,7 @@ struct fx8_correlate_int8 {
  *           |error| <= 520 * 2^-24 * (sum over t of |x_i(t)| |x_j(t)|) per
  *           component.  Before the fold into double the reference rounds a
  *           product at most 514 times (itself, the sum of two, 512 float sums);
- *           the variants, which sum in lanes, 68 and 131 times.  The doubles
+ *           the variants, which sum in lanes, 68 to 258 times.  The doubles
  *           add T / 512 * 2^-53, covered by the rest of the 520
  */
 struct fx8_correlate_fp32 {
@@ -302,7 +302,8 @@ struct fx8_unscale {
 
 /** All operations in one variant. */
 struct fx8_operations {
-    /** Name of the variant: "reference", "avx2", "avxvnni", "avx512". */
+    /** Name of the variant: "reference", "avx2", "avxvnni", "avx512", "neon",
+     *  "dotprod". */
     const char *name;
 
     /**
@@ -417,6 +418,13 @@ struct fx8_operations {
     struct fx8_function_form forms[FX8_MAX_FUNCTION_FORMS];
     size_t n_forms;
 };
+
+/** The variants besides the reference, for messages. */
+#if defined(__aarch64__)
+#define FX8_VECTOR_KERNELS "neon or dotprod"
+#else
+#define FX8_VECTOR_KERNELS "avx2, avxvnni or avx512"
+#endif
 
 /** Number of variants compiled in; variant 0 is the reference. */
 size_t fx8_operations_variants(void);

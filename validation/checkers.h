@@ -28,6 +28,14 @@
 #define FX8_ADDRESS_CHECKER 0
 #endif
 
+/** Most inputs of a test of correlators: an emulated CPU (check-aarch64) is a
+ *  hundred times as slow. */
+#if defined(FX8_EMULATED)
+#define FX8_MOST_INPUTS 40
+#else
+#define FX8_MOST_INPUTS 1000
+#endif
+
 /** A checker makes everything several times as slow. */
 #define FX8_CHECKED (FX8_THREAD_CHECKER || FX8_ADDRESS_CHECKER)
 

@@ -80,6 +80,15 @@ $(BUILD)/fuzz_%: $(BUILD)/validation/fuzz/fuzz_%.o $(FUZZED_OBJECTS)
 
 $(BUILD)/fuzz_recordings: $(SPOILED_SOURCES:%.c=$(BUILD)/%.o)
 
+# Kernels alone, for validation/aarch64/check.sh: libraries of this machine have
+# headers for all of them, but no code.
+EMULATED := $(addprefix validation/,$(addsuffix .c,$(addprefix test_,kernels_f kernels_x \
+	selftest postprocess interval_results) testing aarch64/cmocka))
+$(BUILD)/fx8-test-kernels: PC_CFLAGS += -DFX8_EMULATED -idirafter /usr/include
+$(BUILD)/fx8-test-kernels: $(call objects,$(EMULATED)) \
+	$(filter-out $(BUILD)/validation/%,$(NUMERICS_OBJECTS))
+	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -static $^ -lm $(LDFLAGS) -o $@
+
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ -lm $(LDFLAGS) -o $@
 

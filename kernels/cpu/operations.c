@@ -7,6 +7,8 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 #include "kernels/cpu/selftest.h"
@@ -64,6 +66,16 @@ static bool runs_avx512(void)
            __builtin_cpu_supports("avx512vnni");
 }
 
+#elif defined(__aarch64__)
+
+/* Every such CPU has NEON; HWCAP_ASIMDDP, where the headers are older. */
+#define HWCAP_DOT_PRODUCT (1ul << 20)
+
+static bool runs_dotprod(void)
+{
+    return (getauxval(AT_HWCAP) & HWCAP_DOT_PRODUCT) != 0;
+}
+
 #endif
 
 static const struct variant variants[] = {
@@ -87,6 +99,18 @@ static const struct variant variants[] = {
         .name = "avx512",
         .is_runnable = runs_avx512,
         .families = {FX8_FAMILIES(AVX512)},
+    },
+#elif defined(__aarch64__)
+    {
+        .name = "neon",
+        .is_runnable = runs_everywhere,
+        .families = {fx8_fill_fir_neon, fx8_fill_correlate_int8_neon,
+                     fx8_fill_correlate_fp32_neon, fx8_fill_interval_neon},
+    },
+    {
+        .name = "dotprod",
+        .is_runnable = runs_dotprod,
+        .families = {fx8_fill_correlate_int8_dotprod},
     },
 #endif
 };
@@ -192,7 +216,6 @@ enum fx8_status fx8_operations_select(const char *name,
     }
     return fx8_fail(
         error, FX8_ERR_USAGE,
-        "plan: kernel: %s: expected auto, reference, avx2, avxvnni or "
-        "avx512",
+        "plan: kernel: %s: expected auto, reference, " FX8_VECTOR_KERNELS,
         name);
 }

@@ -10,9 +10,12 @@
  * reference, avx2, avxvnni and avx512 in that order, so that a variant inherits
  * what it does not do faster.
  *
+ * 64-bit Arm has files of its own, NAME_neon.c and NAME_dotprod.c, for what
+ * takes most of the time; the rest is the reference.
+ *
  * Notes: 1) a fill function is compiled with the flags of its variant:
  *           operations.c calls it only if CPU detection allows the variant
- *        2) on CPUs other than x86-64 there is only the reference
+ *        2) on other CPUs there is only the reference
  */
 #ifndef FX8_KERNELS_CPU_VARIANTS_H
 #define FX8_KERNELS_CPU_VARIANTS_H
@@ -49,6 +52,13 @@ FX8_FAMILIES(FX8_DECLARE_FAMILY)
  *  which only tests have. */
 void fx8_fill_correlate_int8_avxvnni(struct fx8_operations *operations);
 void fx8_fill_correlate_int8_evex(struct fx8_operations *operations);
+#if defined(__aarch64__)
+void fx8_fill_fir_neon(struct fx8_operations *operations);
+void fx8_fill_correlate_int8_neon(struct fx8_operations *operations);
+void fx8_fill_correlate_int8_dotprod(struct fx8_operations *operations);
+void fx8_fill_correlate_fp32_neon(struct fx8_operations *operations);
+void fx8_fill_interval_neon(struct fx8_operations *operations);
+#endif
 
 /** Reference functions, for edges that a variant does not cover; as the entries
  *  of the same name. */

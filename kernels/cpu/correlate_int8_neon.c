@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_int8_neon.c -- correlate_int8_neon.h with SMULL and SADALP.
+ */
+#include "kernels/cpu/variants.h"
+
+#if defined(__aarch64__)
+
+#include "kernels/cpu/correlate_int8_neon.h"
+
+void fx8_fill_correlate_int8_neon(struct fx8_operations *operations)
+{
+    operations->int8 = correlate_int8;
+}
+
+#endif
