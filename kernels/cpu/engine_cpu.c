@@ -172,7 +172,8 @@ static enum fx8_status open_transform(struct fx8_engine *engine,
                         "above 5",
                         bank->fft_length);
     /* the reference is too slow: it follows the definition */
-    const bool is_fast = engine->operations != fx8_operations_variant(0);
+    const bool is_fast = engine->operations->lanes.begin !=
+                         fx8_operations_variant(0)->lanes.begin;
     if (wanted == FX8_TRANSFORM_LANES ||
         (wanted == FX8_TRANSFORM_AUTO && has_lanes && is_fast))
         return open_lanes(engine, error);

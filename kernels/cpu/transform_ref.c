@@ -6,10 +6,19 @@
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/variants.h"
 
+/** re + i im: C's CMPLXF(), which clang 14 lacks. */
+static float complex join(float re, float im)
+{
+    const float parts[2] = {re, im};
+    float complex x;
+    memcpy(&x, parts, sizeof x);
+    return x;
+}
+
 static float complex get(const float *columns, size_t column, size_t lane)
 {
     const float *at = columns + column * FX8_COLUMN + lane;
-    return CMPLXF(at[0], at[FX8_LANES]);
+    return join(at[0], at[FX8_LANES]);
 }
 
 static void put(float *columns, size_t column, size_t lane, float complex x)
@@ -22,7 +31,7 @@ static void put(float *columns, size_t column, size_t lane, float complex x)
 static float complex root(size_t k, size_t n)
 {
     const double angle = 2 * M_PI * (double)(k % n) / (double)n;
-    return CMPLXF((float)cos(angle), (float)-sin(angle));
+    return join((float)cos(angle), (float)-sin(angle));
 }
 
 /** The sums over j in lanes.h, by their definition, for column k of a block. */
