@@ -44,6 +44,23 @@ static void print_paragraph(const char *text, int column)
     printf("\n");
 }
 
+/* Print the words of an argument; returns the column behind them. */
+static int print_argument(const char *argument, int column)
+{
+    const int begin = column;
+    while (*argument != '\0') {
+        const int length =
+            (int)(strcspn(argument, "|") + (strchr(argument, '|') != NULL));
+        if (column + length > LAST_COLUMN) {
+            printf("\n%*s", begin, "");
+            column = begin;
+        }
+        column += printf("%.*s", length, argument);
+        argument += length;
+    }
+    return column;
+}
+
 static void print_option(const struct fx8_option *option)
 {
     int column = printf("  ");
@@ -53,7 +70,7 @@ static void print_option(const struct fx8_option *option)
         column +=
             printf("--%s%s", option->name, option->argument != NULL ? " " : "");
     if (option->argument != NULL)
-        column += printf("%s", option->argument);
+        column = print_argument(option->argument, column);
     if (column >= TEXT_COLUMN) {
         printf("\n");
         column = 0;

@@ -205,7 +205,7 @@ class Figures(Bench):
                                          *PARTS])
             total = job["align"]["ceiling"]
             wall -= total
-            samples = 2**30 if is_plain else 2**29
+            samples = 2**30 if is_plain else 2**28
             self.assertAlmostEqual(job["whole"]["value"] * total / samples, 1,
                                    delta=1e-13)
             stages = sum(job[part]["value"] for part in STAGES)
