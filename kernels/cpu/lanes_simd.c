@@ -118,20 +118,27 @@ FX8_INLINE vec_int round_two(struct values a, struct values b, vec_int *largest)
                                               vec_repeat(INTERLEAVED)));
 }
 
-/* Channels from the one whose line is written to the one whose line is
- * prefetched. */
+/* Bytes of a cache line. */
+#define LINE 64
+
+/* Cache lines between the one that is written and the one that is prefetched.
+ */
 #define AHEAD 32
 
-/** Prefetch the line of a channel ahead: lines are so far apart that each is in
- *  a page of its own.  Into the second level: the first gains nothing
- *  (measured). */
+/** Prefetch the n_lines lines of a channel ahead: each channel is in a page of
+ *  its own.  Into the second level: the first gains nothing (measured). */
 FX8_INLINE void prefetch_ahead(const struct fx8_lanes_group *group, size_t k,
-                               const void *out, size_t row_bytes)
+                               size_t n_lines, const void *out,
+                               size_t row_bytes)
 {
-    if (k + AHEAD < group->n_channels)
-        __builtin_prefetch((const char *)out +
-                               group->channels[k + AHEAD].channel * row_bytes,
-                           1, 2);
+    const size_t ahead = k + AHEAD / n_lines;
+    if (ahead >= group->n_channels)
+        return;
+    const char *row =
+        (const char *)out + group->channels[ahead].channel * row_bytes;
+    FX8_UNROLL
+    for (size_t line = 0; line < n_lines; line++)
+        __builtin_prefetch(row + line * LINE, 1, 2);
 }
 
 FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
@@ -141,7 +148,7 @@ FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
 {
     for (size_t k = 0; k < group->n_channels; k++) {
         const size_t c = group->channels[k].channel;
-        prefetch_ahead(group, k, out, channel_stride * sizeof *out);
+        prefetch_ahead(group, k, 1, out, channel_stride * sizeof *out);
         struct fx8_ci8 *line = out + c * channel_stride;
         const struct channel channel =
             open_channel(group, is_rotated, k, gain[c]);
@@ -174,6 +181,7 @@ FX8_INLINE void turn_channels(const struct fx8_lanes_group *group,
     for (size_t k = 0; k < group->n_channels; k++) {
         struct fx8_cf32 *row =
             out + group->channels[k].channel * channel_stride;
+        prefetch_ahead(group, k, 4, out, channel_stride * sizeof *out);
         const struct channel channel = open_channel(group, is_rotated, k, 1.0f);
         FX8_UNROLL
         for (size_t t = 0; t < FX8_GROUP; t += VEC_LANES) {
