@@ -9,8 +9,8 @@
  * channels, for the filter takes the same time and the FFT log2(N) steps.  So a
  * shape's time between two others is interpolated on these axes, and the
  * quotient of both times is its share.  All three shapes take turns.  The ends
- * of a line are the sizes that kernels are made for; what only stands between
- * two such sizes must not fall through.
+ * of a line are the sizes that kernels are made for; a size between two of them
+ * must not be much slower.
  */
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@ short one; a limit that is too low is reported at once, with one that suffices.
 Shows (failures, memory): memory does not grow with the recording; a limit that
     is too low is reported once, by its key, with the figure that suffices (a
     MiB less does not), on the CPU and on pretend devices
-Within: peaks 8 MiB apart at most, of 64 MiB (`FX8_LONG=1`: 256 MiB) and of 16
+Within: peaks 8 MiB apart at most, of 64 MiB (`FX8_LONG=1`: 256 MiB) and of 32
     MiB of recording; read, and simulated with time fastest and slowest
 Because: allocator and stacks may differ by that much
 """
@@ -16,12 +16,13 @@ import h5py
 import oracle
 import program
 
-# Samples per input: 16 MiB of recording, and 64 or 256 MiB.
-SHORT, LONG = 1 << 20, 1 << (24 if program.LONG else 22)
+# Samples per input: 32 MiB of recording, enough to fill every buffer, and 64 or
+# 256 MiB.
+SHORT, LONG = 1 << 21, 1 << (24 if program.LONG else 22)
 N_INPUTS = 8
 
 # Allocator and thread stacks may differ by this much for the same work: far
-# less than the 48 MiB by which the recordings differ.
+# less than the 32 MiB by which the recordings differ.
 ALLOWED_MIB = 8
 
 
