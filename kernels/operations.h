@@ -207,8 +207,10 @@ struct fx8_lanes_channel {
  * leaves them (kernels/cpu/lanes.h).
  */
 struct fx8_lanes_group {
-    size_t n_channels;
-    const struct fx8_lanes_channel *channels; /**< [n_channels] */
+    size_t n_channels, n_next;
+    /** [n_channels + n_next], those of the next calls last: their memory is
+     *  prefetched. */
+    const struct fx8_lanes_channel *channels;
     /** Spectra 0 .. 15 and 16 .. 31: float [column][re, im][16], 64-byte
      *  aligned; NULL where none of them is valid. */
     const float *halves[2];

@@ -133,6 +133,7 @@ static void finish_lanes(const struct fx8_engine *engine, size_t input,
         const size_t begin = engine->part_begin[part];
         group->channels = engine->parts + begin;
         group->n_channels = engine->part_begin[part + 1] - begin;
+        group->n_next = engine->n_channels - engine->part_begin[part + 1];
         if (group->n_channels == 0)
             continue;
         for (size_t h = 0; h < 2; h++)

@@ -132,7 +132,7 @@ FX8_INLINE void prefetch_ahead(const struct fx8_lanes_group *group, size_t k,
                                size_t row_bytes)
 {
     const size_t ahead = k + AHEAD / n_lines;
-    if (ahead >= group->n_channels)
+    if (ahead >= group->n_channels + group->n_next)
         return;
     const char *row =
         (const char *)out + group->channels[ahead].channel * row_bytes;
