@@ -23,39 +23,47 @@
 
 enum size { ANTENNAS, CHANNELS, SECONDS, N_SIZES };
 
+/* Points of a curve. */
+struct series {
+    size_t values[N_POINTS];
+    const char *quantities[N_POINTS];
+};
+
+static const struct series antennas = {{8, 16, 32, 64, 128},
+                                       {"8", "16", "32", "64", "128"}};
+static const struct series channels = {{64, 256, 1024, 4096, 16384},
+                                       {"64", "256", "1024", "4096", "16384"}};
+static const struct series lengths = {{4, 8, 16, 32, 64},
+                                      {"4", "8", "16", "32", "64"}};
+
 /* What grows; the other two sizes are fixed. */
 static const struct curve {
     const char *name;
     enum size size;
     enum fx8_precision precision;
     size_t fixed[N_SIZES]; /* antennas of two polarisations */
-    size_t values[N_POINTS];
-    const char *quantities[N_POINTS];
+    const struct series *series;
 } curves[] = {
     {"growth with antennas int8",
      ANTENNAS,
      FX8_PRECISION_INT8,
      {0, 64, 2},
-     {8, 16, 32, 64, 128},
-     {"8", "16", "32", "64", "128"}},
+     &antennas},
     {"growth with antennas fp32",
      ANTENNAS,
      FX8_PRECISION_FP32,
      {0, 64, 2},
-     {8, 16, 32, 64, 128},
-     {"8", "16", "32", "64", "128"}},
+     &antennas},
     {"growth with channels int8",
      CHANNELS,
      FX8_PRECISION_INT8,
      {8, 0, 4},
-     {64, 256, 1024, 4096, 16384},
-     {"64", "256", "1024", "4096", "16384"}},
+     &channels},
     {"growth with seconds int8",
      SECONDS,
      FX8_PRECISION_INT8,
      {8, 1024, 0},
-     {4, 8, 16, 32, 64},
-     {"4", "8", "16", "32", "64"}},
+     &lengths},
 };
 
 #define N_CURVES (sizeof curves / sizeof curves[0])
@@ -127,7 +135,7 @@ static enum fx8_status put_power(const struct fx8_bench_run *run,
     double twice[FX8_BENCH_ROUNDS], sizes[N_POINTS], seconds[N_POINTS];
     for (size_t r = 0; r < run->n_rounds; r++) {
         for (size_t k = 0; k < N_POINTS; k++) {
-            sizes[k] = (double)curve->values[k];
+            sizes[k] = (double)curve->series->values[k];
             seconds[k] = points->at[k].seconds[r];
         }
         const struct fx8_bench_power power =
@@ -166,7 +174,8 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     const struct curve *curve = &curves[run->which->index];
     FX8_AUTO(clear_points) struct points points = {0};
     for (size_t k = 0; k < N_POINTS; k++)
-        FX8_TRY(make_point(run, curve->values[k], &points.at[k], error));
+        FX8_TRY(
+            make_point(run, curve->series->values[k], &points.at[k], error));
     for (size_t k = 0; k < run->n_rounds * N_POINTS; k++) {
         struct point *point = &points.at[k % N_POINTS];
         FX8_TRY(fx8_bench_correlation_time(
@@ -175,7 +184,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     }
     for (size_t k = 0; k < N_POINTS; k++) {
         const struct fx8_bench_figure figure = {
-            .quantity = curve->quantities[k],
+            .quantity = curve->series->quantities[k],
             .variant = run->operations->name,
             .unit = "s",
         };

@@ -316,11 +316,11 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
 const struct fx8_bench_section fx8_bench_jobs = {
     .name = "jobs",
     .about = "one dump each, from recordings in TMPDIR, int8 of 2 GiB, else "
-             "1 GiB, to files there; all CPUs, or --threads",
+             "512 MiB, to files there; all CPUs, or --threads",
     .n_cases = FX8_N_BENCH_ARRAYS * N_VARIETIES,
     .n_rounds = 3,
     .has_variants = true,
-    /* of the others a higher share is no better */
+    /* a higher share of another quantity is not better */
     .quantities = {"whole", "threads"},
     .list = list_quantities,
     .name_case = name_case,

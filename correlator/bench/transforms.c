@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transforms.c -- the FFT of the filter bank.  It is FFTW's, so the ruler is
- * FFTW itself: the better of the engine's plan, which is estimated so that
- * results never depend on timing, and of the plan that FFTW finds by measuring.
+ * transforms.c -- FFTW, as the engine takes it for the lengths that its own
+ * transform lacks.  The ruler is FFTW itself: the better of the engine's plan,
+ * which is estimated so that results never depend on timing, and of the plan
+ * that FFTW finds by measuring.
  */
 #include <math.h>
 #include <stdio.h>

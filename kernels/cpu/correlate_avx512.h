@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_avx512.h -- private to correlate_int8_avx512.c and
+ * correlate_avx512.h -- private to correlate_int8_dot.c and
  * correlate_fp32_simd.c: common parts of their tiles.
  *
  * A register holds 32 (8) spectra of one input, {re, im} in memory order; a

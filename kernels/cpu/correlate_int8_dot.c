@@ -30,8 +30,6 @@
  * this variant are those of AVX2, so that the compiler itself uses neither:
  * built with FX8_EVEX, the same code runs on AVX-512, for tests alone.
  */
-#include <string.h>
-
 #include "kernels/cpu/correlate_avx512.h"
 #include "kernels/cpu/correlate_sweep.h"
 #include "kernels/cpu/lane_sums.h"
@@ -278,13 +276,6 @@ static void square(const struct fx8_tile *tile)
 
 #endif
 
-static size_t accumulator_size(size_t n_inputs)
-{
-    size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-
-    return fx8_tile_offset(n_blocks) + FX8_TILE_COLUMN * n_blocks;
-}
-
 static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator)
@@ -303,40 +294,31 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                         accumulator);
 }
 
-/** The bias [row][re, im] of the rows with these sums: 128 (Sr + Si) and
+/** The sums of the rows [row][re, im] become their bias: 128 (Sr + Si) and
  *  127 Sr + 128 Si. */
-static inline __m256i bias_of(__m256i row_sums)
+static void find_bias(int32_t sums[FX8_TILE_COLUMN])
 {
+    __m256i_u *items = (__m256i_u *)sums;
+    const __m256i rows = _mm256_loadu_si256(items);
     const __m256i both =
-        _mm256_add_epi32(row_sums, _mm256_shuffle_epi32(row_sums, 0xb1));
-    const __m256i only_re = _mm256_slli_epi64(row_sums, 32);
-
-    return _mm256_sub_epi32(_mm256_slli_epi32(both, 7), only_re);
+        _mm256_add_epi32(rows, _mm256_shuffle_epi32(rows, 0xb1));
+    _mm256_storeu_si256(items, _mm256_sub_epi32(_mm256_slli_epi32(both, 7),
+                                                _mm256_slli_epi64(rows, 32)));
 }
 
 static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {
     const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-    int32_t *items = accumulator;
     int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
-
-    for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
-        const __m256i of_rows =
-            bias_of(_mm256_loadu_si256((const __m256i_u *)bias));
-        const int32_t *end = accumulator + fx8_tile_offset(block + 1);
-        for (; items < end; items += FX8_TILE_COLUMN) {
-            __m256i_u *column = (__m256i_u *)items;
-            *column = _mm256_sub_epi32(*column, of_rows);
-        }
-        memset(bias, 0, FX8_TILE_COLUMN * sizeof *bias);
-    }
-    fx8_tile_fold_int32(n_inputs, accumulator, sums);
+    for (size_t block = 0; block < n_blocks; block++)
+        find_bias(bias + block * FX8_TILE_COLUMN);
+    fx8_tile_fold_biased(n_inputs, accumulator, sums);
 }
 
 void FILL(struct fx8_operations *operations)
 {
     operations->int8 = (struct fx8_correlate_int8){
-        .accumulator_size = accumulator_size,
+        .accumulator_size = fx8_tile_biased_size,
         .accumulate = accumulate,
         .fold = fold,
     };

@@ -11,9 +11,9 @@
  *
  *     sum of ai br - ar bi = sum of (ar, ai) (~bi, br) + sum of ar
  *
- * The last sum is of the row alone: the bias of its row block, found once on
- * the diagonal and added by fold().  Sums may overflow before that, and return:
- * all arithmetic is modulo 2^32, and the result fits.
+ * The last sum is of the row alone: negated it is the bias of its row block,
+ * found once on the diagonal and subtracted by fold().  Sums may overflow
+ * before that, and return: all arithmetic is modulo 2^32, and the result fits.
  *
  * I8MM (SMMLA) multiplies twice as much per instruction, but wants two rows and
  * two columns interleaved.  Unpacked, a step of 4 x 4 inputs takes 4 + 16
@@ -25,7 +25,6 @@
 #if defined(__aarch64__)
 
 #include <arm_neon.h>
-#include <string.h>
 
 #include "kernels/cpu/correlate_sweep.h"
 #include "kernels/cpu/simd.h"
@@ -103,10 +102,11 @@ static void rectangle(const struct fx8_tile *tile)
     add_columns(tile, tile->columns, tile->sums);
 }
 
-/** The sums of ar of each row are the bias [row][0, im]. */
+/** The negated sums of ar of each row are the bias [row][0, im]. */
 static void add_bias(const struct fx8_tile *tile)
 {
-    const int8x16_t reals = vreinterpretq_s8_u16(vdupq_n_u16(0x0001));
+    const int8x16_t reals =
+        vreinterpretq_s8_u16(vdupq_n_u16(0x00ff)); /* -1, 0 */
     int32x4_t sum[FX8_TILE_COLUMN];
     FX8_UNROLL
     for (size_t k = 0; k < FX8_TILE_COLUMN; k++)
@@ -130,12 +130,6 @@ static void square(const struct fx8_tile *tile)
     add_bias(tile);
 }
 
-static size_t accumulator_size(size_t n_inputs)
-{
-    const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-    return fx8_tile_offset(n_blocks) + FX8_TILE_COLUMN * n_blocks;
-}
-
 static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator)
@@ -152,26 +146,10 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                         accumulator);
 }
 
-static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
-{
-    const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-    int32_t *items = accumulator;
-    int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
-    for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
-        const int32_t *end = accumulator + fx8_tile_offset(block + 1);
-        for (; items < end; items += 4)
-            vst1q_s32(items, vaddq_s32(vld1q_s32(items),
-                                       vld1q_s32(bias + (items - accumulator) %
-                                                            FX8_TILE_COLUMN)));
-        memset(bias, 0, FX8_TILE_COLUMN * sizeof *bias);
-    }
-    fx8_tile_fold_int32(n_inputs, accumulator, sums);
-}
-
 static const struct fx8_correlate_int8 correlate_int8 = {
-    .accumulator_size = accumulator_size,
+    .accumulator_size = fx8_tile_biased_size,
     .accumulate = accumulate,
-    .fold = fold,
+    .fold = fx8_tile_fold_biased,
 };
 
 #endif

@@ -184,6 +184,12 @@ size_t fx8_tile_accumulator_size(size_t n_inputs)
     return fx8_tile_offset(fx8_tile_row_blocks(n_inputs));
 }
 
+size_t fx8_tile_biased_size(size_t n_inputs)
+{
+    return fx8_tile_accumulator_size(n_inputs) +
+           FX8_TILE_COLUMN * fx8_tile_row_blocks(n_inputs);
+}
+
 /** First item of row j in its row block. */
 static size_t row_items(size_t j)
 {
@@ -212,3 +218,19 @@ static size_t row_items(size_t j)
 
 DEFINE_FOLD(fx8_tile_fold_int32, int32_t, int64_t)
 DEFINE_FOLD(fx8_tile_fold_double, double, double)
+
+/* Subtract as unsigned, which may overflow. */
+void fx8_tile_fold_biased(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+{
+    const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
+    uint32_t *items = (uint32_t *)accumulator;
+    uint32_t *bias = items + fx8_tile_offset(n_blocks);
+    for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
+        uint32_t *end = (uint32_t *)accumulator + fx8_tile_offset(block + 1);
+        for (; items < end; items += FX8_TILE_COLUMN)
+            for (size_t k = 0; k < FX8_TILE_COLUMN; k++)
+                items[k] -= bias[k];
+        memset(bias, 0, FX8_TILE_COLUMN * sizeof *bias);
+    }
+    fx8_tile_fold_int32(n_inputs, accumulator, sums);
+}

@@ -94,12 +94,17 @@ void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
                          size_t row_begin, size_t row_end, size_t row_bytes,
                          const void *x, size_t pitch, void *accumulator);
 
-/** Items of an accumulator without bias items. */
+/** Items of an accumulator without bias items, and with them. */
 size_t fx8_tile_accumulator_size(size_t n_inputs);
+size_t fx8_tile_biased_size(size_t n_inputs);
 
 /** Add an accumulator without bias items to sums [pair][re, im], and empty
  *  it: the fold() of the contract. */
 void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums);
 void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums);
+
+/** The same with bias items [row block][row 0..3][re, im], which are subtracted
+ *  from every column of their row block, modulo 2^32. */
+void fx8_tile_fold_biased(size_t n_inputs, int32_t *accumulator, int64_t *sums);
 
 #endif

@@ -32,9 +32,10 @@ struct fx8_engine {
     float *gain;              /* [n_inputs][n_channels] */
     bool has_lanes;           /* the transform in lanes, not FFTW */
     struct fx8_lanes_plan lanes;
-    /** [n_channels], by part of the transform; those of a part begin at */
-    struct fx8_lanes_channel *parts;
-    size_t part_begin[FX8_MOST_RADIX + 1];
+    struct fx8_lanes_channel *parts;       /* [n_channels], by part of the
+                                              transform */
+    size_t part_begin[FX8_MOST_RADIX + 1]; /* of each part, in parts; then
+                                              n_channels */
     struct fx8_fft *fft; /* the batch of the stream; NULL with lanes */
     size_t fft_batch;
     float *scratch; /* [n_threads][scratch_size], filter and transform */

@@ -17,6 +17,17 @@
 #define MOST_SPECTRA (VEC_REGISTERS / 2)
 #define MOST_TAPS    8
 
+/** Prefetch a line of each row that n_spectra more spectra take: rows are too
+ *  many streams for the hardware prefetcher.  Into the second level: the first
+ *  is a quarter slower (measured). */
+FX8_INLINE void prefetch_rows(size_t n_spectra, const int8_t *samples,
+                              size_t row, size_t n_taps)
+{
+    const int8_t *behind = samples + (n_spectra + n_taps - 1) * row;
+    for (size_t t = 0; t < n_spectra; t++)
+        __builtin_prefetch(behind + t * row, 0, 2);
+}
+
 /** Columns of one step: a full register, or a whole shorter row. */
 struct columns {
     const int8_t *samples;

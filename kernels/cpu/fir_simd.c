@@ -42,17 +42,6 @@ FX8_INLINE void fold_columns(bool is_integer, int n_spectra,
         vec_store_first(n, folded + (size_t)t * pass->folded_stride, sums[t]);
 }
 
-/** Prefetch a line of each row of the next pass: rows are too many streams for
- *  the hardware prefetcher.  Into the second level: the first is a quarter
- *  slower (measured). */
-FX8_INLINE void prefetch(int n_spectra, const struct pass *pass, size_t column)
-{
-    const int8_t *behind =
-        pass->samples + ((size_t)n_spectra + pass->n_taps - 1) * pass->row;
-    for (size_t row = 0; row < (size_t)n_spectra; row++)
-        __builtin_prefetch(behind + row * pass->row + column, 0, 2);
-}
-
 /** n_spectra (constant) spectra, whole rows; then advance to the next ones.  If
  *  a row is not a multiple of VEC_LANES, its last step overlaps the previous
  *  one. */
@@ -65,7 +54,8 @@ FX8_INLINE void fold_rows(bool is_integer, bool is_narrow, int n_spectra,
         size_t column = 0;
         for (; column + VEC_LANES <= pass->row; column += VEC_LANES) {
             if (column % LINE == 0 && pass->row >= LINE)
-                prefetch(n_spectra, pass, column);
+                prefetch_rows((size_t)n_spectra, pass->samples + column,
+                              pass->row, pass->n_taps);
             fold_columns(is_integer, n_spectra, pass, column, VEC_LANES);
         }
         if (column < pass->row)

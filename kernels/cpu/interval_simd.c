@@ -11,7 +11,6 @@
  * 8 for `down`, negated, by a fused negated multiply-add.  AVX2 has registers
  * for one bound only: each column is processed twice.
  */
-#include <fenv.h>
 
 #include "kernels/cpu/interval_tiles.h"
 #include "kernels/cpu/variants.h"
@@ -94,20 +93,8 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, size_t segment, double *accumulator)
 {
-    const struct fx8_tile_kernel kernel = {
-        .segment_bytes = segment * sizeof(*x),
-        .item_size = 2 * sizeof(double),
-        .n_columns = 1,
-        .rectangle = rectangle,
-        .square = square,
-    };
-    const int mode = fegetround();
-
-    fesetround(FE_UPWARD);
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
-    fesetround(mode);
+    fx8_interval_tile_sweep(rectangle, square, n_inputs, row_begin, row_end,
+                            n_times, x, input_stride, segment, accumulator);
 }
 
 void FX8_VARIANT(fx8_fill_interval)(struct fx8_operations *operations)

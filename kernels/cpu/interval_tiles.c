@@ -9,6 +9,29 @@ size_t fx8_interval_tile_size(size_t n_inputs)
     return 2 * fx8_tile_offset(fx8_tile_row_blocks(n_inputs));
 }
 
+void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
+                             void (*square)(const struct fx8_tile *),
+                             size_t n_inputs, size_t row_begin, size_t row_end,
+                             size_t n_times, const struct fx8_cf32 *x,
+                             size_t input_stride, size_t segment,
+                             double *accumulator)
+{
+    const struct fx8_tile_kernel kernel = {
+        .segment_bytes = segment * sizeof(*x),
+        .item_size = 2 * sizeof(double),
+        .n_columns = 1,
+        .rectangle = rectangle,
+        .square = square,
+    };
+    const int mode = fegetround();
+
+    fesetround(FE_UPWARD);
+    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
+                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
+                        accumulator);
+    fesetround(mode);
+}
+
 /** First double of row j, column 0. */
 static size_t row_items(size_t j)
 {

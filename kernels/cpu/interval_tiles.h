@@ -20,6 +20,15 @@
 /** accumulator_size() for this order. */
 size_t fx8_interval_tile_size(size_t n_inputs);
 
+/** accumulate() of the contract by tiles of one column, rounding upwards; the
+ *  rounding mode of the thread is restored. */
+void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
+                             void (*square)(const struct fx8_tile *),
+                             size_t n_inputs, size_t row_begin, size_t row_end,
+                             size_t n_times, const struct fx8_cf32 *x,
+                             size_t input_stride, size_t segment,
+                             double *accumulator);
+
 /** fold() for this order; sets the rounding mode of the thread and restores
  *  it. */
 void fx8_interval_tile_fold(size_t n_inputs, double *accumulator, double *down,

@@ -282,19 +282,6 @@ struct source {
     size_t n_rows; /* of samples that may be read */
 };
 
-/** Prefetch the rows of the next 16 spectra, too many streams for the hardware
- *  prefetcher.  Into the second level: the first is a quarter slower
- *  (measured). */
-FX8_INLINE void prefetch_rows(const struct source *source, size_t first)
-{
-    const size_t row = source->filter->row;
-    const int8_t *behind = source->samples +
-                           (FX8_LANES + source->filter->n_taps - 1) * row +
-                           first;
-    for (size_t t = 0; t < FX8_LANES; t++)
-        __builtin_prefetch(behind + t * row, 0, 2);
-}
-
 /** VEC_LANES floats of a row, from `first` on, in all lanes; their samples
  *  begin at `lines`, LINE apart. */
 FX8_INLINE void filter_lanes(bool is_integer, const struct source *source,
@@ -327,7 +314,9 @@ FX8_INLINE void filter_lanes(bool is_integer, const struct source *source,
 
 /** Floats [first, first + width) of a row; the last step overlaps the previous
  *  one.  The samples are copied side by side first: rows are often a power of
- *  two apart, so that only a few of them fit the first-level cache together. */
+ *  two apart, so that only a few of them fit the first-level cache together.
+ *  Rows that may not be read belong to no valid spectrum: their place holds
+ *  whatever it held. */
 FX8_INLINE void filter_lines(bool is_integer, const struct source *source,
                              size_t first, size_t width, float *columns)
 {
@@ -335,7 +324,8 @@ FX8_INLINE void filter_lines(bool is_integer, const struct source *source,
     for (size_t row = 0; row < source->n_rows; row++)
         memcpy(lines + row * LINE,
                source->samples + row * source->filter->row + first, width);
-    prefetch_rows(source, first);
+    prefetch_rows(FX8_LANES, source->samples + first, source->filter->row,
+                  source->filter->n_taps);
     size_t c = 0;
     for (; c + VEC_LANES <= width; c += VEC_LANES)
         filter_lanes(is_integer, source, lines + c, first + c,
