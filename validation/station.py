@@ -137,8 +137,9 @@ def ceiling():
     text = subprocess.run([program.FX8, "bench", "--section", "ceilings",
                            "--json"], capture_output=True, text=True,
                           check=True).stdout
-    return max((json.loads(line)["rate"], json.loads(line)["ceiling"])
-               for line in text.splitlines() if "products" in line)
+    return max((record["value"], record["case"])
+               for record in json.loads(text)["records"]
+               if record["unit"] == "CMAC/s")
 
 
 def machine():

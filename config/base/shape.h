@@ -51,13 +51,14 @@ static inline void fx8_bit_clear(uint64_t *words, size_t index)
     words[index / 64] &= ~((uint64_t)1 << (index % 64));
 }
 
-/** First set bit in [from, n) of a packed row of bits, or n.  Skips zero words
- *  at once. */
-static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
+/** First set bit in [from, n) of a packed row of bits, each word exclusive-or
+ *  `flip`, or n.  Skips zero words at once. */
+static inline size_t fx8_bit_find(const uint64_t *words, uint64_t flip,
+                                  size_t from, size_t n)
 {
     size_t bit = from;
     while (bit < n) {
-        const uint64_t rest = words[bit / 64] >> (bit % 64);
+        const uint64_t rest = (words[bit / 64] ^ flip) >> (bit % 64);
         if (rest != 0) {
             bit += (size_t)__builtin_ctzll(rest);
             return bit < n ? bit : n;
@@ -65,6 +66,19 @@ static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
         bit += 64 - bit % 64;
     }
     return n;
+}
+
+/** First set bit in [from, n) of a packed row of bits, or n. */
+static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
+{
+    return fx8_bit_find(words, 0, from, n);
+}
+
+/** First clear bit in [from, n) of a packed row of bits, or n. */
+static inline size_t fx8_bit_next_clear(const uint64_t *words, size_t from,
+                                        size_t n)
+{
+    return fx8_bit_find(words, UINT64_MAX, from, n);
 }
 
 /**

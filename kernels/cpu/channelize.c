@@ -247,28 +247,48 @@ static void channelize_item(void *context, size_t item, size_t thread)
                          engine->scratch + thread * engine->scratch_size);
 }
 
+/* Recorded integers of one input as the spectra [begin, end) of a block. */
+static void copy_some(const struct fx8_engine *engine, size_t input,
+                      size_t begin, size_t end, const struct fx8_ci8 *samples)
+{
+    if (engine->x8 != NULL)
+        memcpy(engine->x8 + input * engine->stride8 + begin, samples + begin,
+               (end - begin) * sizeof *samples);
+    for (size_t t = begin; engine->x32 != NULL && t < end; t++)
+        engine->x32[input * engine->stride32 + t] =
+            (struct fx8_cf32){samples[t].re, samples[t].im};
+}
+
+static void clear_some(const struct fx8_engine *engine, size_t input,
+                       size_t begin, size_t end)
+{
+    if (engine->x8 != NULL)
+        memset(engine->x8 + input * engine->stride8 + begin, 0,
+               (end - begin) * sizeof *engine->x8);
+    if (engine->x32 != NULL)
+        memset(engine->x32 + input * engine->stride32 + begin, 0,
+               (end - begin) * sizeof *engine->x32);
+}
+
 /* Method none: the recorded integers are the spectra. */
 static void copy_item(void *context, size_t input, size_t thread)
 {
     (void)thread;
     const struct channelize_context *job = context;
-    struct fx8_engine *engine = job->engine;
     const struct fx8_engine_block *block = job->block;
     const struct fx8_ci8 *samples =
         (const struct fx8_ci8 *)(const void *)(block->samples +
                                                input * block->row_stride);
-    const uint64_t *valid =
-        block->valid + input * fx8_bit_words(block->n_spectra);
-    const size_t n_times = job->n_groups * FX8_GROUP;
-    for (size_t t = 0; t < n_times; t++) {
-        const bool is_valid = t < block->n_spectra && fx8_bit_get(valid, t);
-        const struct fx8_ci8 x = is_valid ? samples[t] : (struct fx8_ci8){0, 0};
-        if (engine->x8 != NULL)
-            engine->x8[input * engine->stride8 + t] = x;
-        if (engine->x32 != NULL)
-            engine->x32[input * engine->stride32 + t] =
-                (struct fx8_cf32){x.re, x.im};
+    const size_t n = block->n_spectra;
+    const uint64_t *valid = block->valid + input * fx8_bit_words(n);
+    for (size_t t = 0; t < n;) {
+        const size_t begin = fx8_bit_next(valid, t, n);
+        const size_t end = fx8_bit_next_clear(valid, begin, n);
+        clear_some(job->engine, input, t, begin);
+        copy_some(job->engine, input, begin, end, samples);
+        t = end;
     }
+    clear_some(job->engine, input, n, job->n_groups * FX8_GROUP);
 }
 
 void fx8_cpu_channelize(struct fx8_engine *engine,
