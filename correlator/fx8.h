@@ -674,6 +674,21 @@ FX8_API enum fx8_status fx8_push(struct fx8_session *session,
 FX8_API void fx8_pin(struct fx8_session *session, void *memory, size_t bytes);
 
 /**
+ * fx8_turn -- put samples in any layout into rows, which a block can then use
+ * in place.
+ *
+ * Given:    block       samples, input_offset, time_stride and n_samples as for
+ *                       fx8_push()
+ *           row_stride  bytes from row to row
+ * Returned: rows        [n_inputs of all bands][n_samples], row_stride apart
+ * Notes:    callable from any thread while the session is open; uses as many
+ *           threads as the session
+ */
+FX8_API void fx8_turn(const struct fx8_session *session,
+                      const struct fx8_block *block, int8_t *rows,
+                      size_t row_stride);
+
+/**
  * fx8_block_end -- best end for a block used in place: all spectra up to there
  * are correlated at once, unless the block ends in a possible run of markers.
  *

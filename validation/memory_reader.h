@@ -25,6 +25,7 @@ struct memory_reader {
     struct fx8_reader base;
     struct fx8_missing missing[MOST_GAPS], found[MOST_GAPS]; /**< of `base` */
     struct fx8_input_position inputs[N_INPUTS];              /**< selected */
+    struct fx8_input_place places[N_INPUTS];                 /**< of `base` */
     size_t n_inputs;
     size_t components;
     int64_t read_samples;
@@ -43,6 +44,13 @@ static inline struct fx8_input_position position_of(size_t input)
     return at;
 }
 
+/** Its number. */
+static inline size_t number_of(const struct fx8_input_position *at)
+{
+    return (at->band * N_ANTENNAS + at->antenna) * N_POLARIZATIONS +
+           at->polarization;
+}
+
 static inline enum fx8_status memory_select(
     struct fx8_reader *base, const struct fx8_input_position *inputs,
     size_t n_inputs, struct fx8_error *error)
@@ -52,6 +60,13 @@ static inline enum fx8_status memory_select(
     assert_in_range(n_inputs, 1, N_INPUTS);
     memcpy(reader->inputs, inputs, n_inputs * sizeof *inputs);
     reader->n_inputs = n_inputs;
+    const size_t c = reader->components;
+    for (size_t i = 0; i < n_inputs; i++)
+        reader->places[i] = reader->is_time_major
+                                ? (struct fx8_input_place){0, i * c}
+                                : (struct fx8_input_place){i, 0};
+    base->places = reader->places;
+    base->sample_bytes = reader->is_time_major ? n_inputs * c : c;
     return FX8_OK;
 }
 
@@ -84,10 +99,7 @@ static inline enum fx8_status memory_read(struct fx8_reader *base,
     const size_t time_step = reader->is_time_major ? reader->n_inputs * c : c;
     layout->time_stride = (ptrdiff_t)time_step;
     for (size_t i = 0; i < reader->n_inputs; i++) {
-        const struct fx8_input_position *at = &reader->inputs[i];
-        const size_t input =
-            (at->band * N_ANTENNAS + at->antenna) * N_POLARIZATIONS +
-            at->polarization;
+        const size_t input = number_of(&reader->inputs[i]);
         layout->input_offset[i] = (ptrdiff_t)(i * input_step);
         for (size_t t = 0; t < (size_t)n_samples; t++)
             memcpy(buffer + i * input_step + t * time_step,
@@ -123,6 +135,17 @@ static inline struct memory_reader *open_memory(size_t components,
     o->n_bands = N_BANDS;
     o->n_samples = n_samples;
     return reader;
+}
+
+/** Samples of which two thirds are -7. */
+static inline void fill_memory(struct memory_reader *reader,
+                               struct generator *g)
+{
+    for (size_t i = 0; i < N_INPUTS; i++)
+        for (size_t t = 0; t < MOST_SAMPLES; t++)
+            for (size_t part = 0; part < 2; part++)
+                reader->samples[i][t][part] =
+                    random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
 }
 
 /* --- missing samples -------------------------------------------------- */

@@ -16,15 +16,6 @@
 /* Gaps that only a read finds. */
 static const struct fx8_missing found = {40, 9, 1, 0, 1};
 
-static void fill(struct memory_reader *reader, struct generator *g)
-{
-    for (size_t i = 0; i < N_INPUTS; i++)
-        for (size_t t = 0; t < MOST_SAMPLES; t++)
-            for (size_t part = 0; part < 2; part++)
-                reader->samples[i][t][part] =
-                    random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
-}
-
 /* --- sample by sample ------------------------------------------------- */
 
 static bool is_missing(const struct memory_reader *reader, size_t input,
@@ -274,7 +265,7 @@ TEST(whole_surveys)
             .input = {.marker = {.is_used = round % 3 != 0,
                                  .value = -7,
                                  .least_length = random_in(&g, 1, 12)}}};
-        fill(reader, &g);
+        fill_memory(reader, &g);
         list_gaps(reader, &g);
         reader->found[0] = found;
         reader->base.n_found = n > 60 && round % 4 == 1;
@@ -314,7 +305,7 @@ TEST(blocks_of_a_long_recording)
     for (size_t k = 0; k < LENGTH(lengths); k++) {
         const int64_t n = lengths[k];
         struct memory_reader *reader = open_memory(2, n);
-        fill(reader, &g);
+        fill_memory(reader, &g);
         reader->read_samples = 32;
         reader->sample_bytes = (size_t)256 << 10;
         const struct fx8_survey_range range = {.n_samples = n};

@@ -10,6 +10,7 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/library/align.h"
 #include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
@@ -510,6 +511,12 @@ void fx8_pin(struct fx8_session *session, void *memory, size_t bytes)
 {
     if (session->operations->pin != NULL)
         session->operations->pin(session->engines[0], memory, bytes);
+}
+
+void fx8_turn(const struct fx8_session *session, const struct fx8_block *block,
+              int8_t *rows, size_t row_stride)
+{
+    fx8_align(fx8_stream_shape(session->stream), block, rows, row_stride);
 }
 
 /* After the first n spectra: those in the unfinished engine block (rest), and

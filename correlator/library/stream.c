@@ -2,14 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/library/align.h"
 #include "correlator/library/stream_private.h"
-
-/* Samples gathered per work item: small enough to share among threads, large
- * enough for an efficient corner turn. */
-#define ALIGN_CHUNK ((size_t)8192)
 
 /* Samples in a row: room for most_spectra even if the last samples are held
  * back as a possible run of markers.  SIZE_MAX on overflow. */
@@ -133,6 +129,11 @@ void fx8_stream_close(struct fx8_stream **stream)
     *stream = NULL;
 }
 
+const struct fx8_stream_shape *fx8_stream_shape(const struct fx8_stream *stream)
+{
+    return &stream->shape;
+}
+
 int64_t fx8_stream_next_sample(const struct fx8_stream *stream)
 {
     return stream->window_end;
@@ -238,39 +239,17 @@ enum fx8_status fx8_stream_check(const struct fx8_stream *stream,
     return FX8_OK;
 }
 
-struct gather_context {
-    const struct fx8_stream *stream;
-    const struct fx8_block *block;
-    int64_t first; /* absolute index of the first sample taken */
-    size_t n_samples;
-};
-
-static void gather_chunk(void *context, size_t item, size_t thread)
-{
-    (void)thread;
-    const struct gather_context *job = context;
-    const struct fx8_stream *s = job->stream;
-    const struct fx8_block *block = job->block;
-    const size_t offset = item * ALIGN_CHUNK;
-    const size_t rest = job->n_samples - offset;
-    const ptrdiff_t in =
-        (ptrdiff_t)(job->first - block->first_sample) + (ptrdiff_t)offset;
-    const size_t out = (size_t)(s->window_end - s->window_first) + offset;
-    s->shape.operations->gather(
-        s->shape.n_inputs, rest < ALIGN_CHUNK ? rest : ALIGN_CHUNK,
-        s->shape.sample_size, block->samples + in * block->time_stride,
-        block->input_offset, block->time_stride,
-        s->samples + out * s->shape.sample_size, s->row_stride);
-}
-
+/* Append n samples of a block that has them. */
 static void gather(const struct fx8_stream *s, const struct fx8_block *block,
                    int64_t n_samples)
 {
-    struct gather_context context = {s, block, s->window_end,
-                                     (size_t)n_samples};
-    const size_t n_chunks = (context.n_samples + ALIGN_CHUNK - 1) / ALIGN_CHUNK;
-    fx8_parallel_for(n_chunks, s->shape.threads.count, s->shape.threads.pin,
-                     gather_chunk, &context);
+    struct fx8_block part = *block;
+    part.samples +=
+        (ptrdiff_t)(s->window_end - block->first_sample) * block->time_stride;
+    part.n_samples = n_samples;
+    const size_t column = (size_t)(s->window_end - s->window_first);
+    fx8_align(&s->shape, &part, s->samples + column * s->shape.sample_size,
+              s->row_stride);
 }
 
 /* Bytes from row to row of a block whose rows are contiguous, with room in

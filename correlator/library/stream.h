@@ -55,6 +55,10 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_stream_close(struct fx8_stream **stream);
 
+/** Its shape, as opened. */
+const struct fx8_stream_shape *fx8_stream_shape(
+    const struct fx8_stream *stream);
+
 /** Absolute index of the next sample to append. */
 int64_t fx8_stream_next_sample(const struct fx8_stream *stream);
 

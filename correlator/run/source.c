@@ -34,6 +34,10 @@ struct fx8_source {
     int64_t most_samples; /* of a block */
     int64_t room;         /* samples in front of a row */
     int64_t row_samples;
+    /* if the recording has no rows: they are made of pieces */
+    int64_t piece_samples; /* at most; 0: it has rows */
+    int8_t *piece;
+    ptrdiff_t *piece_offset; /* [n_inputs] */
     struct fx8_source_block blocks[N_BLOCKS];
     struct fx8_source_block again;
     int64_t *row; /* [inputs of the recording] row in the job; -1: none */
@@ -55,17 +59,20 @@ static size_t sample_bytes(const struct fx8_source *s)
 /* Bytes of all rows, with room before the first too; SIZE_MAX on overflow. */
 static size_t buffer_bytes(const struct fx8_source *s)
 {
-    const size_t rows = s->reader->buffer_size(s->reader, s->row_samples);
+    const size_t row = (size_t)s->row_samples * sample_bytes(s);
+    const size_t rows = s->piece_samples > 0
+                            ? fx8_product(s->job->n_inputs, row, 1, 1)
+                            : s->reader->buffer_size(s->reader, s->row_samples);
     const size_t room = (size_t)s->room * sample_bytes(s);
     return rows > SIZE_MAX - room ? SIZE_MAX : rows + room;
 }
 
-static enum fx8_status allocate_block(const struct fx8_source *s,
+static enum fx8_status allocate_block(const struct fx8_source *s, size_t bytes,
                                       struct fx8_source_block *block,
                                       struct fx8_error *error)
 {
     const struct fx8_array arrays[] = {
-        {&block->buffer, buffer_bytes(s), 1},
+        {&block->buffer, bytes, 1},
         FX8_ITEMS(block->input_offset, s->job->n_inputs),
     };
     return fx8_allocate_arrays(arrays, 2, "samples", error);
@@ -81,16 +88,13 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return FX8_OK;
 }
 
-/* The gaps of a block just read, by row of the job, and the samples after those
- * that are needed. */
-static enum fx8_status list_missing(const struct fx8_source *s,
-                                    struct fx8_gaps *gaps,
+/* Add the gaps of samples [first, end), just read, by row of the job, and the
+ * samples after those that are needed. */
+static enum fx8_status list_missing(const struct fx8_source *s, int64_t first,
+                                    int64_t end, struct fx8_gaps *gaps,
                                     struct fx8_source_block *block,
                                     struct fx8_error *error)
 {
-    const int64_t first = block->block.first_sample;
-    const int64_t end = first + block->block.n_samples;
-    block->block.n_missing = 0;
     FX8_TRY(fx8_gaps_list(gaps, s->reader, first, end - first, error));
     for (size_t i = 0; i < gaps->n; i++) {
         struct fx8_gap gap = gaps->items[i];
@@ -105,7 +109,6 @@ static enum fx8_status list_missing(const struct fx8_source *s,
         const struct fx8_gap beyond = {stop, end - stop, -1};
         FX8_TRY(add_missing(block, &beyond, error));
     }
-    block->block.missing = block->missing;
     return FX8_OK;
 }
 
@@ -120,17 +123,62 @@ static int64_t next_samples(const struct fx8_source *s, int64_t first,
     return n < left ? n : left;
 }
 
-/* Whether the session can use samples in place: each input in one row, in the
- * job's order. */
-static bool is_by_rows(const struct fx8_source *s,
-                       const struct fx8_sample_layout *layout)
+/* Read n samples as the recording has them. */
+static enum fx8_status read_samples(struct fx8_source *s, int64_t first,
+                                    int64_t n, int8_t *samples,
+                                    struct fx8_sample_layout *layout,
+                                    struct fx8_gaps *gaps,
+                                    struct fx8_source_block *block,
+                                    struct fx8_error *error)
 {
-    const ptrdiff_t row = (ptrdiff_t)s->row_samples * layout->time_stride;
-    bool is_by_rows = layout->time_stride == (ptrdiff_t)sample_bytes(s);
-    for (size_t i = 1; i < s->job->n_inputs && is_by_rows; i++)
-        is_by_rows =
-            layout->input_offset[i] - layout->input_offset[i - 1] == row;
-    return is_by_rows;
+    FX8_TRY(s->reader->read(s->reader, first, n, samples, layout, error));
+    block->n_clamped += s->reader->n_clamped;
+    return list_missing(s, first, first + n, gaps, block, error);
+}
+
+/* Read samples piece by piece, each of whole chunks of the file, and turn it
+ * into rows while it is in the caches. */
+static enum fx8_status read_pieces(struct fx8_source *s, int8_t *samples,
+                                   struct fx8_source_block *block,
+                                   struct fx8_error *error)
+{
+    const size_t bytes = sample_bytes(s);
+    struct fx8_sample_layout layout = {.input_offset = s->piece_offset};
+    struct fx8_block piece = {.samples = s->piece,
+                              .input_offset = s->piece_offset,
+                              .first_sample = block->block.first_sample};
+    for (int64_t left = block->block.n_samples; left > 0;
+         left -= piece.n_samples) {
+        const int64_t whole =
+            s->piece_samples - piece.first_sample % s->piece_samples;
+        piece.n_samples = whole < left ? whole : left;
+        FX8_TRY(read_samples(s, piece.first_sample, piece.n_samples, s->piece,
+                             &layout, &s->gaps, block, error));
+        piece.time_stride = layout.time_stride;
+        fx8_turn(s->session, &piece, samples, (size_t)s->row_samples * bytes);
+        samples += (size_t)piece.n_samples * bytes;
+        piece.first_sample += piece.n_samples;
+    }
+    for (size_t i = 0; i < s->job->n_inputs; i++)
+        block->input_offset[i] =
+            (ptrdiff_t)(i * (size_t)s->row_samples * bytes);
+    block->block.time_stride = (ptrdiff_t)bytes;
+    return FX8_OK;
+}
+
+/* Read a block as the recording has it. */
+static enum fx8_status read_whole(struct fx8_source *s, int8_t *samples,
+                                  struct fx8_gaps *gaps,
+                                  struct fx8_source_block *block,
+                                  struct fx8_error *error)
+{
+    struct fx8_sample_layout layout = {.input_offset = block->input_offset};
+    if (block != &s->again)
+        layout.row_samples = s->row_samples;
+    FX8_TRY(read_samples(s, block->block.first_sample, block->block.n_samples,
+                         samples, &layout, gaps, block, error));
+    block->block.time_stride = layout.time_stride;
+    return FX8_OK;
 }
 
 static enum fx8_status read_block(struct fx8_source *s, int64_t first,
@@ -138,32 +186,28 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
                                   struct fx8_source_block *block,
                                   struct fx8_error *error)
 {
-    int8_t *samples = block->buffer + (size_t)s->room * sample_bytes(s);
-    struct fx8_sample_layout layout = {.input_offset = block->input_offset,
-                                       .row_samples = s->row_samples};
-    pthread_mutex_lock(&s->mutex);
     const bool is_fitted = s->is_fitted && block != &s->again;
-    const int64_t n = next_samples(s, first, is_fitted);
-    const double start = fx8_clock_seconds();
-    enum fx8_status status =
-        s->reader->read(s->reader, first, n, samples, &layout, error);
-    s->seconds += fx8_clock_seconds() - start;
+    int8_t *samples = block->buffer;
+    if (block != &s->again)
+        samples += (size_t)s->room * sample_bytes(s);
     block->block = (struct fx8_block){
         .samples = samples,
         .input_offset = block->input_offset,
-        .time_stride = layout.time_stride,
         .first_sample = first,
-        .n_samples = n,
-        .room = s->room,
+        .n_samples = next_samples(s, first, is_fitted),
+        .in_place = is_fitted ? samples : NULL,
+        .room = is_fitted ? s->room : 0,
     };
-    if (is_fitted && is_by_rows(s, &layout))
-        block->block.in_place = samples;
-    else if (is_fitted)
-        s->is_fitted = false; /* gathered by the session: may be short */
-    block->n_clamped = s->reader->n_clamped;
-    if (status == FX8_OK)
-        status = list_missing(s, gaps, block, error);
+    block->n_clamped = 0;
+    pthread_mutex_lock(&s->mutex);
+    const double start = fx8_clock_seconds();
+    const enum fx8_status status =
+        is_fitted && s->piece_samples > 0
+            ? read_pieces(s, samples, block, error)
+            : read_whole(s, samples, gaps, block, error);
+    s->seconds += fx8_clock_seconds() - start;
     pthread_mutex_unlock(&s->mutex);
+    block->block.missing = block->missing;
     return status;
 }
 
@@ -222,6 +266,17 @@ static size_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
+/* Whether a buffer of the reader is what the session can use in place: each
+ * input in one row, in the job's order. */
+static bool is_by_rows(const struct fx8_source *s)
+{
+    const struct fx8_reader *reader = s->reader;
+    bool is_by_rows = reader->sample_bytes == sample_bytes(s);
+    for (size_t i = 1; i < s->job->n_inputs && is_by_rows; i++)
+        is_by_rows = reader->places[i].row == reader->places[i - 1].row + 1;
+    return is_by_rows;
+}
+
 /* Block sizes that suit the file; with a session, blocks end at its block ends.
  */
 static void set_sizes(struct fx8_source *s, int64_t block_samples)
@@ -239,11 +294,12 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     if (longest > s->most_samples)
         s->most_samples = longest < total ? longest : total;
     set_rows_apart(s);
+    s->piece_samples = is_by_rows(s) ? 0 : wanted;
     s->is_fitted = buffer_bytes(s) <= most_bytes() &&
                    s->job->plan.machine.memory_limit == 0;
     if (!s->is_fitted) {
         s->most_samples = s->row_samples = s->block_samples;
-        s->room = 0;
+        s->room = s->piece_samples = 0;
     }
 }
 
@@ -254,6 +310,18 @@ static size_t n_blocks(const struct fx8_source *s)
                    strcmp(fx8_info(s->session).backend, "cpu") != 0
                ? N_BLOCKS
                : N_BLOCKS_CPU;
+}
+
+static enum fx8_status allocate_piece(struct fx8_source *s,
+                                      struct fx8_error *error)
+{
+    const struct fx8_array arrays[] = {
+        {&s->piece, s->reader->buffer_size(s->reader, s->piece_samples), 1},
+        FX8_ITEMS(s->piece_offset, s->job->n_inputs),
+    };
+    return s->piece_samples > 0
+               ? fx8_allocate_arrays(arrays, 2, "samples", error)
+               : FX8_OK;
 }
 
 /* Map each input of the recording to its row in the job. */
@@ -294,8 +362,9 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     pthread_mutex_init(&s->mutex, NULL);
     FX8_TRY(set_rows(s, error));
     set_sizes(s, block_samples);
+    FX8_TRY(allocate_piece(s, error));
     for (size_t i = 0; i < n_blocks(s); i++) {
-        FX8_TRY(allocate_block(s, &s->blocks[i], error));
+        FX8_TRY(allocate_block(s, buffer_bytes(s), &s->blocks[i], error));
         fx8_queue_put(&s->empty, &s->blocks[i]);
     }
     if (pthread_create(&s->thread, NULL, read_all, s) != 0)
@@ -339,7 +408,10 @@ enum fx8_status fx8_source_reread(struct fx8_source *source,
     if (first_sample >= source->end_sample)
         return FX8_OK;
     if (source->again.buffer == NULL)
-        FX8_TRY(allocate_block(source, &source->again, error));
+        FX8_TRY(allocate_block(
+            source,
+            source->reader->buffer_size(source->reader, source->block_samples),
+            &source->again, error));
     FX8_TRY(read_block(source, first_sample, &source->again_gaps,
                        &source->again, error));
     *block = source->again.block;
@@ -382,6 +454,8 @@ void fx8_source_close(struct fx8_source **source)
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
     free_block(&s->again);
+    free(s->piece);
+    free(s->piece_offset);
     fx8_gaps_clear(&s->gaps);
     fx8_gaps_clear(&s->again_gaps);
     free(s->row);

@@ -214,12 +214,14 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
         return fx8_h5_dataset_fail_type(
             samples, "compound {real: int8, imag: int8}", error);
     FX8_TRY(check_extent(file, error));
-    file->chunk_rows = (int64_t)samples->chunk[0];
     const struct fx8_h5_use use = {.time_axis = 0,
                                    .samples = 1,
                                    .n_rows = (uint64_t)file->n_rows,
                                    .cache_bytes = MAX_CHUNK_CACHE};
     FX8_TRY(fx8_h5_dataset_prepare(samples, &use, error));
+    file->chunk_rows = fx8_h5_chunks_are_filtered(samples->chunks)
+                           ? (int64_t)samples->chunk[0]
+                           : 1;
     const int64_t size = fx8_h5_storage_bytes(samples->storage);
     if (size < file->file_size)
         return fx8_refuse(

@@ -58,7 +58,7 @@ struct fx8_aavs_file {
     size_t n_columns; /**< channels x antennas x polarisations */
     int64_t n_rows;   /**< rows written: blocks x samples per block */
     int64_t block_rows;
-    int64_t chunk_rows;   /**< of the samples; 1: not chunked */
+    int64_t chunk_rows;   /**< that are unpacked together; else 1 */
     struct fx8_rate rate; /**< recorded; numerator 0: not recorded */
     double start_s; /**< Unix time of the first part's start; NaN: unknown */
     char station[FX8_TEXT_SIZE];

@@ -195,6 +195,11 @@ enum fx8_status fx8_h5_chunks_open(const struct fx8_h5_samples *samples,
     return status;
 }
 
+bool fx8_h5_chunks_are_filtered(const struct fx8_h5_chunks *chunks)
+{
+    return chunks->is_filtered;
+}
+
 const char *fx8_h5_chunks_slow_reason(const struct fx8_h5_chunks *chunks)
 {
     return chunks->is_filtered && !chunks->is_direct ? chunks->reason : NULL;

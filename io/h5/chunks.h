@@ -7,6 +7,7 @@
 #ifndef FX8_IO_H5_CHUNKS_H
 #define FX8_IO_H5_CHUNKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <hdf5.h>
@@ -47,6 +48,10 @@ struct fx8_h5_part {
 enum fx8_status fx8_h5_chunks_open(const struct fx8_h5_samples *samples,
                                    struct fx8_h5_chunks **chunks,
                                    struct fx8_error *error);
+
+/** Whether elements are in filtered chunks: part of one costs as much as all
+ *  of it. */
+bool fx8_h5_chunks_are_filtered(const struct fx8_h5_chunks *chunks);
 
 /** Why HDF5 itself must undo the filters, one chunk at a time; NULL: several
  *  threads can, or there are no filters. */
