@@ -377,7 +377,8 @@ bench-peers: all $(BUILD)/peers ## fx8 against FFTW and oneDNN, and against LSL 
 .PHONY: station
 station: all ## correlate seconds of a station of 256 antennas, beside real time
 	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \
-		PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python validation/station.py
+		PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python validation/station.py \
+		$(if $(PAGE),--page '$(PAGE)')
 
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats

@@ -122,7 +122,7 @@ def readme_with(document):
 
 def is_of_readme(page):
     with open(README, encoding="utf-8") as file:
-        return f"that {page} keeps" in " ".join(file.read().split())
+        return f"the whole run is in {page}" in " ".join(file.read().split())
 
 
 def write(path, text):

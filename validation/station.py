@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""station.py [SECONDS [FOLDER]] -- how fast a station goes through.
+"""station.py [--page PAGE.md] [SECONDS [FOLDER]] -- how fast a station goes
+through.
 
 Writes SECONDS (4) of one coarse channel of 256 dual-polarisation antennas below
 FOLDER (the temporary one; 1.07 GB a second, removed afterwards): 16 tiles in two
@@ -8,17 +9,17 @@ parts each, a stretch of one tile lost.  Correlates them with config/ready/stati
 as one command, as it stands and into fine channels, three times each, and
 prints the best beside the duration of the recording and this machine's own
 ceiling.  Of the first, visibilities and weights of all baselines and dumps are
-compared with plain sums.  `make station` runs it.
+compared with plain sums.  `make station` runs it; with PAGE=... it writes a page.
 
 Shows: as python/test_station.py
 """
+import argparse
 import glob
 import json
 import os
+import re
 import resource
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from fractions import Fraction
@@ -35,6 +36,13 @@ LOST_TILE = 6
 REPEATS = 3
 N_INPUTS = 2 * TILES * ANTENNAS
 PAIRS = N_INPUTS * (N_INPUTS + 1) // 2
+ABOUT = """# A station of 256 antennas
+
+`make station PAGE=...` writes this page: 256 dual-polarisation antennas, one coarse
+channel of 925.926 kHz, 16 tiles in two parts each, a stretch of one tile lost, files in
+the page cache, through `config/ready/station.ini` in one command. Best of three runs.
+
+"""
 RUNS = (
     ("as recorded", ()),
     ("27 fine channels", ("channelizer.method=pfb", "channelizer.channels=32",
@@ -105,8 +113,8 @@ def check(path, samples, held):
                 got.nsamples[dump, :, 0, k], (blocks / per_dump).astype("f4"))
     if len(got.visibilities) != held.shape[1] // per_dump:
         raise SystemExit("station: dumps are missing")
-    print(f"visibilities and weights of {len(got.visibilities)} dumps, "
-          f"{len(rows[0])} baselines: equal to plain sums")
+    return (f"visibilities and weights of {len(got.visibilities)} dumps, "
+            f"{len(rows[0])} baselines: equal to plain sums")
 
 
 def correlate(folder, output, sets):
@@ -145,14 +153,15 @@ def ceiling():
 def machine():
     """In words, its load included."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
-        model = next((line.split(":")[1].strip() for line in file
-                      if line.startswith("model name")), "unknown")
+        info = dict(re.findall(r"^([^\t:]+)\t*: (.*)$", file.read(), re.M))
+    model = (f"{info.get('model name', 'unknown CPU')}, family "
+             f"{info.get('cpu family', '?')} model {info.get('model', '?')}")
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
     return f"{model}, {len(os.sched_getaffinity(0))} cores, load {load}"
 
 
 def measure(folder, seconds):
-    """Write, correlate, print."""
+    """Write, correlate; yield the words to print."""
     per_dump = DUMP // BLOCK
     n_dumps = max(2, round(seconds * float(aavs_files.RATE) / DUMP))
     # a block more: a filter's last window reaches beyond its dump
@@ -160,36 +169,43 @@ def measure(folder, seconds):
     duration = n_dumps * DUMP / float(aavs_files.RATE)
     rate, name = ceiling()
     cores = len(os.sched_getaffinity(0))
-    print(f"{time.strftime('%Y-%m-%d')} {machine()}")
-    print(f"{duration:.3f} s of {N_INPUTS} inputs, "
+    yield (f"{time.strftime('%Y-%m-%d')} {machine()}")
+    yield (f"{duration:.3f} s of {N_INPUTS} inputs, "
           f"{sum(map(os.path.getsize, glob.glob(folder + '/*.hdf5'))) / 1e9:.2f}"
           f" GB in {2 * TILES} files, in memory")
-    print(f"ceiling {rate / 1e9:.1f} G complex products/s of a core ({name}); "
+    yield (f"ceiling {rate / 1e9:.1f} G complex products/s of a core ({name}); "
           f"real time needs {PAIRS * float(aavs_files.RATE) / 1e9:.1f}")
     for words, sets in RUNS:
         output = os.path.join(folder, "station.uvh5")
         wall, cpu, text = correlate(folder, output, sets)
         kept = 27 / 32 if sets else 1
         products = PAIRS * float(aavs_files.RATE) * duration * kept
-        print(f"\n{words}: {wall:.2f} s, {duration / wall:.2f} x real time, "
+        yield (f"\n{words}: {wall:.2f} s, {duration / wall:.2f} x real time, "
               f"{cpu:.2f} s of CPU time; {products / wall / 1e9:.1f} G complex "
               f"products/s ({8e-12 * products / wall:.2f} TOPS), "
               f"{products / wall / rate / cores:.3f} of the ceiling of "
               f"{cores} cores")
-        print("\n".join("    " + line for line in text.splitlines()
-                        if ".hdf5" not in line))
+        yield "\n".join("    " + line for line in text.splitlines()
+                        if ".hdf5" not in line and folder not in line)
         if not sets:
-            check(output, samples, held)
+            yield check(output, samples, held)
 
 
 def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
-    place = sys.argv[2] if len(sys.argv) > 2 else tempfile.gettempdir()
-    folder = tempfile.mkdtemp(prefix="fx8-station-", dir=place)
-    try:
-        measure(folder, seconds)
-    finally:
-        shutil.rmtree(folder)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--page")
+    parser.add_argument("seconds", nargs="?", type=float, default=4.0)
+    parser.add_argument("folder", nargs="?", default=tempfile.gettempdir())
+    given = parser.parse_args()
+    text = ""
+    with tempfile.TemporaryDirectory(prefix="fx8-station-",
+                                     dir=given.folder) as folder:
+        for words in measure(folder, given.seconds):
+            print(words, flush=True)
+            text += words + "\n"
+    if given.page:
+        with open(given.page, "w", encoding="utf-8") as file:
+            file.write(f"{ABOUT}```\n{text}```\n")
 
 
 if __name__ == "__main__":

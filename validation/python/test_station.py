@@ -15,6 +15,9 @@ Because: the oracle takes seconds for 8 antennas and hours for 256;
 In: station.py
 """
 import random
+import subprocess
+import sys
+import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -152,3 +155,13 @@ class Station(program.Case):
         np.testing.assert_allclose(got.gains[inputs], want.gains[:, middle],
                                    rtol=1e-5)
         self.compare_int8(part, want)
+
+    @unittest.skipUnless(program.LONG, "FX8_LONG")
+    def test_make_station(self):
+        """What `make station` runs, on two dumps."""
+        done = subprocess.run(
+            [sys.executable, "validation/station.py", "0.5", self.folder],
+            capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("of 2 dumps, 32896 baselines: equal to plain sums",
+                      done.stdout)
