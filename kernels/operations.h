@@ -207,10 +207,8 @@ struct fx8_lanes_channel {
  * leaves them (kernels/cpu/lanes.h).
  */
 struct fx8_lanes_group {
-    size_t n_channels, n_next;
-    /** [n_channels + n_next], those of the next calls last: their memory is
-     *  prefetched. */
-    const struct fx8_lanes_channel *channels;
+    size_t n_channels;
+    const struct fx8_lanes_channel *channels; /**< [n_channels] */
     /** Spectra 0 .. 15 and 16 .. 31: float [column][re, im][16], 64-byte
      *  aligned; NULL where none of them is valid. */
     const float *halves[2];
@@ -218,6 +216,8 @@ struct fx8_lanes_group {
                                           are zero */
     const struct fx8_phases *phases; /**< to rotate by; NULL: not rotated */
     const float *factors;            /**< what find_factors() made of them */
+    bool is_streamed; /**< results are too many for the caches: bypass them;
+                           settle() after the last group of a thread */
 };
 
 /** Floats that find_factors() fills: re and im, of the places in a tile and of
@@ -403,10 +403,12 @@ struct fx8_operations {
     /**
      * stream -- copy n bytes, past the caches where whole lines allow it.
      *
-     * Notes:    n 0 ends a series of copies: other threads see them then.
-     *           NULL in the reference
+     * Notes:    NULL in the reference
      */
     void (*stream)(size_t n, const void *from, void *to);
+    /** Wait until what this thread has streamed is in memory, where other
+     *  threads see it. */
+    void (*settle)(void);
 
     struct fx8_correlate_int8 int8;
     struct fx8_correlate_fp32 fp32;

@@ -338,7 +338,7 @@ static void write_tile(const struct tile *tile, size_t begin, size_t n)
                 write_products(tile, 4, a, b, begin, n);
             else
                 write_products(tile, 1, a, b, begin, n);
-    tile->job->copy(0, NULL, NULL);
+    tile->job->plan->operations->settle();
 }
 
 /* Item: tiles of channels, in each rows, in each blocks of columns. */
@@ -367,8 +367,7 @@ static void process_item(void *context, size_t item, size_t thread)
 
 static void copy_cached(size_t n, const void *from, void *to)
 {
-    if (n > 0)
-        memcpy(to, from, n);
+    memcpy(to, from, n);
 }
 
 /* Whether results are too many to be still in a cache when they are used. */

@@ -290,7 +290,8 @@ static void check_group(size_t n_channels, uint32_t valid, int data,
                    valid >> FX8_LANES == 0 ? NULL : halves[1]},
         .valid = valid,
         .phases = one.phases,
-        .factors = factors};
+        .factors = factors,
+        .is_streamed = random_below(g, 2) == 0};
     struct fx8_ci8 *int8 = new_floats(n_items), *got8 = new_floats(n_items);
     struct fx8_cf32 *fp32 = new_floats(2 * n_items);
     struct fx8_cf32 *got32 = new_floats(2 * n_items);

@@ -133,7 +133,6 @@ static void finish_lanes(const struct fx8_engine *engine, size_t input,
         const size_t begin = engine->part_begin[part];
         group->channels = engine->parts + begin;
         group->n_channels = engine->part_begin[part + 1] - begin;
-        group->n_next = engine->n_channels - engine->part_begin[part + 1];
         if (group->n_channels == 0)
             continue;
         for (size_t h = 0; h < 2; h++)
@@ -164,7 +163,8 @@ static void channelize_lanes(const struct fx8_engine *engine,
     };
     const size_t size = filter.row * FX8_LANES;
     float *const halves[2] = {data, data + size};
-    struct fx8_lanes_group group = {.valid = valid};
+    struct fx8_lanes_group group = {.valid = valid,
+                                    .is_streamed = engine->is_streamed};
     struct fx8_phases phases;
     if (rotation != NULL && valid != 0) {
         float *factors = data + 2 * size;
@@ -245,6 +245,7 @@ static void channelize_item(void *context, size_t item, size_t thread)
     for (size_t group = begin; group < end; group++)
         channelize_group(engine, job->block, input, group, clips,
                          engine->scratch + thread * engine->scratch_size);
+    engine->operations->settle();
 }
 
 /* Recorded integers of one input as the spectra [begin, end) of a block. */

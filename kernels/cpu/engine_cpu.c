@@ -20,6 +20,11 @@
 /* Blocks of very wide spectra: memory matters more than speed. */
 #define MOST_BLOCK_BYTES ((size_t)256 << 20)
 
+/* Blocks that do not stay in a second-level cache are written past it (32
+ * spectra of 16 inputs and 1024 channels, 1 MiB, lose a fifth by it; from 4 MiB
+ * on the filter bank gains, a quarter at most). */
+#define STREAMED_BYTES ((size_t)2 << 20)
+
 /* Most and fewest spectra per block: more gain nothing; with fewer, horizontal
  * sums cost the correlator too much, even from the cache. */
 #define MOST_SPECTRA  ((size_t)2048)
@@ -59,6 +64,8 @@ static void lay_out(struct fx8_engine *engine)
     const size_t n_times = fx8_round_up(engine->block_spectra, FX8_GROUP);
     engine->stride8 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_ci8);
     engine->stride32 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_cf32);
+    engine->is_streamed =
+        spectrum_bytes(engine) >= STREAMED_BYTES / engine->block_spectra;
     const size_t n_groups = n_times / FX8_GROUP;
     const size_t wanted =
         (4 * plan->machine.threads.count + plan->n_inputs - 1) / plan->n_inputs;

@@ -34,6 +34,7 @@ struct fx8_engine {
     struct fx8_lanes_plan lanes;
     struct fx8_lanes_channel *parts;       /* [n_channels], by part of the
                                               transform */
+    bool is_streamed;                      /* a block bypasses the caches */
     size_t part_begin[FX8_MOST_RADIX + 1]; /* of each part, in parts; then
                                               n_channels */
     struct fx8_fft *fft; /* the batch of the stream; NULL with lanes */

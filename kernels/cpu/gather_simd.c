@@ -225,7 +225,7 @@ static void gather(size_t n_inputs, size_t n_samples, size_t sample_size,
         }
     }
     if (head < n_samples)
-        fx8_stream_end();
+        vec_stream_end();
 }
 
 void FX8_VARIANT(fx8_fill_gather)(struct fx8_operations *operations)

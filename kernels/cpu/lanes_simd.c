@@ -3,8 +3,10 @@
  * lanes_simd.c -- quantise and corner turn of spectra side by side (lanes.h).
  *
  * The 32 spectra of a channel are one cache line of the correlator's rows, in
- * order, and are written as a whole: 16-bit numbers are packed to bytes within
- * the 128-bit parts of registers, where re and im are then interleaved.
+ * order, and are written as a whole, past the caches if a block does not fit
+ * them: no line is fetched just to be overwritten.  16-bit numbers are packed
+ * to bytes within the 128-bit parts of registers, where re and im are then
+ * interleaved.
  */
 #include <string.h>
 
@@ -118,27 +120,13 @@ FX8_INLINE vec_int round_two(struct values a, struct values b, vec_int *largest)
                                               vec_repeat(INTERLEAVED)));
 }
 
-/* Bytes of a cache line. */
-#define LINE 64
-
-/* Cache lines between the one that is written and the one that is prefetched.
- */
-#define AHEAD 32
-
-/** Prefetch the n_lines lines of a channel ahead: each channel is in a page of
- *  its own.  Into the second level: the first gains nothing (measured). */
-FX8_INLINE void prefetch_ahead(const struct fx8_lanes_group *group, size_t k,
-                               size_t n_lines, const void *out,
-                               size_t row_bytes)
+/** Store part of a row. */
+FX8_INLINE void put(const struct fx8_lanes_group *group, void *at, vec_int x)
 {
-    const size_t ahead = k + AHEAD / n_lines;
-    if (ahead >= group->n_channels + group->n_next)
-        return;
-    const char *row =
-        (const char *)out + group->channels[ahead].channel * row_bytes;
-    FX8_UNROLL
-    for (size_t line = 0; line < n_lines; line++)
-        __builtin_prefetch(row + line * LINE, 1, 2);
+    if (group->is_streamed)
+        vec_stream_int(at, x);
+    else
+        vec_store_int(at, x);
 }
 
 FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
@@ -148,17 +136,15 @@ FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
 {
     for (size_t k = 0; k < group->n_channels; k++) {
         const size_t c = group->channels[k].channel;
-        prefetch_ahead(group, k, 1, out, channel_stride * sizeof *out);
         struct fx8_ci8 *line = out + c * channel_stride;
         const struct channel channel =
             open_channel(group, is_rotated, k, gain[c]);
         vec_int largest = vec_set_int64(0);
         FX8_UNROLL
         for (size_t t = 0; t < FX8_GROUP; t += 2 * VEC_LANES)
-            vec_store_int(line + t,
-                          round_two(take(&channel, is_rotated, t),
-                                    take(&channel, is_rotated, t + VEC_LANES),
-                                    &largest));
+            put(group, line + t,
+                round_two(take(&channel, is_rotated, t),
+                          take(&channel, is_rotated, t + VEC_LANES), &largest));
         if (vec_any_above_int16(largest, 127)) /* rare */
             clips[c] += fx8_lanes_quantise_channel(group, k, gain[c], line);
     }
@@ -181,15 +167,15 @@ FX8_INLINE void turn_channels(const struct fx8_lanes_group *group,
     for (size_t k = 0; k < group->n_channels; k++) {
         struct fx8_cf32 *row =
             out + group->channels[k].channel * channel_stride;
-        prefetch_ahead(group, k, 4, out, channel_stride * sizeof *out);
         const struct channel channel = open_channel(group, is_rotated, k, 1.0f);
         FX8_UNROLL
         for (size_t t = 0; t < FX8_GROUP; t += VEC_LANES) {
             /* transformed zeros may be -0 */
             const struct values x = take(&channel, is_rotated, t);
-            vec_store_interleaved(&row[t].re,
-                                  vec_keep_lanes(group->valid >> t, x.re),
-                                  vec_keep_lanes(group->valid >> t, x.im));
+            const vec_float re = vec_keep_lanes(group->valid >> t, x.re);
+            const vec_float im = vec_keep_lanes(group->valid >> t, x.im);
+            put(group, row + t, vec_interleave_low(re, im));
+            put(group, row + t + VEC_LANES / 2, vec_interleave_high(re, im));
         }
     }
 }

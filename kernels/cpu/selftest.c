@@ -168,8 +168,10 @@ static void run_lanes(const struct fx8_operations *operations,
     lanes->find_factors(&phases, N_CHANNELS, factors);
     group.phases = &phases;
     group.factors = factors;
+    group.is_streamed = true;
     lanes->quantise(&group, gain, int8 + FX8_GROUP, STRIDE, clips);
     lanes->corner_turn(&group, fp32, FX8_GROUP);
+    operations->settle();
     fp32[0].re += (float)clips[N_CHANNELS - 1];
     for (size_t k = 0; k < (size_t)N_CHANNELS * FX8_GROUP; k++) {
         fp32[k].re += 0.0f; /* a zero may have either sign */

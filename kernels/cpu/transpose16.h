@@ -14,7 +14,7 @@
  * fx8_copy_line(row, out, is_streamed) copies 64 bytes.  fx8_pick_line(low,
  * high, parity, out, is_streamed) takes byte 0 (parity 0) or 1 of each item of
  * two such rows, one after the other: 64 real samples of an input.  Streamed
- * stores bypass the caches and need aligned addresses; call fx8_stream_end()
+ * stores bypass the caches and need aligned addresses; call vec_stream_end()
  * before other threads read them.
  *
  * Notes:    present in files compiled with AVX-512 or AVX2
@@ -153,11 +153,6 @@ static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
             VEC(srl_epi16)(a, shift) & bytes, VEC(srl_epi16)(b, shift) & bytes);
         put_bytes(out + at / 2, vec_order_packed(packed), is_streamed);
     }
-}
-
-static inline void fx8_stream_end(void)
-{
-    _mm_sfence();
 }
 
 #endif

@@ -4,8 +4,14 @@
  */
 #include "kernels/cpu/variants.h"
 
+/* Nothing is streamed. */
+static void settle(void)
+{
+}
+
 void fx8_fill_unscale_reference(struct fx8_operations *operations)
 {
     operations->unscale = NULL;
     operations->stream = NULL;
+    operations->settle = settle;
 }

@@ -172,8 +172,6 @@ static void stream(size_t n, const void *from, void *to)
 {
     const char *in = from;
     char *out = to;
-    if (n == 0)
-        _mm_sfence();
     /* whole lines only: a part of one would be written twice */
     const size_t n_streamed = (uintptr_t)to % LINE == 0 ? n / LINE * LINE : 0;
     for (size_t k = 0; k < n_streamed; k += VEC_BYTES)
@@ -182,8 +180,14 @@ static void stream(size_t n, const void *from, void *to)
         memcpy(out + n_streamed, in + n_streamed, n - n_streamed);
 }
 
+static void settle(void)
+{
+    vec_stream_end();
+}
+
 void FX8_VARIANT(fx8_fill_unscale)(struct fx8_operations *operations)
 {
     operations->unscale = unscale;
     operations->stream = stream;
+    operations->settle = settle;
 }

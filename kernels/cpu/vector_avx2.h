@@ -49,6 +49,12 @@ FX8_INLINE void vec_stream_int(void *p, vec_int v)
     _mm256_stream_si256((__m256i *)p, v);
 }
 
+/** Wait for streamed stores, so that other threads see them. */
+FX8_INLINE void vec_stream_end(void)
+{
+    _mm_sfence();
+}
+
 /** All bytes of a register: see VEC_MASKS_BYTES. */
 FX8_INLINE vec_int vec_load_bytes(size_t n, const void *p)
 {
@@ -186,13 +192,17 @@ FX8_INLINE vec_float vec_keep_lanes(uint32_t bits, vec_float v)
     return (vec_float)((vec_int)v & _mm256_cmpeq_epi32(set, of_lane));
 }
 
-/** Store re[0], im[0], re[1], ... */
-FX8_INLINE void vec_store_interleaved(float *p, vec_float re, vec_float im)
+/** re[0], im[0], re[1], ...: the first half, and the rest. */
+FX8_INLINE vec_int vec_interleave_low(vec_float re, vec_float im)
 {
-    const vec_float low = _mm256_unpacklo_ps(re, im);
-    const vec_float high = _mm256_unpackhi_ps(re, im);
-    _mm256_storeu_ps(p, _mm256_permute2f128_ps(low, high, 0x20));
-    _mm256_storeu_ps(p + 8, _mm256_permute2f128_ps(low, high, 0x31));
+    return _mm256_castps_si256(_mm256_permute2f128_ps(
+        _mm256_unpacklo_ps(re, im), _mm256_unpackhi_ps(re, im), 0x20));
+}
+
+FX8_INLINE vec_int vec_interleave_high(vec_float re, vec_float im)
+{
+    return _mm256_castps_si256(_mm256_permute2f128_ps(
+        _mm256_unpacklo_ps(re, im), _mm256_unpackhi_ps(re, im), 0x31));
 }
 
 /** Lane k: the sum of the lanes of v[k]. */

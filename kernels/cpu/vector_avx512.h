@@ -49,6 +49,12 @@ FX8_INLINE void vec_stream_int(void *p, vec_int v)
     _mm512_stream_si512((__m512i *)p, v);
 }
 
+/** Wait for streamed stores, so that other threads see them. */
+FX8_INLINE void vec_stream_end(void)
+{
+    _mm_sfence();
+}
+
 /** The first n bytes, 1 .. VEC_BYTES, then 0. */
 FX8_INLINE vec_int vec_load_bytes(size_t n, const void *p)
 {
@@ -157,14 +163,19 @@ FX8_INLINE vec_float vec_keep_lanes(uint32_t bits, vec_float v)
     return _mm512_maskz_mov_ps((__mmask16)bits, v);
 }
 
-/** Store re[0], im[0], re[1], ... */
-FX8_INLINE void vec_store_interleaved(float *p, vec_float re, vec_float im)
+/** re[0], im[0], re[1], ...: the first half, and the rest. */
+FX8_INLINE vec_int vec_interleave_low(vec_float re, vec_float im)
 {
-    const vec_int low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
-                                          21, 6, 22, 7, 23);
-    const vec_int high = _mm512_or_si512(low, _mm512_set1_epi32(8));
-    _mm512_storeu_ps(p, _mm512_permutex2var_ps(re, low, im));
-    _mm512_storeu_ps(p + 16, _mm512_permutex2var_ps(re, high, im));
+    const vec_int order = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+                                            5, 21, 6, 22, 7, 23);
+    return _mm512_castps_si512(_mm512_permutex2var_ps(re, order, im));
+}
+
+FX8_INLINE vec_int vec_interleave_high(vec_float re, vec_float im)
+{
+    const vec_int order = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                            28, 13, 29, 14, 30, 15, 31);
+    return _mm512_castps_si512(_mm512_permutex2var_ps(re, order, im));
 }
 
 /* Sums over lanes: each join adds the halves of two registers (of every 64,
