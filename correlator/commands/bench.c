@@ -129,7 +129,7 @@ const struct fx8_command fx8_command_bench = {
         "           files there: parts of the time, and the whole against its\n"
         "           harmonic limit.  Reading and writing have threads of "
         "their\n"
-        "           own.  threads: the whole against that on one thread.\n"
+        "           own.  cores: the whole against that on one core.\n"
         "reading    recordings of 128 MiB in TMPDIR, packed ones of 32 MiB,\n"
         "           in every storage, through their reader, against read() of\n"
         "           the same file: from the page cache, and from the disk if\n"

@@ -201,7 +201,7 @@ class Figures(Bench):
         self.assertEqual(len(jobs), 2)
         for name, job in jobs.items():
             is_plain = name.endswith("int8")
-            self.assertEqual(list(job), ["whole", *(["threads"] * is_plain),
+            self.assertEqual(list(job), ["whole", *(["cores"] * is_plain),
                                          *PARTS])
             total = job["align"]["ceiling"]
             wall -= total
@@ -212,9 +212,9 @@ class Figures(Bench):
             self.assertAlmostEqual(
                 job["whole"]["ceiling"] * stages / samples, 1, delta=1e-13)
             if is_plain:
-                self.assertEqual(job["threads"]["value"],
+                self.assertEqual(job["cores"]["value"],
                                  job["whole"]["value"])
-                wall -= samples / job["threads"]["ceiling"]
+                wall -= samples / job["cores"]["ceiling"]
             self.assertEqual(job["quick-look"]["value"] > 0,
                              "quick-look" in name)
         self.assertGreater(wall, 0)
