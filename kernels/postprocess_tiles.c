@@ -114,12 +114,14 @@ static void fetch_input(const struct tile *tile, size_t input, size_t n,
         is_int8 && plan->flag_cell != NULL ? plan->flag_cell + at : NULL;
     const double input_gain =
         plan->input_gain == NULL ? 1.0 : plan->input_gain[input];
-    for (size_t c = 0; c < n; c++) {
+    const uint8_t *channel = plan->flag_channel + tile->first_channel;
+    const bool is_flagged = plan->flag_input[input];
+    for (size_t c = 0; c < n; c++)
         gains[c * gain_step] = gain == NULL ? input_gain : (double)gain[c];
-        flags[c * flag_step] = plan->flag_input[input] ||
-                               plan->flag_channel[tile->first_channel + c] ||
-                               (cell != NULL && cell[c]);
-    }
+    for (size_t c = 0; c < n; c++)
+        flags[c * flag_step] = is_flagged | (channel[c] != 0);
+    for (size_t c = 0; c < n && cell != NULL; c++)
+        flags[c * flag_step] |= cell[c] != 0;
 }
 
 /* Gains and flags of the inputs of a tile in the channels from `first` on. */
