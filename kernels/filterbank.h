@@ -64,6 +64,25 @@ static inline size_t fx8_filterbank_bin(const struct fx8_filterbank *bank,
     return channel >= half ? channel - half : bank->fft_length + channel - half;
 }
 
+/** Consecutive output channels that are consecutive FFT bins. */
+struct fx8_channel_range {
+    size_t channel, bin, n_channels;
+};
+
+/** All output channels: the negative frequencies, if any, then the others.
+ *  Returns the number of ranges. */
+static inline size_t fx8_filterbank_ranges(const struct fx8_filterbank *bank,
+                                           struct fx8_channel_range ranges[2])
+{
+    const size_t half = bank->is_complex ? bank->n_channels / 2 : 0;
+    size_t n = 0;
+    if (half > 0)
+        ranges[n++] =
+            (struct fx8_channel_range){0, bank->fft_length - half, half};
+    ranges[n++] = (struct fx8_channel_range){half, 0, bank->n_channels - half};
+    return n;
+}
+
 /** Whether the spectra of an output channel are real: k = 0 of real samples,
  *  in either sideband. */
 static inline bool fx8_filterbank_is_real(const struct fx8_filterbank *bank,

@@ -13,28 +13,6 @@
 #include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
 
-/* A run of consecutive output channels that are consecutive FFT bins: the
- * negative frequencies, then the others. */
-struct channel_range {
-    size_t channel, bin, n_channels;
-};
-
-static size_t channel_ranges(const struct fx8_filterbank *bank,
-                             struct channel_range runs[2])
-{
-    if (!bank->is_complex) {
-        runs[0] = (struct channel_range){0, 0, bank->n_channels};
-        return 1;
-    }
-    const size_t half = bank->n_channels / 2;
-    size_t n_runs = 0;
-    if (half > 0)
-        runs[n_runs++] =
-            (struct channel_range){0, bank->fft_length - half, half};
-    runs[n_runs++] = (struct channel_range){half, 0, bank->n_channels - half};
-    return n_runs;
-}
-
 /* Spectra of one FFT batch. */
 struct batch {
     size_t input;
@@ -48,8 +26,8 @@ static void store_batch(const struct fx8_engine *engine,
                         const struct batch *batch,
                         const struct fx8_cf32 *spectra, uint32_t *clips)
 {
-    struct channel_range runs[2];
-    const size_t n_runs = channel_ranges(&engine->plan.bank, runs);
+    struct fx8_channel_range runs[2];
+    const size_t n_runs = fx8_filterbank_ranges(&engine->plan.bank, runs);
     const struct fx8_operations *operations = engine->operations;
     struct fx8_phases phases;
     for (size_t r = 0; r < n_runs; r++) {

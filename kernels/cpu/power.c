@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +77,11 @@ fail:
 static double sum_squares(const float *values, size_t n)
 {
     double sums[8] = {0};
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            sums[k] += (double)values[i + k] * (double)values[i + k];
+    for (; i < n; i++)
         sums[i % 8] += (double)values[i] * (double)values[i];
     double sum = 0.0;
     for (size_t k = 0; k < 8; k++)
@@ -99,9 +102,13 @@ float fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
         (double)bank->fft_length * sum_squares(data, fx8_filterbank_row(bank));
     const struct fx8_cf32 *bins =
         (const struct fx8_cf32 *)(void *)fx8_fft_execute(power->fft, data);
-    for (size_t channel = 0; channel < bank->n_channels; channel++) {
-        const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
-        out[channel] = fmaf(x.re, x.re, x.im * x.im);
+    struct fx8_channel_range ranges[2];
+    const size_t n_ranges = fx8_filterbank_ranges(bank, ranges);
+    for (size_t r = 0; r < n_ranges; r++) {
+        const struct fx8_cf32 *x = bins + ranges[r].bin;
+        float *to = out + ranges[r].channel;
+        for (size_t k = 0; k < ranges[r].n_channels; k++)
+            to[k] = x[k].re * x[k].re + x[k].im * x[k].im;
     }
     return (float)all;
 }
