@@ -8,6 +8,8 @@
 #ifndef FX8_KERNELS_CPU_FIR_COLUMNS_H
 #define FX8_KERNELS_CPU_FIR_COLUMNS_H
 
+#include <string.h>
+
 #include "kernels/cpu/vector.h"
 
 #if defined(__AVX2__)
@@ -16,6 +18,19 @@
  *  per step. */
 #define MOST_SPECTRA (VEC_REGISTERS / 2)
 #define MOST_TAPS    8
+
+/* Samples of a cache line. */
+#define LINE 64
+
+/** Copy `width` columns of rows of samples side by side, LINE apart: rows are
+ *  often a power of two apart, so that only a few of them fit the first-level
+ *  cache together. */
+FX8_INLINE void copy_lines(size_t n_rows, const int8_t *samples, size_t row,
+                           size_t width, int8_t *lines)
+{
+    for (size_t r = 0; r < n_rows; r++)
+        memcpy(lines + r * LINE, samples + r * row, width);
+}
 
 /** Prefetch a line of each row that n_spectra more spectra take: rows are too
  *  many streams for the hardware prefetcher.  Into the second level: the first

@@ -19,9 +19,6 @@
  * after the other: they fit the first-level cache. */
 #define SMALL_BLOCK 128
 
-/* Samples of a cache line. */
-#define LINE 64
-
 /** VEC_LANES spectra of a column. */
 struct column {
     vec_float re, im;
@@ -313,17 +310,14 @@ FX8_INLINE void filter_lanes(bool is_integer, const struct source *source,
 }
 
 /** Floats [first, first + width) of a row; the last step overlaps the previous
- *  one.  The samples are copied side by side first: rows are often a power of
- *  two apart, so that only a few of them fit the first-level cache together.
- *  Rows that may not be read belong to no valid spectrum: their place holds
- *  whatever it held. */
+ *  one.  Rows that may not be read belong to no valid spectrum: their place
+ * holds whatever it held. */
 FX8_INLINE void filter_lines(bool is_integer, const struct source *source,
                              size_t first, size_t width, float *columns)
 {
     FX8_ALIGNED int8_t lines[(FX8_LANES + FX8_MAX_TAPS - 1) * LINE];
-    for (size_t row = 0; row < source->n_rows; row++)
-        memcpy(lines + row * LINE,
-               source->samples + row * source->filter->row + first, width);
+    copy_lines(source->n_rows, source->samples + first, source->filter->row,
+               width, lines);
     prefetch_rows(FX8_LANES, source->samples + first, source->filter->row,
                   source->filter->n_taps);
     size_t c = 0;
