@@ -17,10 +17,10 @@ README = "README.md"
 
 ABOUT = """Speed on a CPU
 
-`make bench-page` writes this page from the figures of `fx8 bench --json`. A
-figure is the median of its rounds, `share` its part of the ceiling that the same
-rounds found, `lowest` that of the worst round; `fx8 bench --help` says what every
-section and ruler is.
+`make bench-page` writes this page from the figures of `fx8 bench --json` and of its
+sections shapes and growth. A figure is the median of its rounds, `share` its part of
+the ceiling that the same rounds found, `lowest` that of the worst round; `fx8 bench
+--help` says what every section and ruler is.
 """
 
 # The columns that README.md's table is made of.
@@ -30,9 +30,16 @@ HEAD = """inputs x channels  align   channelise  correlate   ceiling  share   wh
 
 
 def measure():
-    done = subprocess.run([os.environ["FX8"], "bench", "--json"], text=True,
-                          stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    """One document of all sections, those too that run only when chosen."""
+    documents = [
+        json.loads(subprocess.run(
+            [os.environ["FX8"], "bench", "--json", *words], text=True,
+            stdout=subprocess.PIPE, check=True).stdout)
+        for words in ((), ("--section", "shapes"), ("--section", "growth"))]
+    for key in ("records", "remarks"):
+        documents[0][key] = [item for document in documents
+                             for item in document[key]]
+    return documents[0]
 
 
 def arrays(document):
