@@ -305,23 +305,25 @@ static inline __attribute__((always_inline)) void write_products(
     const size_t baseline =
         antenna_1 * (2 * plan->n_antennas - antenna_1 + 1) / 2 + antenna_2 -
         antenna_1;
-    const size_t weight_step = plan->channel_average == 1 ? 0 : ROWS * PADDED;
+    const bool has_averages = plan->channel_average > 1;
     const struct fx8_result to = fx8_result_from(
         tile->job->results, fx8_postprocess_cell(plan, baseline, begin, 0));
     _Alignas(64) struct fx8_cf32 values[4 * CHANNELS];
     _Alignas(64) float nsamples[4 * CHANNELS];
     _Alignas(64) uint8_t flags[4 * CHANNELS];
-    for (size_t p = 0; p < n_products; p++) {
-        const struct place at = find_place(tile, antenna_1, antenna_2, p);
-        const struct fx8_cf32 *value = &tile->values[0][at.row][at.value];
-        const float *weight = &tile->weights[0][at.row][at.column];
-        const uint8_t *flag = &tile->flags[0][at.row][at.column];
-        for (size_t t = 0; t < CHANNELS; t++) {
-            values[t * n_products + p] = value[t * ROWS * PADDED];
-            nsamples[t * n_products + p] = weight[t * weight_step];
-            flags[t * n_products + p] = flag[t * ROWS * PADDED];
+    struct place at[4];
+    for (size_t p = 0; p < n_products; p++)
+        at[p] = find_place(tile, antenna_1, antenna_2, p);
+    for (size_t t = 0; t < CHANNELS; t++)
+        for (size_t p = 0; p < n_products; p++) {
+            const struct place *x = &at[p];
+            values[t * n_products + p] = tile->values[t][x->row][x->value];
+            flags[t * n_products + p] = tile->flags[t][x->row][x->column];
         }
-    }
+    for (size_t t = 0; t < CHANNELS; t++)
+        for (size_t p = 0; p < n_products; p++)
+            nsamples[t * n_products + p] =
+                tile->weights[has_averages ? t : 0][at[p].row][at[p].column];
     tile->job->copy(n * n_products * sizeof *values, values, to.visibilities);
     tile->job->copy(n * n_products * sizeof *nsamples, nsamples, to.nsamples);
     tile->job->copy(n * n_products * sizeof *flags, flags, to.flags);
