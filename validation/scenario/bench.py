@@ -393,7 +393,7 @@ class Gates(Bench):
         """The gates in validation/results name existing cases, and set a limit
         for each; that of shapes names all of them."""
         cases = self.listed()
-        for name in ("gate-amd-zen5-2cores", "gate-shapes"):
+        for name in ("gate-amd-zen4-2cores", "gate-shapes"):
             parser = configparser.ConfigParser(comment_prefixes=("#", ";"))
             parser.optionxform = str
             parser.read(f"validation/results/{name}.ini")
@@ -404,7 +404,7 @@ class Gates(Bench):
                     level, _, rest = key.partition(" ")
                     self.assertTrue(key in known
                                     or level in LEVELS and rest in known, key)
-                    self.assertTrue(0 < float(value) < 1, (case, key))
+                    self.assertGreater(float(value), 0, (case, key))
         self.assertEqual(parser.sections(),
                          list(self.listed("--section", "shapes")))
 
