@@ -336,8 +336,8 @@ const struct fx8_key fx8_keys[] = {
              "or 0,1 divide each dump among those."},
     {"correlator", "kernel", NAME(machine.kernel), .fallback = "auto",
      .help = "Kernel variant, for tests: auto, reference, avx2, avxvnni or "
-             "avx512; on a GPU auto, dp4a, mma, wgmma or fp32. auto takes the "
-             "fastest that runs here."},
+             "avx512, on 64-bit Arm neon or dotprod; on a GPU auto, dp4a, mma, "
+             "wgmma or fp32. auto takes the fastest that runs here."},
     {"correlator", "integration_time_s",
      REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
      WORD("all", INFINITY),

@@ -75,11 +75,12 @@ static inline size_t fx8_filterbank_ranges(const struct fx8_filterbank *bank,
                                            struct fx8_channel_range ranges[2])
 {
     const size_t half = bank->is_complex ? bank->n_channels / 2 : 0;
+    const struct fx8_channel_range low = {0, bank->fft_length - half, half};
+    const struct fx8_channel_range high = {half, 0, bank->n_channels - half};
     size_t n = 0;
     if (half > 0)
-        ranges[n++] =
-            (struct fx8_channel_range){0, bank->fft_length - half, half};
-    ranges[n++] = (struct fx8_channel_range){half, 0, bank->n_channels - half};
+        ranges[n++] = low;
+    ranges[n++] = high;
     return n;
 }
 

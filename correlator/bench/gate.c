@@ -84,10 +84,9 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
                       "expected a case with shares: this one is a ruler");
     char known[400];
     join_quantities(quantities, n, known, sizeof known);
-    return refuse(entry, error, "expected %s%s", known,
-                  has_variants ? ", alone or after reference, avx2, avxvnni or "
-                                 "avx512"
-                               : "");
+    return refuse(
+        entry, error, "expected %s%s", known,
+        has_variants ? ", alone or after reference, " FX8_VECTOR_KERNELS : "");
 }
 
 static enum fx8_status add_limit(struct fx8_bench_gate *gate,

@@ -44,7 +44,7 @@ static const struct fx8_option options[] = {
               .is_once = true,
               .help = "only cases whose names match, such as \"512 x 32*\""},
     [KERNEL] = {.name = "kernel",
-                .argument = "auto|reference|avx2|avxvnni|avx512",
+                .argument = "auto|reference|avx2|avxvnni|avx512|neon|dotprod",
                 .help = "variant of the operations; default auto: the fastest, "
                         "and in section variants all"},
     [ROUNDS] = {.name = "rounds",
