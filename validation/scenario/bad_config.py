@@ -166,7 +166,7 @@ class BadCommandLines(program.Job):
                 (("correlate", "--fft-plan", "meas"),
                  "--fft-plan: meas: expected auto, lanes, estimate or measure"),
                 (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
-                 "auto, reference, avx2, avxvnni or avx512"),
+                 "auto, reference, avx2, avxvnni, avx512, neon or dotprod"),
                 (("bench", "--case", "a", "--case", "b"),
                  "--case: b: expected it once"),
                 (("correlate", "-o", "a", "-o", "b"),
