@@ -17,7 +17,6 @@ import argparse
 import glob
 import json
 import os
-import re
 import resource
 import subprocess
 import tempfile
@@ -139,25 +138,11 @@ def correlate(folder, output, sets):
     return best
 
 
-def ceiling():
-    """The fastest multiply-and-add of integers, complex products a second of
-    one core."""
-    text = subprocess.run([program.FX8, "bench", "--section", "ceilings",
-                           "--json"], capture_output=True, text=True,
-                          check=True).stdout
-    return max((record["value"], record["case"])
-               for record in json.loads(text)["records"]
-               if record["unit"] == "CMAC/s")
-
-
-def machine():
-    """In words, its load included."""
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        info = dict(re.findall(r"^([^\t:]+)\t*: (.*)$", file.read(), re.M))
-    model = (f"{info.get('model name', 'unknown CPU')}, family "
-             f"{info.get('cpu family', '?')} model {info.get('model', '?')}")
-    load = " ".join(f"{x:.1f}" for x in os.getloadavg())
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, load {load}"
+def bench():
+    """Of this machine: the document of its ceilings."""
+    return json.loads(subprocess.run(
+        [program.FX8, "bench", "--section", "ceilings", "--json"],
+        capture_output=True, text=True, check=True).stdout)
 
 
 def measure(folder, seconds):
@@ -167,9 +152,15 @@ def measure(folder, seconds):
     # a block more: a filter's last window reaches beyond its dump
     samples, held = write(folder, n_dumps * per_dump + 1)
     duration = n_dumps * DUMP / float(aavs_files.RATE)
-    rate, name = ceiling()
-    cores = len(os.sched_getaffinity(0))
-    yield (f"{time.strftime('%Y-%m-%d')} {machine()}")
+    document = bench()
+    here = document["machine"]
+    # the fastest multiply-and-add, complex products a second of one core
+    rate, name = max((record["value"], record["case"])
+                     for record in document["records"]
+                     if record["unit"] == "CMAC/s")
+    cores = here["n_cpus"]
+    yield (f"{document['date_utc'][:10]} {here['cpu']}, {cores} cores, load "
+           f"{here['load']:.1f}")
     yield (f"{duration:.3f} s of {N_INPUTS} inputs, "
           f"{sum(map(os.path.getsize, glob.glob(folder + '/*.hdf5'))) / 1e9:.2f}"
           f" GB in {2 * TILES} files, in memory")

@@ -30,11 +30,11 @@ struct fx8_engine {
     int16_t *coefficients16;  /* likewise, for FX8_FIR_DP2A */
     float scale16;            /* value of one unit of coefficients16 */
     float *gain;              /* [n_inputs][n_channels] */
+    bool is_streamed;         /* spectra bypass the caches */
     bool has_lanes;           /* the transform in lanes, not FFTW */
     struct fx8_lanes_plan lanes;
     struct fx8_lanes_channel *parts;       /* [n_channels], by part of the
                                               transform */
-    bool is_streamed;                      /* a block bypasses the caches */
     size_t part_begin[FX8_MOST_RADIX + 1]; /* of each part, in parts; then
                                               n_channels */
     struct fx8_fft *fft; /* the batch of the stream; NULL with lanes */

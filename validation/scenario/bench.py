@@ -404,7 +404,9 @@ class Gates(Bench):
                     level, _, rest = key.partition(" ")
                     self.assertTrue(key in known
                                     or level in LEVELS and rest in known, key)
-                    self.assertGreater(float(value), 0, (case, key))
+                    # a bank's ruler is FFTW, which it may exceed
+                    most = 4 if case.startswith("bank ") else 1
+                    self.assertTrue(0 < float(value) < most, (case, key))
         self.assertEqual(parser.sections(),
                          list(self.listed("--section", "shapes")))
 
