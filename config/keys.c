@@ -343,6 +343,10 @@ const struct fx8_key fx8_keys[] = {
      WORD("all", INFINITY),
      .help = "Length of a dump, rounded to whole spectra; all: one dump of the "
              "whole recording."},
+    {"correlator", "last_dump_min", REAL(correlator.last_dump_min, 0, 1, ""),
+     .fallback = "0.5",
+     .help = "Write an incomplete last dump if it holds at least this share of "
+             "its spectra; 0: if it holds one; 1: never."},
     {"correlator", "threads", INTEGER(machine.threads.count, 0, 1024),
      .fallback = "0",
      .help = "Threads that compute; 0: one for each processor."},

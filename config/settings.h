@@ -94,6 +94,7 @@ struct fx8_settings {
     struct {
         enum fx8_precision precision;
         double integration_time_s;
+        double last_dump_min;
     } correlator;
     struct {
         enum fx8_delay_mode mode;

@@ -393,9 +393,12 @@ struct fx8_plan {
     enum fx8_precision precision; /**< any combination of bits, but both bounds
                                        or neither */
     int64_t spectra_per_dump;     /**< M, at least 1 */
-    size_t channel_average;       /**< n, a divisor of a band's K channels; if K
-                                       is 1, of the number of bands */
-    const uint8_t *flag_antenna;  /**< [n_antennas] 1: flag; NULL: none */
+    int64_t n_spectra; /**< spectra of the whole run: the last dump is as long
+                            as what they leave; samples behind them are not
+                            correlated.  0: no end, whole dumps only */
+    size_t channel_average;      /**< n, a divisor of a band's K channels; if K
+                                      is 1, of the number of bands */
+    const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
     bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
@@ -404,8 +407,8 @@ struct fx8_plan {
  *  band, upper sideband, from sample 0, no marker (least_length 64); PFB of 8
  *  taps, window AUTO, FIR in floats, all channels, none flagged; INT8 at 20 LSB
  *  by channel, quantiser noise removed; engine, device and kernel "auto", all
- *  CPUs, no memory limit; no average, no quick-look.  The caller must fill in
- *  n_antennas, sample_rate, dc_frequency_hz, channelizer.n_channels and
+ *  CPUs, no memory limit; no end, average or quick-look.  The caller must fill
+ * in n_antennas, sample_rate, dc_frequency_hz, channelizer.n_channels and
  *  spectra_per_dump, which are zero or NaN. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
@@ -457,7 +460,7 @@ struct fx8_result {
                               weight are 0.  Data are kept if flagged by the
                               plan, for a dead input, or for an input without
                               power to set its level */
-    float *nsamples;     /**< valid products / M, 0 .. 1 */
+    float *nsamples;     /**< valid products / spectra of the dump, 0 .. 1 */
 };
 
 /* --- the quick-look ------------------------------------------------------ */
@@ -558,6 +561,7 @@ struct fx8_quicklook_average {
  *  next call that is not a getter. */
 struct fx8_dump {
     int64_t index;      /**< 0 is the dump that starts at first_sample */
+    int64_t n_spectra;  /**< spectra that it covers: fx8_dump_spectra() */
     size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_channels;  /**< of all bands, after channel_average */
     size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
@@ -832,6 +836,10 @@ FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
 /** Number of complete dumps in `n_samples` samples from first_sample on. */
 FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 
+/** Spectra of dump `index`: spectra_per_dump, fewer if n_spectra ends within
+ *  it, 0 behind that. */
+FX8_API int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index);
+
 /** Antennas (positions, antenna_1 <= antenna_2) of baseline `baseline`, below
  *  n_antennas (n_antennas + 1) / 2, in output order:
  *  (0,0), (0,1) … (0,n-1), (1,1) …. */
@@ -843,7 +851,8 @@ FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
 
-/** Centre of dump `index`; `start` is the time of absolute sample 0. */
+/** Centre of the spectra of dump `index`; `start` is the time of absolute
+ *  sample 0. */
 FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                                       struct fx8_time start, int64_t index);
 

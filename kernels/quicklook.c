@@ -327,6 +327,12 @@ static struct fx8_quicklook_job begin_dump(
     return job;
 }
 
+void fx8_quicklook_set_products(struct fx8_quicklook *quicklook,
+                                double products_per_cell)
+{
+    quicklook->plan.products_per_cell = products_per_cell;
+}
+
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
                            const struct fx8_result *visibilities,
                            const float *gain,

@@ -48,6 +48,8 @@ struct array {
     size_t pulse_channel, pulse_input;
     double pulse, pulse_share;
     double valid_share;
+    double last_length; /* of the last dump, of a whole one; 0: it is whole */
+    double length;      /* of this dump */
     size_t gap_input, gap_first, gap_length; /* in one dump */
     double *gain, *clips, *amplitude;        /* [input][plan channel] */
     double (*spectra)[2], (*rounded)[2];     /* [input][spectrum] */
@@ -182,6 +184,7 @@ static inline void draw_valid(struct array *array, size_t dump)
         for (size_t t = 0; t < array->n_spectra; t++)
             array->valid[i * array->n_spectra + t] =
                 happens(array->valid_share) &&
+                (double)t < array->length * (double)array->n_spectra &&
                 !(dump == 0 && i == array->gap_input && t >= array->gap_first &&
                   t < array->gap_first + array->gap_length);
 }
@@ -238,13 +241,16 @@ static inline void add_channel(struct array *array, size_t plan_channel)
             array->int8[2 * at] += mean[0];
             array->int8[2 * at + 1] += mean[1];
             array->nsamples[at] =
-                (float)((double)count / (double)array->n_spectra);
+                (float)((double)count / (double)array->n_spectra /
+                        array->length);
             array->flags[at] = count == 0;
         }
 }
 
 static inline void make_dump(struct array *array, size_t dump)
 {
+    const bool is_short = dump + 1 == array->n_dumps && array->last_length > 0;
+    array->length = is_short ? array->last_length : 1.0;
     const struct fx8_compare_shape *shape = &array->shape;
     const size_t n_row = shape->n_channels * shape->n_products;
     const size_t n_cells = shape->n_baselines * n_row;
@@ -312,10 +318,10 @@ static inline void compare_array(struct array *array,
         if (array->spoil != NULL)
             array->spoil(array, d);
         take_autos(array);
-        fx8_compare_begin_dump(
-            comparison,
-            &(struct fx8_compare_autos){array->autos, array->autos + n_autos,
-                                        array->autos + 2 * n_autos});
+        fx8_compare_begin_dump(comparison,
+                               &(struct fx8_compare_autos){
+                                   array->autos, array->autos + n_autos,
+                                   array->autos + 2 * n_autos, array->length});
         for (size_t b = 0; b < shape->n_baselines; b++)
             fx8_compare_add(
                 comparison, b, array->antennas[b][0], array->antennas[b][1],

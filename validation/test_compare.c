@@ -73,6 +73,9 @@ TEST(theory_holds)
         assert_true(fabs(deviation(array, 100 + i)) < 5);
         array.n_average = 2;
         assert_true(fabs(deviation(array, 100 + i)) < 5);
+        array.n_dumps = 2;
+        array.last_length = 0.25; /* its loss is twice that of the first */
+        assert_true(fabs(deviation(array, 100 + i)) < 5);
     }
 }
 

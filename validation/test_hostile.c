@@ -362,4 +362,10 @@ TEST(test_uvh5)
              H5T_NATIVE_DOUBLE, dates);
     H5Fclose(file);
     refuse(&uvh5, "row 4: antennas");
+    double lengths[ROWS] = {1, 1, 1, 1, 1, NAN};
+    file = make_good_file(&uvh5);
+    put_item(file, "Header/integration_time", H5T_IEEE_F64LE, 1, &n,
+             H5T_NATIVE_DOUBLE, lengths);
+    H5Fclose(file);
+    refuse(&uvh5, "integration_time: row 5: nan: expected seconds above 0");
 }

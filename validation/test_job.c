@@ -117,28 +117,61 @@ TEST(dumps_of_a_stretch)
 {
     /* 100000 samples hold 6243 spectra of 16 with 8 taps */
     static const struct {
-        const char *time;
-        int64_t spectra, dumps;
+        const char *time, *least;
+        int64_t spectra, dumps, used;
     } cases[] = {
-        {"all", 6243, 1},       {"0.001", 63, 99}, /* 62.5: up */
-        {"0.0010079", 63, 99},  {"0.099888", 6243, 1}, {"0.0998879", 6243, 1},
-        {"0.0998959", 6243, 1}, {"0.05", 3125, 1},     {"0.049944", 3122, 1},
-        {"0.0499359", 3121, 2},
+        {"all", "1", 6243, 1, 6243},
+        {"0.001", "1", 63, 99, 6237}, /* 62.5: up */
+        {"0.001", "0.1", 63, 99, 6237},
+        {"0.001", "0.095", 63, 100, 6243}, /* 6 of 63 */
+        {"0.0010079", "0.5", 63, 99, 6237},
+        {"0.099888", "1", 6243, 1, 6243},
+        {"0.0998879", "0", 6243, 1, 6243},
+        {"0.0998959", "1", 6243, 1, 6243},
+        {"0.05", "1", 3125, 1, 3125},
+        {"0.05", "0.5", 3125, 2, 6243},
+        {"0.049944", "0.9999", 3122, 1, 3122},
+        {"0.049944", "0.9996", 3122, 2, 6243},
+        {"0.0499359", "1", 3121, 2, 6242},
+        {"0.04", "0.5", 2500, 2, 5000},
+        {"0.04", "0.49", 2500, 3, 6243},
+        {"0.06", "0.7", 3750, 1, 3750},
+        {"0.1", "0.5", 6243, 1, 6243}, /* shorter than asked for */
+        {"10", "0", 6243, 1, 6243},
     };
     const struct fx8_observation o = recording();
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        char set[64];
-        snprintf(set, sizeof set, "correlator.integration_time_s=%s",
+        char time[64], least[64];
+        snprintf(time, sizeof time, "correlator.integration_time_s=%s",
                  cases[i].time);
-        good(&o, LIST(set));
+        snprintf(least, sizeof least, "correlator.last_dump_min=%s",
+                 cases[i].least);
+        good(&o, LIST(time, least));
         assert_int_equal(job.plan.spectra_per_dump, cases[i].spectra);
+        assert_int_equal(job.plan.n_spectra, cases[i].used);
         assert_int_equal(job.n_dumps, cases[i].dumps);
         assert_int_equal(job.dropped_samples,
-                         100000 - 7 * 16 -
-                             cases[i].dumps * cases[i].spectra * 16);
+                         100000 - 7 * 16 - cases[i].used * 16);
+        /* more than 2 % is left out: the warning names a better length */
+        assert_int_equal(job.n_warnings, cases[i].used < 6118);
+        if (job.n_warnings == 0)
+            continue;
+        const char *advice = strstr(job.warnings[0], "left out: ");
+        assert_non_null(advice);
+        snprintf(time, sizeof time, "correlator.integration_time_s=%g",
+                 strtod(advice + strlen("left out: "), NULL));
+        good(&o, LIST(time, least));
+        assert_int_equal(job.plan.n_spectra, 6243);
+        expect_warnings(LIST(NULL));
     }
-    refuse_last(&o, LIST("correlator.integration_time_s=0.0998961"),
-                "expected at most 0.099888 s: rec.h5 has 0.1 s to process");
+    refuse_last(&o,
+                LIST("correlator.last_dump_min=1",
+                     "correlator.integration_time_s=0.0998961"),
+                "expected at most 0.099888 s: rec.h5 has 0.1 s to process, and "
+                "correlator.last_dump_min is 1");
+    refuse_last(&o, LIST("correlator.integration_time_s=0.1998"),
+                "expected at most 0.199776 s: rec.h5 has 0.1 s to process, and "
+                "correlator.last_dump_min is 0.5");
 }
 
 /* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
@@ -151,8 +184,10 @@ TEST(half_a_spectrum_too_many)
     refuse_last(
         &o,
         LIST("channelizer.channels=2", "channelizer.method=fft",
+             "correlator.last_dump_min=1",
              "correlator.integration_time_s=0.0166015625"),
-        "expected at most 0.015625 s: rec.h5 has 0.015625 s to process");
+        "expected at most 0.015625 s: rec.h5 has 0.015625 s to process, and "
+        "correlator.last_dump_min is 1");
     refuse_last(&o,
                 LIST("channelizer.channels=8", "channelizer.method=fft",
                      "correlator.integration_time_s=0.003"),
@@ -326,7 +361,8 @@ TEST(keys_reach_the_plan)
     load_file(path, NULL, true);
     snprintf(text, sizeof text,
              "%s:4: correlator.integration_time_s: 5: expected at most "
-             "0.099888 s: rec.h5 has 0.1 s to process",
+             "0.199776 s: rec.h5 has 0.1 s to process, and "
+             "correlator.last_dump_min is 0.5",
              path);
     fx8_job_clear(&job);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,

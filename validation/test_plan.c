@@ -108,6 +108,8 @@ TEST(rules_of_a_plan)
     RANGE("plan: n_taps: expected 1 to 64", channelizer.n_taps, 1, 64);
     RANGE("plan: spectra_per_dump: expected 1 or more, 2^61 samples at most",
           spectra_per_dump, 1, (INT64_C(1) << 61) / 16);
+    RANGE("plan: n_spectra: expected 0 or more, 2^61 samples at most",
+          n_spectra, 0, (INT64_C(1) << 61) / 16);
     CHANGE(NULL, plan->machine.threads.count = 1024);
     CHANGE("plan: threads.count: expected 0 to 1024",
            plan->machine.threads.count = 1025);
@@ -408,6 +410,23 @@ TEST(dumps_in_a_stretch)
     assert_int_equal(fx8_count_dumps(&plan, INT64_MAX), INT64_MAX);
 }
 
+/* With an end, the last dump may be shorter, and none follows. */
+TEST(spectra_of_dumps)
+{
+    struct fx8_plan plan = good_plan();
+    plan.spectra_per_dump = 100;
+    assert_int_equal(fx8_dump_spectra(&plan, INT64_MAX), 100);
+    static const int64_t ends[][5] = {
+        {1, 1, 0, 0, 0},         {99, 99, 0, 0, 0},     {100, 100, 0, 0, 0},
+        {101, 100, 1, 0, 0},     {200, 100, 100, 0, 0}, {250, 100, 100, 50, 0},
+        {399, 100, 100, 100, 99}};
+    for (size_t i = 0; i < LENGTH(ends); i++)
+        for (int64_t dump = 0; dump < 4; dump++) {
+            plan.n_spectra = ends[i][0];
+            assert_int_equal(fx8_dump_spectra(&plan, dump), ends[i][1 + dump]);
+        }
+}
+
 /* The time is the nearest picosecond to start + half / (2 fs): twice the rate
  * times the difference is at most the rate. */
 TEST(centres_of_dumps)
@@ -422,10 +441,12 @@ TEST(centres_of_dumps)
         plan.is_complex = i >= 45;
         plan.first_sample = firsts[i % 3];
         plan.spectra_per_dump = spectra[i / 3 % 3];
-        const int64_t d = indices[i / 9 % 5], m = plan.spectra_per_dump;
+        const int64_t d = indices[i / 9 % 5], whole = plan.spectra_per_dump;
+        const int64_t m = i % 2 == 0 ? whole : (whole + 1) / 2;
+        plan.n_spectra = d * whole + m;
         const int64_t n = plan.is_complex ? 16 : 32;
         const wide half =
-            (wide)(2 * d * m + m - 1) * n + 8 * n + 2 * plan.first_sample;
+            (wide)(2 * d * whole + m - 1) * n + 8 * n + 2 * plan.first_sample;
         const struct fx8_time time = fx8_dump_time(&plan, start, d);
         assert_true(time.picosecond >= 0 && time.picosecond < FX8_PICOSECONDS);
         const wide later =

@@ -81,11 +81,12 @@ TEST(blocks_layouts_and_threads)
         {.block_samples = 640, .reread_samples = 64, .is_pulled = true},
         {.block_samples = 250, .layout = IN_PLACE, .is_pulled = true},
     };
-    for (size_t k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 8; k++) {
         struct fx8_plan plan;
         const struct voltages v = eventful(&plan, k % 2);
         size_t n_inputs = 6;
-        if (k / 2 == 1)
+        plan.n_spectra = k / 4 == 1 ? 4 * 90 + 37 : 0;
+        if (k / 2 % 2 == 1)
             plan.delays =
                 (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};
         const struct collected first = collect(&plan, &v, &whole);
@@ -193,6 +194,49 @@ TEST(two_parts_give_the_dumps_of_one_run)
             check_bytes(second.visibilities[k], one.visibilities[k] + 2 * from,
                         2 * n * sizeof(float));
             check_bytes(second.flags[k], one.flags[k] + from, n);
+        }
+        fx8_close(&session);
+    }
+}
+
+/* The last dump of a run that ends within it is the first dump of a run with
+ * dumps of that length, whatever is pushed behind it. */
+TEST(last_dump_may_be_shorter)
+{
+    enum { WHOLE = 3, DUMP = 50, LAST = 21 };
+    for (size_t k = 0; k < 4; k++) {
+        struct fx8_plan plan = small_plan(3, 1, k % 2, 4, DUMP);
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        plan.quicklook = true;
+        plan.n_spectra = WHOLE * DUMP + LAST;
+        const size_t step = fx8_plan_axes(&plan).step;
+        struct voltages v = make_voltages(3, 1 + k % 2, 6000, 15, 77);
+        v.missing[v.n_missing++] =
+            (struct fx8_gap){(int64_t)((WHOLE * DUMP + 5) * step), 3, 1};
+        const struct delivery blocks = {.block_samples = k / 2 == 0 ? 0 : 300};
+        const struct collected one = collect(&plan, &v, &blocks);
+        assert_int_equal(one.n_dumps, WHOLE + 1);
+        assert_int_equal(one.dropped_spectra, 0);
+        assert_int_equal(one.statistics.n_spectra, plan.n_spectra);
+
+        struct fx8_error error;
+        struct fx8_session *session;
+        struct collected last = {.n_inputs = 3};
+        plan.first_sample = (int64_t)(WHOLE * DUMP * step);
+        plan.spectra_per_dump = plan.n_spectra = LAST;
+        must(fx8_open(&plan, NULL, NULL, &session, &error), error);
+        const struct fx8_input_gains gains = {one.gains, one.zero, one.is_set};
+        must(fx8_set_gains(session, &gains, &error), error);
+        must(push_all(session, &v, &whole, &last, &error), error);
+        assert_int_equal(last.n_dumps, 1);
+        const size_t from = WHOLE * one.n_cells, n = one.n_cells;
+        for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+            check_bytes(last.visibilities[kind],
+                        one.visibilities[kind] + 2 * from,
+                        2 * n * sizeof(float));
+            check_bytes(last.flags[kind], one.flags[kind] + from, n);
+            check_bytes(last.nsamples[kind], one.nsamples[kind] + from,
+                        n * sizeof(float));
         }
         fx8_close(&session);
     }

@@ -448,11 +448,12 @@ static size_t find_valid(const struct fixture *fixture, int64_t dump, size_t i,
                          size_t j, size_t n_taps, size_t valid[MAX_SPECTRA])
 {
     const int64_t step = step_of(fixture), window = (int64_t)n_taps * step;
-    const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
+    const struct fx8_plan *plan = &fixture->job.plan;
+    const int64_t n_spectra = fx8_dump_spectra(plan, dump);
     size_t n = 0;
     for (int64_t t = 0; t < n_spectra; t++) {
         const int64_t first =
-            fixture->job.plan.first_sample + (dump * n_spectra + t) * step;
+            plan->first_sample + (dump * plan->spectra_per_dump + t) * step;
         if (is_valid(fixture, i, first, window) &&
             is_valid(fixture, j, first, window))
             valid[n++] = (size_t)t;
@@ -479,18 +480,19 @@ static void check_truth(const struct fixture *fixture, size_t n_taps,
     static double directions[MAX_SPECTRA + 1][MAX_SOURCES + 1][3];
     static size_t valid[MAX_SPECTRA];
     const struct fx8_simulation *plan = &fixture->plan;
-    const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
+    const int64_t per_dump = fixture->job.plan.spectra_per_dump;
     const size_t edge = plan->is_complex ? 2 : 1;
-    assert_true(n_spectra <= MAX_SPECTRA);
+    assert_true(per_dump <= MAX_SPECTRA);
     assert_in_range(fixture->job.n_dumps, 3, 4);
     for (int64_t dump = fixture->job.n_dumps - 1; dump >= 0; dump--) {
         struct fx8_result results;
         fx8_truth_dump(fixture->truth, dump, &results);
+        const int64_t n_spectra = fx8_dump_spectra(&fixture->job.plan, dump);
         for (int64_t t = 0; t <= n_spectra; t++)
             for (size_t s = 0; s <= plan->n_sources; s++)
                 find_direction(s < plan->n_sources ? &plan->sources[s]
                                                    : &fixture->removed->center,
-                               ((double)(dump * n_spectra + t) * 64 + 255.5) /
+                               ((double)(dump * per_dump + t) * 64 + 255.5) /
                                    1e4,
                                directions[t][s]);
         for (size_t k = 0; k < (is_moving ? 24 : 12); k++) {

@@ -24,6 +24,7 @@ struct fixture {
     double uvw[N_BL][3];
     struct fx8_time times[MAX_TIMES];
     double lst[MAX_TIMES];
+    double integration_s[MAX_TIMES];
     double frequencies[MAX_CHAN];
     double widths[MAX_CHAN];
     char history[64];
@@ -57,6 +58,7 @@ static inline void fill_axes(struct fixture *f, size_t n_times,
         f->times[t] =
             (struct fx8_time){1567105200 + 2 * (int64_t)t, 250000000000};
         f->lst[t] = 1.0 + 1e-4 * (double)t;
+        f->integration_s[t] = t + 1 < n_times ? 2.0 : 1.25;
     }
     for (size_t c = 0; c < n_channels; c++) {
         f->frequencies[c] = 150e6 + 1e4 * (double)c;
@@ -93,7 +95,7 @@ static inline void fill(struct fixture *f, size_t n_times, size_t n_channels,
         .uvw_m = f->uvw[0],
         .n_times = n_times,
         .times = f->times,
-        .integration_time_s = 2.0,
+        .integration_s = f->integration_s,
         .apparent_lst_rad = f->lst,
         .n_channels = n_channels,
         .frequencies_hz = f->frequencies,

@@ -62,9 +62,13 @@ static void print_axes(const struct fx8_uvh5_header *header)
     if (header->n_times > 0) {
         fx8_info_julian_date(header->julian_dates[0], first);
         fx8_info_julian_date(header->julian_dates[header->n_times - 1], last);
-        fx8_info_field("times", "%zu of %.6f s, centres %s to %s",
-                       header->n_times, header->integration_time_s, first,
-                       last);
+        const double *length_s = header->integration_s;
+        const double last_s = length_s[header->n_times - 1];
+        char shorter[48] = "";
+        if (last_s != length_s[0])
+            snprintf(shorter, sizeof shorter, " (the last of %.6f s)", last_s);
+        fx8_info_field("times", "%zu of %.6f s%s, centres %s to %s",
+                       header->n_times, length_s[0], shorter, first, last);
     }
     if (header->n_channels > 0)
         fx8_info_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",
@@ -160,7 +164,8 @@ static void write_axes(struct fx8_json *json,
     fx8_json_integer(json, "n_antennas", (int64_t)header->n_antennas);
     fx8_json_integer(json, "n_baselines", (int64_t)header->n_baselines);
     fx8_json_integer(json, "n_times", (int64_t)header->n_times);
-    fx8_json_real(json, "integration_time_s", header->integration_time_s);
+    write_reals(json, "integration_times_s", header->integration_s,
+                header->n_times);
     write_reals(json, "julian_dates", header->julian_dates, header->n_times);
     write_reals(json, "frequencies_hz", header->frequencies_hz,
                 header->n_channels);

@@ -107,6 +107,7 @@ void fx8_compare_begin_dump(struct fx8_comparison *comparison,
     if (comparison->n_dumps > 0)
         fx8_compare_judge_dump(comparison);
     comparison->dump = *autos;
+    comparison->dump_spectra = comparison->spectra_per_mean * autos->length;
     comparison->n_dumps++;
     for (size_t at = 0;
          at < n_inputs(comparison) * comparison->shape.n_channels; at++)
@@ -204,7 +205,7 @@ static void add_pair(struct fx8_comparison *comparison,
     cell->difference = (re * re + im * im) / power;
     const double of_i = cell->levels[0]->noise, of_j = cell->levels[1]->noise;
     cell->expected = (of_i + of_j + of_i * of_j) /
-                     (comparison->spectra_per_mean * cell->nsamples);
+                     (comparison->dump_spectra * cell->nsamples);
     const enum fx8_compare_reason reason = reason_of(comparison, cell);
     if (comparison->has_theory && reason != FX8_COMPARE_FLAGGED)
         fx8_compare_judge_pair(comparison, cell, reason);

@@ -155,6 +155,7 @@ struct fx8_compare_row {
 struct fx8_compare_autos {
     const double *reference, *subject; /**< powers */
     const double *weight;              /**< nsamples of both */
+    double length;                     /**< of a whole dump: 1, or less */
 };
 
 /** The quantiser of an input, over its channels as written.  NaN: no channel
@@ -188,7 +189,8 @@ struct fx8_comparison {
     char units[FX8_TEXT_SIZE]; /**< vis_units, "" if unknown */
     char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
     double spectra_per_mean;          /**< M times channel_average */
-    bool has_bias;                    /**< as in the theory */
+    double dump_spectra;    /**< the same of this dump, if it is shorter */
+    bool has_bias;          /**< as in the theory */
     double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
     double *finest_2;       /**< likewise: smallest */

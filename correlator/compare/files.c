@@ -129,8 +129,10 @@ static enum fx8_status begin_dump(struct walk *walk, size_t dump,
                                      weight, error));
     FX8_TRY(fx8_compare_sides_powers(&walk->sides, SUBJECT, dump, subject, NULL,
                                      error));
+    const double *length_s = walk->sides.side[SUBJECT].header.integration_s;
     fx8_compare_begin_dump(walk->comparison, &(struct fx8_compare_autos){
-                                                 reference, subject, weight});
+                                                 reference, subject, weight,
+                                                 length_s[dump] / length_s[0]});
     return FX8_OK;
 }
 

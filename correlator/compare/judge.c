@@ -80,7 +80,7 @@ static double rounding_bound(double noise_1, double noise_2)
 static void read_auto(const struct fx8_comparison *comparison, size_t at,
                       struct fx8_compare_level *level)
 {
-    const double n = comparison->spectra_per_mean * comparison->dump.weight[at];
+    const double n = comparison->dump_spectra * comparison->dump.weight[at];
     const double noise = level->noise_most;
     const double change =
         comparison->dump.subject[at] / comparison->dump.reference[at] - 1.0;
@@ -261,7 +261,7 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
         return;
     }
     const double most = (noise_i * of_j + noise_j * of_i + noise_i * noise_j) /
-                        (comparison->spectra_per_mean * w);
+                        (comparison->dump_spectra * w);
     const double high = squared(fmax(0.0, difference - clips - scaled)) / most;
     const double low = cell->difference / cell->expected;
     add_score(&comparison->overall.scores, high, low);
@@ -304,6 +304,6 @@ void fx8_compare_judge_auto(struct fx8_comparison *comparison,
                        rounding_bound(level->noise_most, level->noise_most));
     else
         take_cell(comparison, FX8_COMPARE_CHECK_AUTOS, cell,
-                  squared(beyond) * comparison->spectra_per_mean *
-                      cell->nsamples / (4.0 * level->noise_most));
+                  squared(beyond) * comparison->dump_spectra * cell->nsamples /
+                      (4.0 * level->noise_most));
 }

@@ -107,7 +107,7 @@ static enum fx8_status match_values(const struct fx8_compare_side *a,
                                     struct fx8_error *error)
 {
     const struct fx8_uvh5_header *of_a = &a->header, *of_b = &b->header;
-    const double dump_s = of_a->integration_time_s;
+    const double dump_s = of_a->integration_s[0];
     const struct {
         const char *name;
         const int64_t *of_a, *of_b;
@@ -132,8 +132,10 @@ static enum fx8_status match_values(const struct fx8_compare_side *a,
         FX8_TRY(match(a, b, "time_array", t, of_a->julian_dates[t],
                       of_b->julian_dates[t],
                       fmax(1e-3 * dump_s, 50e-6) / 86400.0, error));
-    return match(a, b, "integration_time", 0, dump_s, of_b->integration_time_s,
-                 1e-6 * dump_s, error);
+    for (size_t t = 0; t < of_a->n_times; t++)
+        FX8_TRY(match(a, b, "integration_time", t, of_a->integration_s[t],
+                      of_b->integration_s[t], 1e-6 * dump_s, error));
+    return FX8_OK;
 }
 
 /* --- open -------------------------------------------------------- */

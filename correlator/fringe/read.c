@@ -198,6 +198,8 @@ static void add_row(struct walk *walk, size_t dump, size_t baseline,
     const struct fx8_fringes *fringes = walk->fringes;
     const size_t *antennas = walk->sides.antennas[baseline];
     const size_t base = fringes->time.cell[dump] * fringes->frequency.n;
+    const double *length_s = walk->sides.side[0].header.integration_s;
+    const double length = length_s[dump] / length_s[0];
     for (size_t k = 0; k < walk->n_parallel; k++) {
         const size_t feed = (size_t)shape->feeds[walk->parallel[k]][0];
         const double *factor[2];
@@ -212,7 +214,7 @@ static void add_row(struct walk *walk, size_t dump, size_t baseline,
             const double *f = factor[0] + 2 * c, *g = factor[1] + 2 * c;
             const double re = f[0] * g[0] + f[1] * g[1];
             const double im = f[0] * g[1] - f[1] * g[0];
-            const double weight = (double)row->nsamples[at];
+            const double weight = length * (double)row->nsamples[at];
             const double *v = row->visibilities + 2 * at;
             if (row->flags[at] != 0 || (re == 0.0 && im == 0.0))
                 continue;

@@ -59,7 +59,7 @@ static void count_dump(struct fx8_session *s)
 {
     struct fx8_statistics *counters = &s->statistics;
     counters->n_dumps++;
-    counters->n_spectra += s->plan.spectra_per_dump;
+    counters->n_spectra += s->postprocess.spectra_per_dump;
     for (size_t row = 0; row < s->axes.n_rows; row++) {
         s->valid_spectra[row] += s->valid_in_dump[row];
         counters->n_valid_spectra += s->valid_in_dump[row];
@@ -137,6 +137,7 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
     average_bands(s);
     s->ready = (struct fx8_dump){
         .index = s->dump - 1,
+        .n_spectra = s->postprocess.spectra_per_dump,
         .n_baselines = s->axes.n_baselines,
         .n_channels = s->axes.n_channels,
         .n_products = s->axes.n_products,
@@ -168,9 +169,11 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error)
 {
-    if (s->position < s->plan.spectra_per_dump)
+    const int64_t n_spectra = fx8_dump_spectra(&s->plan, s->dump);
+    if (s->position < n_spectra || n_spectra == 0)
         return FX8_OK;
     FX8_TRY(fx8_session_take_dump(s, true, error));
+    s->postprocess.spectra_per_dump = n_spectra;
     flag_inputs(s);
     for (size_t band = 0; band < s->plan.n_bands; band++)
         FX8_TRY(end_band(s, band, error));

@@ -255,6 +255,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->spectra_per_dump >= 1 &&
              plan->spectra_per_dump <= LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
+        {plan->n_spectra >= 0 && plan->n_spectra <= LAST_SAMPLE / step,
+         "n_spectra: expected 0 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
              averaged_channels(plan) % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
@@ -348,6 +350,14 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
     return (n_samples - overlap) / n / plan->spectra_per_dump;
 }
 
+int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index)
+{
+    const int64_t n_whole = plan->n_spectra / plan->spectra_per_dump;
+    if (plan->n_spectra == 0 || index < n_whole)
+        return plan->spectra_per_dump;
+    return index == n_whole ? plan->n_spectra % plan->spectra_per_dump : 0;
+}
+
 /* Sky frequency of baseband zero, averaged over n bands. */
 static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
 {
@@ -382,12 +392,13 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
 struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                               struct fx8_time start, int64_t index)
 {
-    /* ((d M + (M - 1)/2) N + P N / 2), in half samples */
-    const int64_t m = plan->spectra_per_dump;
+    /* ((d M + (m - 1)/2) N + P N / 2), in half samples */
+    const int64_t m = fx8_dump_spectra(plan, index);
     const int64_t n = (int64_t)step_of(plan);
     const int64_t window = (int64_t)taps(plan) * n;
+    const int64_t first = index * plan->spectra_per_dump;
     const int64_t half_samples =
-        (2 * index * m + m - 1) * n + window + 2 * plan->first_sample;
+        (2 * first + m - 1) * n + window + 2 * plan->first_sample;
     return fx8_time_add_half_samples(start, half_samples, plan->sample_rate);
 }
 

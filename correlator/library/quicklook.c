@@ -18,7 +18,8 @@
 struct fx8_session_quicklook {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
-    double inflation; /* factor on the variance of a mean over cells */
+    double last_products; /* products_per_cell of an incomplete last dump */
+    double inflation;     /* factor on the variance of a mean over cells */
 };
 
 static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
@@ -66,20 +67,20 @@ size_t fx8_session_quicklook_size(const struct fx8_session *s)
     return dump > SIZE_MAX - sums ? SIZE_MAX : dump + sums;
 }
 
-/* Effect of overlapping windows: independent products per cell, and the factor
- * on the variance of a mean over cells. */
-static void find_overlap(const struct fx8_session *s, double *products_per_cell,
-                         double *inflation)
+/* Effect of overlapping windows: independent products per cell of a dump, and
+ * the factor on the variance of a mean over cells. */
+static void find_overlap(const struct fx8_session *s, int64_t n_spectra,
+                         double *products_per_cell, double *inflation)
 {
     const struct fx8_plan *plan = &s->plan;
     const size_t length = s->axes.step, n_weights = s->axes.window;
-    const double cell = fx8_filterbank_overlap(
-        s->weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
-        s->axes.band_average);
+    const double cell =
+        fx8_filterbank_overlap(s->weights, n_weights / length, length,
+                               (size_t)n_spectra, s->axes.band_average);
     const double all = fx8_filterbank_overlap(
         s->weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
     *products_per_cell =
-        (double)plan->spectra_per_dump * (double)plan->channel_average / cell;
+        (double)n_spectra * (double)plan->channel_average / cell;
     *inflation = all / cell;
 }
 
@@ -98,7 +99,12 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     shape.half = &operations->half;
     shape.is_on_device = s->operations->consume != NULL;
     list_arrays(&shape, &s->quicklook->dump, arrays);
-    find_overlap(s, &shape.products_per_cell, &s->quicklook->inflation);
+    const int64_t n_left = s->plan.n_spectra % s->plan.spectra_per_dump;
+    if (n_left > 0)
+        find_overlap(s, n_left, &s->quicklook->last_products,
+                     &s->quicklook->inflation);
+    find_overlap(s, s->plan.spectra_per_dump, &shape.products_per_cell,
+                 &s->quicklook->inflation);
     FX8_TRY(
         fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error));
     return fx8_quicklook_open(&shape, &s->quicklook->quicklook, error);
@@ -118,6 +124,9 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
     const float *gain = is_int8 ? fx8_gains(s).gain : NULL;
     enum fx8_status status = FX8_OK;
     dump->quicklook = quicklook->dump;
+    if (dump->n_spectra < s->plan.spectra_per_dump)
+        fx8_quicklook_set_products(quicklook->quicklook,
+                                   quicklook->last_products);
     if (s->operations->consume == NULL)
         fx8_quicklook_process(quicklook->quicklook, result, gain,
                               &quicklook->dump);

@@ -91,16 +91,28 @@ static bool is_setting_gains(const struct fx8_session *s)
     return s->gains != NULL && fx8_gains_active(s->gains);
 }
 
+/* Spectra that the current dump still lacks; 0 behind the last one. */
+static int64_t lacking(const struct fx8_session *s)
+{
+    return fx8_dump_spectra(&s->plan, s->dump) - s->position;
+}
+
+/* Whether the last dump has ended. */
+static bool is_over(const struct fx8_session *s)
+{
+    return fx8_dump_spectra(&s->plan, s->dump) == 0;
+}
+
 /* Correlate while the stream holds whole engine blocks with known gains. */
 static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
     const size_t most = s->operations->facts(s->engines[0])->block_spectra;
     /* a dump may have had to wait until the caller took the previous one */
     FX8_TRY(fx8_session_end_dump(s, error));
-    while (!is_setting_gains(s)) {
+    while (!is_setting_gains(s) && !is_over(s)) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
-        const int64_t rest = s->plan.spectra_per_dump - s->position;
+        const int64_t rest = lacking(s);
         const size_t wanted = rest < (int64_t)most ? (size_t)rest : most;
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
@@ -122,10 +134,8 @@ static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         FX8_TRY(fx8_session_end_dump(s, error));
-        const int64_t n = fx8_stream_skip(
-            s->stream, first, s->plan.spectra_per_dump - s->position, block);
-        s->position += n;
-        if (s->position < s->plan.spectra_per_dump)
+        s->position += fx8_stream_skip(s->stream, first, lacking(s), block);
+        if (lacking(s) > 0 || is_over(s))
             return FX8_OK;
     }
 }
@@ -312,7 +322,7 @@ static enum fx8_status advance(struct fx8_session *s,
     for (;;) {
         if (is_setting_gains(s))
             FX8_TRY(look_ahead(s, newest, error));
-        if (is_setting_gains(s))
+        if (is_setting_gains(s) || is_over(s))
             return FX8_OK;
         const int64_t next = fx8_stream_next_sample(s->stream);
         const struct fx8_block *block;
@@ -496,7 +506,8 @@ enum fx8_status fx8_finish(struct fx8_session *session,
     if (status == FX8_OK)
         status = fx8_session_take_dump(s, true, error);
     if (dropped_spectra != NULL)
-        *dropped_spectra = s->position + (int64_t)fx8_stream_ready(s->stream);
+        *dropped_spectra =
+            is_over(s) ? 0 : s->position + (int64_t)fx8_stream_ready(s->stream);
     return leave(s, status);
 }
 

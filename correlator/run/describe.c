@@ -166,6 +166,7 @@ static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
         {&header->uvw_m, n_baselines, 3 * sizeof *header->uvw_m},
         FX8_ITEMS(header->times, n_times),
         FX8_ITEMS(header->julian_dates, n_times),
+        FX8_ITEMS(header->integration_s, n_times),
         FX8_ITEMS(header->apparent_lst_rad, n_times),
         FX8_ITEMS(header->places, header->is_phased ? n_times : 0),
         FX8_ITEMS(header->frequencies_hz, header->n_channels),
@@ -200,9 +201,6 @@ static void describe_axes(const struct fx8_job *job,
                           struct fx8_uvh5_header *header)
 {
     const struct fx8_plan *plan = &job->plan;
-    header->integration_time_s = (double)plan->spectra_per_dump *
-                                 (double)job->axes.step /
-                                 fx8_rate_hz(plan->sample_rate);
     double width_hz;
     fx8_frequencies(plan, header->frequencies_hz, &width_hz);
     for (size_t c = 0; c < header->n_channels; c++)
@@ -213,6 +211,9 @@ static void describe_axes(const struct fx8_job *job,
     for (size_t t = 0; t < header->n_times; t++) {
         header->times[t] =
             fx8_dump_time(plan, job->observation.start_time, (int64_t)t);
+        header->integration_s[t] = (double)fx8_dump_spectra(plan, (int64_t)t) *
+                                   (double)job->axes.step /
+                                   fx8_rate_hz(plan->sample_rate);
         header->julian_dates[t] = fx8_time_julian_date(header->times[t]);
     }
 }

@@ -15,6 +15,9 @@
  * resolve 40 microseconds; no array needs shorter dumps. */
 #define LEAST_DUMP_S 1e-3
 
+/* Shares of the recording above this are not left out without a warning. */
+#define NOTED_LOSS 0.02
+
 /* fx8_supply_warn of a job. */
 static void note(void *job, const char *text)
 {
@@ -109,6 +112,21 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     return fx8_job_check_bands(job, error);
 }
 
+/* Whether an incomplete last dump of `rest` spectra instead of M is written. */
+static bool is_enough(const struct fx8_job *job, int64_t rest, long double m)
+{
+    const double least = job->settings->correlator.last_dump_min;
+    return rest > 0 && (long double)rest < m && least < 1.0 &&
+           (long double)rest >= (long double)least * m;
+}
+
+/* Spectra that dumps of m spectra use of `all`. */
+static int64_t spectra_used(const struct fx8_job *job, int64_t all, int64_t m)
+{
+    const int64_t rest = all % m;
+    return is_enough(job, rest, (long double)m) ? all : all - rest;
+}
+
 /* Spectra per dump from the integration time. */
 static enum fx8_status choose_dump_length(struct fx8_job *job,
                                           struct fx8_error *error)
@@ -116,6 +134,7 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     static const char key[] = "correlator.integration_time_s";
     struct fx8_plan *plan = &job->plan;
     const double integration_s = job->settings->correlator.integration_time_s;
+    const double last_dump_min = job->settings->correlator.last_dump_min;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)job->axes.step;
     const double available_s = (double)job->n_samples / rate_hz;
@@ -124,21 +143,22 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
                (long double)plan->sample_rate.numerator_hz /
                (long double)plan->sample_rate.denominator / (long double)step);
     plan->spectra_per_dump = 1;
-    const int64_t all = fx8_count_dumps(plan, job->n_samples);
+    plan->n_spectra = fx8_count_dumps(plan, job->n_samples);
+    const int64_t all = plan->n_spectra;
     if (all == 0)
         return fx8_settings_fail(job->settings, "channelizer.channels", error,
                                  "one spectrum takes %zu samples, but %s has "
                                  "only %lld to process",
                                  job->axes.window, job->path,
                                  (long long)job->n_samples);
-    if (isinf(integration_s))
+    if (isinf(integration_s) || is_enough(job, all, spectra))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
         return fx8_settings_fail(job->settings, key, error,
                                  "expected at most %.9g s: %s has %.9g s to "
-                                 "process",
-                                 (double)all * step / rate_hz, job->path,
-                                 available_s);
+                                 "process, and correlator.last_dump_min is %g",
+                                 (double)all / last_dump_min * step / rate_hz,
+                                 job->path, available_s, last_dump_min);
     else if (spectra < 1)
         return fx8_settings_fail(job->settings, key, error,
                                  "expected at least %.9g s, one spectrum",
@@ -156,14 +176,37 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     return FX8_OK;
 }
 
+/* Where much is left out, advise a length of dumps that loses nothing: the
+ * longest below the one given, or else one dump of all spectra. */
+static void warn_of_loss(struct fx8_job *job, int64_t all)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const double lost = (double)(all - plan->n_spectra) / (double)all;
+    if (lost <= NOTED_LOSS)
+        return;
+    int64_t n_dumps = job->n_dumps + 1, m = (all - 1) / n_dumps + 1;
+    while (spectra_used(job, all, m) < all)
+        m = (all - 1) / --n_dumps + 1;
+    fx8_job_warn(
+        job,
+        "correlator.integration_time_s: %.9g: %.2g %% of the recording "
+        "fills no dump and is left out: %.9g would lose nothing",
+        job->settings->correlator.integration_time_s, 100.0 * lost,
+        (double)m * (double)job->axes.step / fx8_rate_hz(plan->sample_rate));
+}
+
 static enum fx8_status plan_dumps(struct fx8_job *job, struct fx8_error *error)
 {
     FX8_TRY(choose_dump_length(job, error));
+    struct fx8_plan *plan = &job->plan;
+    const int64_t all = plan->n_spectra;
     const int64_t step = (int64_t)job->axes.step;
-    job->n_dumps = fx8_count_dumps(&job->plan, job->n_samples);
-    const int64_t used = job->n_dumps * job->plan.spectra_per_dump * step +
-                         (int64_t)job->axes.window - step;
-    job->dropped_samples = job->n_samples - used;
+    const int64_t m = plan->spectra_per_dump;
+    plan->n_spectra = spectra_used(job, all, m);
+    job->n_dumps = (plan->n_spectra - 1) / m + 1;
+    job->dropped_samples = job->n_samples - plan->n_spectra * step -
+                           ((int64_t)job->axes.window - step);
+    warn_of_loss(job, all);
     return FX8_OK;
 }
 

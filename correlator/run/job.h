@@ -52,8 +52,8 @@ struct fx8_job {
     size_t n_inputs;                   /**< in all bands: axes.n_rows */
     uint8_t *flag_antenna;             /**< [plan.n_antennas] */
     int64_t n_samples; /**< samples to process, from plan.first_sample on */
-    int64_t n_dumps;   /**< complete dumps in them, at least 1 */
-    int64_t dropped_samples;        /**< samples after the last complete dump */
+    int64_t n_dumps;   /**< at least 1; the last may be shorter */
+    int64_t dropped_samples;        /**< samples after the last dump */
     bool positions_are_faked;       /**< positions = none: 1 m apart eastward */
     struct fx8_earth_table *earth;  /**< orientation of the Earth */
     struct fx8_gain *gains;         /**< [axes.n_inputs] of [array] gains */

@@ -95,10 +95,14 @@ static void print_plan(const struct fx8_run_request *request,
         (double)plan->spectra_per_dump * step / rate_hz,
         FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum", "spectra"),
         FX8_NOUN(job->n_dumps, "", " each"));
+    const int64_t in_last = fx8_dump_spectra(plan, job->n_dumps - 1);
+    if (in_last < plan->spectra_per_dump)
+        fprintf(stream, "           the last one of %.6g s (%lld %s)\n",
+                (double)in_last * step / rate_hz,
+                FX8_COUNTED((long long)in_last, "spectrum", "spectra"));
     if (job->dropped_samples > 0)
         fprintf(stream,
-                "           %.6g s at the end make no whole dump and are left "
-                "out\n",
+                "           %.6g s at the end fill no dump and are left out\n",
                 (double)job->dropped_samples / rate_hz);
     fprintf(stream, "kernels    %s, %s, FFT %s\n", report->backend,
             report->kernel, report->fft_plan);

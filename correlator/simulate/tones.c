@@ -21,7 +21,7 @@ struct fx8_tone fx8_tone_find(const struct fx8_filterbank *bank,
 
 void fx8_tone_beat(const struct fx8_tone *tone,
                    const struct fx8_filterbank *bank, int64_t first_sample,
-                   int64_t dump, int64_t n, double beat[2])
+                   int64_t first, int64_t n, double beat[2])
 {
     const double *h = tone->response;
     /* cycles from spectrum to spectrum, modulo 1: the mean over a dump is a
@@ -32,7 +32,7 @@ void fx8_tone_beat(const struct fx8_tone *tone,
                     : sin(pi * step * (double)n) / ((double)n * sin(pi * step));
     const double start =
         2.0 * tone->offset * (double)first_sample / (double)bank->fft_length;
-    const double middle = step * ((double)dump + 0.5) * (double)n - 0.5 * step;
+    const double middle = step * ((double)first + 0.5 * (double)(n - 1));
     const double phase = 2.0 * pi * (start - rint(start)) +
                          2.0 * pi * (middle - rint(middle)) +
                          2.0 * atan2(h[1], h[0]);

@@ -31,11 +31,11 @@ struct fx8_tone fx8_tone_find(const struct fx8_filterbank *bank,
  *
  * Given:    first_sample  of spectrum 0 in the recording; the phase refers to
  *                         sample 0 of the recording
- *           dump, n       spectra [dump * n, (dump + 1) * n)
+ *           first, n      spectra [first, first + n)
  * Returned: beat  re, im  the mean over these spectra
  */
 void fx8_tone_beat(const struct fx8_tone *tone,
                    const struct fx8_filterbank *bank, int64_t first_sample,
-                   int64_t dump, int64_t n, double beat[2]);
+                   int64_t first, int64_t n, double beat[2]);
 
 #endif

@@ -311,7 +311,8 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
 
 /* Add z_i z_j of the fixed tones to the sums of channel 0, whose spectra are
  * z + conj(z). */
-static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
+static void add_beats(const struct fx8_truth *truth, int64_t first, int64_t n,
+                      double *sums)
 {
     const struct fx8_plan *plan = &truth->job->plan;
     const struct fx8_simulation *of = truth->sky;
@@ -322,8 +323,7 @@ static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
         const struct fx8_tone tone = find_tone(truth, &of->sources[s], 0);
         const struct reception *received = receive(truth, s, 0, 0);
         double b[2];
-        fx8_tone_beat(&tone, &truth->bank, plan->first_sample, dump,
-                      plan->spectra_per_dump, b);
+        fx8_tone_beat(&tone, &truth->bank, plan->first_sample, first, n, b);
         double *sum = sums;
         for (size_t j = 0; j < truth->job->n_inputs && received != NULL; j++)
             for (size_t i = 0; i <= j; i++, sum += 2) {
@@ -353,9 +353,12 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
             if (is_real(truth, first + c))
                 sums[at + 1] = 0.0;
         }
+    const int64_t n_spectra = fx8_dump_spectra(&truth->job->plan, dump);
     if (is_real(truth, first))
-        add_beats(truth, dump, sums);
+        add_beats(truth, dump * truth->job->plan.spectra_per_dump, n_spectra,
+                  sums);
     struct fx8_postprocess slab = truth->postprocess;
+    slab.spectra_per_dump = n_spectra;
     slab.n_channels = n;
     slab.flag_channel += first;
     const size_t cell = first / slab.channel_average * slab.n_products;
@@ -369,7 +372,8 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
                     struct fx8_result *results)
 {
-    const int64_t n_spectra = truth->job->plan.spectra_per_dump;
+    const struct fx8_plan *plan = &truth->job->plan;
+    const int64_t n_spectra = fx8_dump_spectra(plan, dump);
     memset(truth->counts, 0, truth->n_pairs * sizeof *truth->counts);
     if (truth->is_moving)
         memset(truth->sums, 0,
@@ -377,7 +381,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
     for (int64_t done = 0; done < n_spectra; done += truth->segment) {
         const int64_t left = n_spectra - done;
         const int64_t n = left < truth->segment ? left : truth->segment;
-        const int64_t first = dump * n_spectra + done;
+        const int64_t first = dump * plan->spectra_per_dump + done;
         truth->length = n;
         fx8_validity_mark(&truth->validity, first, n);
         count_products(truth, n);

@@ -43,17 +43,19 @@ static const struct cube {
     {"phase", HALF, 4, {DUMP, BASELINE, CHANNEL, PRODUCT}, "radian"},
     {"spectra_db", FLOAT, 3, {DUMP, INPUT, CHANNEL}, "dB of input counts^2"},
     {"time_julian_date", DOUBLE, 1, {DUMP}, "day, UTC"},
+    {"integration_time", DOUBLE, 1, {DUMP}, "s"},
     {"flags", BYTE, 4, {DUMP, BASELINE, CHANNEL, PRODUCT}, "1: flagged"},
 };
 
-enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA, TIME, FLAGS, N_CUBES };
+enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA, TIME, LENGTH, FLAGS, N_CUBES };
 
 struct fx8_quicklook_file {
     struct fx8_output *output;
     hid_t file;
     struct fx8_h5_cube cubes[N_CUBES];
     size_t extent[N_AXES];
-    double *dates; /* [n_dumps] */
+    double *dates;         /* [n_dumps] */
+    double *integration_s; /* [n_dumps] */
     struct fx8_error failure;
 };
 
@@ -161,7 +163,7 @@ static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
         {FX8_PUT_TEXT("object", uvh5->object)},
         {FX8_PUT_INTEGER("version", FX8_QUICKLOOK_VERSION)},
         {FX8_PUT_INTEGER("spectra_per_dump", header->spectra_per_dump)},
-        {FX8_PUT_REAL("integration_time_s", uvh5->integration_time_s)},
+        {FX8_PUT_REAL("integration_time_s", uvh5->integration_s[0])},
         {FX8_PUT_REAL("coherence_scale", header->coherence_scale)},
     };
     return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
@@ -234,10 +236,15 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
     };
     memcpy(file->extent, extent, sizeof extent);
     describe_cubes(file);
-    FX8_TRY(fx8_allocate(uvh5->n_times, sizeof *file->dates, "quick-look",
-                         &file->dates, error));
-    for (size_t dump = 0; dump < uvh5->n_times; dump++)
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(file->dates, uvh5->n_times),
+        FX8_ITEMS(file->integration_s, uvh5->n_times),
+    };
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "quick-look", error));
+    for (size_t dump = 0; dump < uvh5->n_times; dump++) {
         file->dates[dump] = fx8_time_julian_date(uvh5->times[dump]);
+        file->integration_s[dump] = uvh5->integration_s[dump];
+    }
     return FX8_OK;
 }
 
@@ -312,9 +319,13 @@ enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
                         fx8_output_part(file->output), dump,
                         file->extent[DUMP] - 1);
     const void *const values[N_CUBES] = {
-        [COHERENCE] = look->coherence, [AMPLITUDE] = look->amplitude,
-        [PHASE] = look->phase,         [SPECTRA] = look->spectra_db,
-        [TIME] = &file->dates[dump],   [FLAGS] = flags,
+        [COHERENCE] = look->coherence,
+        [AMPLITUDE] = look->amplitude,
+        [PHASE] = look->phase,
+        [SPECTRA] = look->spectra_db,
+        [TIME] = &file->dates[dump],
+        [LENGTH] = &file->integration_s[dump],
+        [FLAGS] = flags,
     };
     enum fx8_status status = FX8_OK;
     for (int i = 0; i < N_CUBES && status == FX8_OK; i++)
@@ -389,6 +400,7 @@ enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **handle,
         status = fx8_output_commit(&file->output, error);
     fx8_output_abandon(&file->output);
     free(file->dates);
+    free(file->integration_s);
     free(file);
     return status;
 }

@@ -32,6 +32,7 @@ void fx8_uvh5_header_clear(struct fx8_uvh5_header *header)
     free(header->uvw_m);
     free(header->times);
     free(header->julian_dates);
+    free(header->integration_s);
     free(header->apparent_lst_rad);
     free(header->places);
     free(header->frequencies_hz);
@@ -217,6 +218,7 @@ static enum fx8_status allocate(struct fx8_uvh5_header *h,
         {&h->ant_2, h->n_baselines, sizeof *h->ant_2},
         {&h->uvw_m, h->n_baselines, 3 * sizeof(double)},
         {&h->julian_dates, h->n_times, sizeof(double)},
+        {&h->integration_s, h->n_times, sizeof(double)},
         {&h->apparent_lst_rad, h->n_times, sizeof(double)},
         {&h->frequencies_hz, h->n_channels, sizeof(double)},
         {&h->channel_widths_hz, h->n_channels, sizeof(double)},
@@ -272,10 +274,11 @@ struct block {
     int64_t *ant_2;
     double *date;
     double *lst;
+    double *integration_s;
 };
 
-/* Compare the rows of whole dumps with the first dump; keep one date and one
- * sidereal time per dump. */
+/* Compare the rows of whole dumps with the first dump; keep one date, length
+ * and sidereal time per dump. */
 static enum fx8_status take_block(const struct fx8_h5_place *place,
                                   struct fx8_uvh5_header *header, size_t first,
                                   size_t n, const struct block *block,
@@ -294,7 +297,13 @@ static enum fx8_status take_block(const struct fx8_h5_place *place,
         if (baseline == 0) {
             header->julian_dates[dump] = block->date[i];
             header->apparent_lst_rad[dump] = block->lst[i];
+            header->integration_s[dump] = block->integration_s[i];
         }
+        if (!(block->integration_s[i] > 0.0))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: integration_time: row %zu: %g: expected "
+                            "seconds above 0",
+                            place->path, first + i, block->integration_s[i]);
         if (block->date[i] != header->julian_dates[dump] ||
             block->ant_1[i] != header->ant_1[baseline] ||
             block->ant_2[i] != header->ant_2[baseline])
@@ -318,6 +327,8 @@ static enum fx8_status read_block(const struct fx8_h5_place *place,
     FX8_TRY(
         fx8_h5_get_integers(place, "ant_2_array", rows, block->ant_2, error));
     FX8_TRY(fx8_h5_get_reals(place, "time_array", rows, block->date, error));
+    FX8_TRY(fx8_h5_get_reals(place, "integration_time", rows,
+                             block->integration_s, error));
     if (lst_name != NULL)
         FX8_TRY(fx8_h5_get_reals(place, lst_name, rows, block->lst, error));
     return FX8_OK;
@@ -340,12 +351,13 @@ static enum fx8_status get_columns(const struct fx8_uvh5_file *file,
                                ? "phase_center_app_ra"
                                : NULL;
     FX8_AUTO_FREE void *memory = NULL;
-    FX8_TRY(fx8_allocate(fx8_product(4, n_block, 1, 1), sizeof(double),
+    FX8_TRY(fx8_allocate(fx8_product(5, n_block, 1, 1), sizeof(double),
                          "rows of a UVH5 header", &memory, error));
     int64_t *integers = memory;
     double *reals = memory;
     const struct block block = {integers, integers + n_block,
-                                reals + 2 * n_block, reals + 3 * n_block};
+                                reals + 2 * n_block, reals + 3 * n_block,
+                                reals + 4 * n_block};
     for (size_t first = 0; first < file->n_rows; first += n_block) {
         const size_t left = file->n_rows - first;
         const struct fx8_h5_rows rows = {file->n_rows, 1, first,
@@ -353,10 +365,7 @@ static enum fx8_status get_columns(const struct fx8_uvh5_file *file,
         FX8_TRY(read_block(place, lst_name, rows, &block, error));
         FX8_TRY(take_block(place, header, first, rows.n, &block, error));
     }
-    const struct fx8_h5_rows one = {file->n_rows, 1, 0, 1};
     const struct fx8_h5_rows dump = {file->n_rows, 3, 0, n_baselines};
-    FX8_TRY(fx8_h5_get_reals(place, "integration_time", one,
-                             &header->integration_time_s, error));
     return fx8_h5_get_reals(place, "uvw_array", dump, header->uvw_m, error);
 }
 

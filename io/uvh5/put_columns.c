@@ -143,7 +143,7 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
          .per_baseline = 3 * a_real,
          .turn_to = is_phased ? places : NULL},
         {.first = c->dates, .per_dump = a_real},
-        {.first = &header->integration_time_s},
+        {.first = header->integration_s, .per_dump = a_real},
         {.first = &entry},
         is_phased
             ? (struct values){.first = &places->app_ra_rad, .per_dump = a_place}

@@ -58,9 +58,9 @@ struct fx8_uvh5_header {
     double *uvw_m;  /**< [n_baselines][3] writer: east, north, up; reader: as
                          in the first dump */
     size_t n_times;
-    struct fx8_time *times; /**< [n_times] centres; writer */
-    double *julian_dates;   /**< [n_times]; reader */
-    double integration_time_s;
+    struct fx8_time *times;   /**< [n_times] centres; writer */
+    double *julian_dates;     /**< [n_times]; reader */
+    double *integration_s;    /**< [n_times] lengths; the last may be shorter */
     double *apparent_lst_rad; /**< [n_times] true apparent LST */
     struct fx8_place *places; /**< [n_times] of the phase centre, if phased;
                                    writer */

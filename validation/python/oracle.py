@@ -32,6 +32,7 @@ class Setup:
     """The configuration of a run; defaults as in the key table."""
     channels: int
     integration_time_s: object          # seconds, or "all"
+    last_dump_min: float = 0.5
     method: str = "pfb"
     taps: int = 8
     window: str = "auto"
@@ -80,7 +81,7 @@ class Result:
     scale: np.ndarray                   # sqrt(P_i P_j), same shape
     slack: np.ndarray                   # effect of near ties, same shape
     julian_dates: list
-    integration_time_s: float
+    integration_s: list                 # of each dump
     frequencies_hz: np.ndarray
     width_hz: float
     gains: np.ndarray                   # [input][channel] or None
@@ -175,6 +176,13 @@ def has_any(marks, total, begins):
     counts = np.cumsum(np.pad(marks, ((0, 0), (1, 0))), axis=1)
     return (np.take_along_axis(counts, begins + total, axis=1)
             > np.take_along_axis(counts, begins, axis=1))
+
+
+def dump_lengths(n_spectra, per_dump, last_dump_min):
+    """Spectra of each dump, the last of which may be incomplete."""
+    n_whole, rest = divmod(n_spectra, per_dump)
+    is_written = rest and last_dump_min < 1 and rest >= last_dump_min * per_dump
+    return n_whole * [per_dump] + ([rest] if is_written else [])
 
 
 def whole_samples(delay, begins, per_dump, length, total, rate):
@@ -311,7 +319,9 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     per_dump = (n_spectra if setup.integration_time_s == "all" else
                 rounded(Fraction(setup.integration_time_s) * recording.rate
                         / length))
-    n_dumps = n_spectra // per_dump
+    lengths = dump_lengths(n_spectra, per_dump, setup.last_dump_min)
+    n_dumps, per_dump = len(lengths), lengths[0]
+    ends = np.cumsum(lengths)
     shifts = np.zeros((len(inputs), n_spectra), int)
     if delay is not None:
         shifts = whole_samples(delay, begins, per_dump, length, total, rate)
@@ -362,7 +372,7 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     slack = np.zeros(shape)
     dead = np.zeros((n_dumps, spectra.shape[0]), bool)
     for dump in range(n_dumps):
-        rows = slice(dump * per_dump, (dump + 1) * per_dump)
+        rows = slice(ends[dump] - lengths[dump], ends[dump])
         part, good, doubt = spectra[:, rows], valid[:, rows], near[:, rows]
         dead[dump] = ~busy[:, rows].any(axis=1)
         for row, pair in enumerate(pairs):
@@ -414,7 +424,7 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
             flags[dead[:, i] | dead[:, j], row, :, product] = True
 
     # --- channel average
-    nsamples = counts / per_dump
+    nsamples = counts / np.array(lengths)[:, None, None, None]
     average = setup.channel_average
     if average > 1:
         grouped = [x.reshape(n_dumps, len(pairs), -1, average, len(products))
@@ -434,15 +444,15 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     # --- axes
     half = Fraction(1, 2)
     dates = []
-    for dump in range(n_dumps):
+    for begin, m in zip(ends - lengths, lengths):
         centre = recording.start + (
-            first + (dump * per_dump + (per_dump - 1) * half) * length
+            first + (int(begin) + (m - 1) * half) * length
             + total * half) / recording.rate
         dates.append(float(centre / 86400 + Fraction(4881175, 2)))
     return Result(
         visibilities=values, flags=flags, nsamples=nsamples, scale=scale,
         slack=slack, julian_dates=dates,
-        integration_time_s=float(per_dump * length / recording.rate),
+        integration_s=[float(m * length / recording.rate) for m in lengths],
         frequencies_hz=frequencies,
         width_hz=rate / length * average, gains=own_gains,
         spectra_per_dump=per_dump)

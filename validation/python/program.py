@@ -174,7 +174,7 @@ def read(path):
 # The keys that are fields of an oracle.Setup.
 SETUP_KEYS = {
     "channelizer": "method channels taps window flag_dc flag_edges",
-    "correlator": "precision integration_time_s",
+    "correlator": "precision integration_time_s last_dump_min",
     "input": "start_s duration_s sideband conjugate polarization_order "
              "missing_value missing_run",
     "array": "antennas polarizations flag_antennas",
@@ -433,8 +433,10 @@ class Case(unittest.TestCase):
                                    want.frequencies_hz, rtol=4e-16)
         np.testing.assert_allclose(got.header["channel_width"], want.width_hz,
                                    rtol=4e-16)
-        np.testing.assert_allclose(got.header["integration_time"],
-                                   want.integration_time_s, rtol=4e-16)
+        np.testing.assert_allclose(
+            got.header["integration_time"].reshape(n_dumps, -1).T,
+            np.broadcast_to(want.integration_s, (dates.shape[1], n_dumps)),
+            rtol=4e-16)
 
     def compare_fp32(self, got, want, tolerance=2e-6):
         """Visibilities within `tolerance` of sqrt(P_i P_j).

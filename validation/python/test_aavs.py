@@ -100,7 +100,7 @@ class Station(program.Case):
         samples = station(1)
         m = 1250
         setup = oracle.Setup(1, m / float(aavs_files.RATE), method="none",
-                             precision="int8")
+                             precision="int8", last_dump_min=1)
         tiles, whole, held = self.run_both(samples, setup)
         self.equal(tiles, whole)
         self.assertLess(held.mean(), 0.95)

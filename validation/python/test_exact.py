@@ -15,6 +15,12 @@ Because: INT8 sums do not depend on order; two kernels sum in different orders,
     each within 2·10⁻⁶ of the truth
 In: Invariance
 
+Shows (correlation, parts of a run): stretches that meet (`start_s`,
+    `duration_s`) give the dumps of one run, an incomplete last one too
+Within: to the bit
+Because: a dump depends on its own samples alone
+In: Parts
+
 Shows (correlation, symmetry): V_ji = conj V_ij, autos are real, the matrix is
     positive semi-definite
 Within: INT8 and autos to the bit; FP32 10⁻⁶ of the power; λ_min > −10⁻⁶ λ_max
@@ -32,6 +38,8 @@ Within: exact
 Because: sums of zeros are zero
 In: DeadInput, test_session.c
 """
+import dataclasses
+
 import numpy as np
 
 import oracle
@@ -149,6 +157,36 @@ class Invariance(program.Case):
                     if kernel != "reference":
                         self.check(is_complex, limit=4e-6,
                                    extra={"correlator.kernel": kernel})
+
+
+class Parts(program.Case):
+    """Runs over stretches that meet give the dumps of one run, an incomplete
+    last one too."""
+
+    def test_joined_stretches(self):
+        generator = np.random.default_rng(95)
+        scene = program.Scene(
+            program.to_int8(20 * generator.normal(size=(3, 2, 30_007))),
+            missing=[(1, -1, 27_000, 300)])
+        path = self.write(scene)
+        # real samples: a spectrum is 32 of them, with 7 more before the first
+        dump, m = 0.0064, 200
+        setup = oracle.Setup(16, dump, last_dump_min=0.6)
+        whole = self.fx8(path, setup)
+        self.assertEqual(len(whole.visibilities), 5)
+        spectra = (30_007 - 7 * 32) // 32
+        lengths = whole.header["integration_time"].reshape(5, -1)[:, 0]
+        np.testing.assert_allclose(lengths[-1], (spectra - 4 * m) * 32e-6,
+                                   rtol=1e-15)
+        parts = [
+            self.fx8(path, dataclasses.replace(setup, **stretch)) for stretch in
+            ({"duration_s": 2 * dump + 7 * 32e-6}, {"start_s": 2 * dump})]
+        for name in ("visibilities", "flags", "nsamples"):
+            np.testing.assert_array_equal(
+                np.concatenate([getattr(part, name) for part in parts]),
+                getattr(whole, name), name)
+        times = np.concatenate([part.header["time_array"] for part in parts])
+        np.testing.assert_array_equal(times, whole.header["time_array"])
 
 
 def usable_kernels():

@@ -42,7 +42,8 @@ CHOICES = {
                   {"target_rms": 40.0},
                   {"target_rms": 0.4},
                   {"target_rms": 20.0, "quantization_bias": False}),
-    "dumps": (1, 3, "all"),
+    "dumps": (1, 3, "all", 0.7),
+    "last": (0, 0.5, 1),
 }
 
 
@@ -117,12 +118,14 @@ def make_setup(choice, precision):
     spectra = (stretch - total) // length + 1
     time = choice["dumps"]
     if time != "all":
-        per_dump = max(spectra // time,
+        per_dump = max(int(spectra / time),
                        int(np.ceil(1.05e-3 * float(choice["rate"]) / length)))
         time = float(per_dump * length / choice["rate"])
     marker = {"zero": 0, "-128": -128}.get(choice["missing"])
     return oracle.Setup(
-        channels=channels, integration_time_s=time, method=method, taps=taps,
+        channels=channels, integration_time_s=time,
+        last_dump_min=0 if time != "all" and per_dump > spectra
+        else choice["last"], method=method, taps=taps,
         window=window, start_s=start, duration_s=duration, antennas=antennas,
         polarizations=choice["pols"][1], polarization_order=choice["pols"][2],
         missing_value=marker, channel_average=average, precision=precision,

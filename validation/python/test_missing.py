@@ -324,7 +324,8 @@ class Losses(program.Case):
             loss.samples[..., first:end], weights, step,
             bins[middle:middle + loss.kept])
 
-        n_dumps = valid.shape[-1] // SPECTRA
+        n_dumps = len(oracle.dump_lengths(valid.shape[-1], SPECTRA,
+                                          setup.last_dump_min))
         n_bands, n_antennas, n_pols = loss.samples.shape[:3]
         self.assertEqual(got.visibilities.shape, (
             n_dumps, n_antennas * (n_antennas + 1) // 2,

@@ -48,7 +48,11 @@ class Reading(program.Case):
                 setup = oracle.Setup(16, 0.004, precision=precision)
                 got = self.correlate(scene, setup)
                 data = uvdata.load(self, got.path)
-                self.assertEqual(data.Ntimes, 4)
+                self.assertEqual(data.Ntimes, 5)
+                # the last one is shorter
+                np.testing.assert_array_equal(
+                    np.unique(data.integration_time),
+                    got.header["integration_time"][[-1, 0]])
                 self.assertEqual(data.Nants_data, n_antennas)
                 np.testing.assert_array_equal(
                     data.data_array.reshape(got.visibilities.shape),
@@ -140,7 +144,7 @@ class Reading(program.Case):
                     data = UVData.from_file(wrong, file_type=(
                         "ms" if ending == ".ms" else "uvfits"))
                 self.assertEqual(data.Nfreqs, 16)
-                self.assertEqual(data.Ntimes, 4)
+                self.assertEqual(data.Ntimes, 5)
 
     def test_apparent_position_of_the_phase_centre(self):
         data = uvdata.load(self, 

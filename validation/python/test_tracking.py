@@ -115,7 +115,7 @@ class Stays(Recorded):
 
     def test_hour_pfb(self):
         values = self.assert_flat(self.hour("pfb", 32))
-        self.assertEqual(values.shape[1], 359)
+        self.assertEqual(values.shape[1], 360)
 
     def test_hour_fft(self):
         if not program.LONG:

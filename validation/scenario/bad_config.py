@@ -205,6 +205,7 @@ class BadCommandLines(program.Job):
         good = self.recording()
         parts = (["-o", self.output], [self.config, good],
                  ["--quiet"], ["--set", "channelizer.taps=4"],
+                 ["--set", "correlator.last_dump_min=0"],
                  ["--precision", "int8", "--precision=fp32"])
         for turn in range(len(parts)):
             order = sum(parts[turn:] + parts[:turn], [])

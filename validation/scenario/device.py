@@ -179,7 +179,8 @@ class Device(program.Case):
 
     def test_quicklook(self):
         path = self.write(self.scene(True), "in.h5")
-        setup = oracle.Setup(1, 0.001, method="none", precision="int8")
+        setup = oracle.Setup(1, 0.0011, method="none", precision="int8",
+                             last_dump_min=0)
         for math, n_devices in (("ieee", 1), ("fast", 3)):
             with self.subTest(math=math):
                 self.compare_looks(path, setup, n_devices, {

@@ -27,7 +27,7 @@ class Spare(program.Job):
         super().setUp()
         self.configure(oracle.Setup(8, 0.001, precision="int8", taps=2),
                        {"correlator.backend": "auto", "correlator.threads": 1})
-        self.scene = self.recording(n_samples=4400)
+        self.scene = self.recording(n_samples=4060)
         self.want = self.result(self.scene, "--backend", "cpu")
         self.assertEqual(len(self.want.visibilities), 4)
 
