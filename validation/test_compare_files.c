@@ -105,7 +105,8 @@ TEST(missing_levels)
         struct fx8_comparison comparison;
         struct fx8_error error;
         char reason[FX8_TEXT_SIZE];
-        must(fx8_compare_files(reference, subject, &comparison, &error), error);
+        must(fx8_compare_files(reference, subject, NULL, &comparison, &error),
+             error);
         assert_string_equal(comparison.subject_name, subject);
         assert_true(fx8_compare_verdict(&comparison, reason) == (kind < 2));
         assert_true((strcmp(reason, "identical to the last bit") == 0) ==
@@ -139,12 +140,12 @@ TEST(different_files_are_refused)
         other.name = "other";
         other.precision = "INT8";
         const char *one = write_file(&x), *two = write_file(&other);
-        must_fail_with(fx8_compare_files(one, two, &comparison, &error), error,
-                       FX8_ERR_INPUT, cases[i].text);
+        must_fail_with(fx8_compare_files(one, two, NULL, &comparison, &error),
+                       error, FX8_ERR_INPUT, cases[i].text);
         assert_null(comparison.channels);
     }
     must_fail_with(fx8_compare_files(scratch_path("x"), scratch_path("nowhere"),
-                                     &comparison, &error),
+                                     NULL, &comparison, &error),
                    error, FX8_ERR_INPUT, "nowhere");
 }
 
@@ -158,7 +159,7 @@ static struct fx8_enclosure test(const struct variant *of_x,
                                   write_file(of_up)};
     struct fx8_enclosure enclosure;
     struct fx8_error error;
-    must(fx8_enclosure_test(paths, &enclosure, &error), error);
+    must(fx8_enclosure_test(paths, NULL, &enclosure, &error), error);
     return enclosure;
 }
 
@@ -279,8 +280,8 @@ TEST(roles_and_weights)
                                       write_file(cases[i].sides[2])};
         struct fx8_enclosure enclosure;
         struct fx8_error error;
-        must_fail_with(fx8_enclosure_test(paths, &enclosure, &error), error,
-                       FX8_ERR_INPUT, cases[i].text);
+        must_fail_with(fx8_enclosure_test(paths, NULL, &enclosure, &error),
+                       error, FX8_ERR_INPUT, cases[i].text);
         const char *first = paths[cases[i].at];
         assert_memory_equal(error.message, first, strlen(first));
         assert_null(enclosure.absolute.bins);

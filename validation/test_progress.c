@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_progress.c -- the progress that a run shows: on terminals of every
+ * test_progress.c -- the progress that a task shows: on terminals of every
  * width, and in a log.
  *
  * Shows (commands, progress): on a terminal of 1 to 200 columns the remaining
  *     time is cut last, the line never wraps, and the other parts appear as
- *     room allows; a log has all parts
+ *     room allows; a log has all parts; nothing appears in the first 2 s, nor
+ *     without a stream
  * Within: letters equal, except for a second that may pass
  */
 #include <fcntl.h>
@@ -42,7 +43,7 @@ static void show(unsigned short columns, const struct fx8_progress *progress,
     const struct winsize size = {.ws_row = 24, .ws_col = columns};
     assert_int_equal(ioctl(reader, TIOCSWINSZ, &size), 0);
     struct fx8_progress_display display;
-    fx8_progress_start(&display, terminal);
+    fx8_progress_start(&display, "correlate", "dump", terminal);
     assert_true(display.is_terminal);
     display.start_s = fx8_clock_seconds() - passed_s;
     display.last_s = 0;
@@ -94,13 +95,14 @@ TEST(time_left_is_cut_last)
 /* The parts come in this order as they fit into the width. */
 TEST(parts_go_one_by_one)
 {
-    static const char *const parts[] = {"  1 %", "[.", "dump 1234/86400",
-                                        "1.1 x real time", "512.0 Msamples/s"};
+    static const char *const parts[] = {
+        "  1 %",           "correlate",       "[.",
+        "dump 1234/86400", "1.1 x real time", "512.0 Msamples/s"};
     static const struct {
         unsigned short columns;
         size_t n_parts;
-    } cases[] = {{20, 0}, {21, 1}, {33, 2}, {51, 3},
-                 {80, 4}, {88, 5}, {200, 5}};
+    } cases[] = {{20, 0}, {21, 1}, {32, 2}, {44, 3},
+                 {61, 4}, {80, 5}, {96, 6}, {200, 6}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         char line[512];
         show(cases[i].columns, &long_run, PASSED_S, line);
@@ -116,9 +118,12 @@ TEST(the_bar_is_as_full_as_the_run)
         int64_t n_samples;
         const char *line;
     } cases[] = {
-        {0, "[........................]    0 %  0.0 Msamples/s  -- left"},
-        {240, "[######..................]   25 %  0.0 Msamples/s  0:30 left"},
-        {960, "[########################]  100 %  0.0 Msamples/s  0:00 left"},
+        {0, "correlate  [........................]    0 %  0.0 Msamples/s  "
+            "-- left"},
+        {240, "correlate  [######..................]   25 %  0.0 Msamples/s  "
+              "0:30 left"},
+        {960, "correlate  [########################]  100 %  0.0 Msamples/s  "
+              "0:00 left"},
     };
     for (size_t i = 0; i < 3; i++) {
         const struct fx8_progress progress = {
@@ -132,28 +137,116 @@ TEST(the_bar_is_as_full_as_the_run)
     }
 }
 
-TEST(a_log_has_every_part)
+/* --- in a log ---------------------------------------------------- */
+
+/* A display in a file whose task began so many seconds ago. */
+static struct fx8_progress_display start_log(const char *unit, double passed_s)
 {
-    char *text = NULL;
-    size_t size = 0;
+    struct fx8_progress_display display;
     FILE *log = tmpfile();
     assert_non_null(log);
-    struct fx8_progress_display display;
-    fx8_progress_start(&display, log);
+    fx8_progress_start(&display, "correlate", unit, log);
     assert_false(display.is_terminal);
-    fx8_progress_show(&display, &long_run); /* too soon */
-    assert_int_equal(ftell(log), 0);
-    display.start_s = fx8_clock_seconds() - PASSED_S;
-    display.last_s = 0;
+    display.start_s -= passed_s;
+    display.last_s = display.start_s;
+    return display;
+}
+
+/* Check the text of a log, up to the seconds of the time left, which may be
+ * one more; NULL: it is empty. */
+static void check_log(struct fx8_progress_display *display, const char *begins)
+{
+    char text[256] = "";
+    rewind(display->stream);
+    const char *line = fgets(text, sizeof text, display->stream);
+    if (begins == NULL)
+        assert_null(line);
+    else if (strncmp(text, begins, strlen(begins)) != 0)
+        fail_msg("%s: expected %s", text, begins);
+    fclose(display->stream);
+}
+
+TEST(a_log_has_every_part)
+{
+    struct fx8_progress_display display = start_log("dump", PASSED_S);
     fx8_progress_show(&display, &long_run);
-    rewind(log);
-    assert_true(getline(&text, &size, log) > 0);
-    text[strcspn(text, "\n")] = '\0';
-    /* the seconds may be one more */
-    assert_memory_equal(text,
-                        "fx8:   1 %  dump 1234/86400  512.0 Msamples/s  "
-                        "1.1 x real time  21:56:",
-                        69);
-    free(text);
-    fclose(log);
+    check_log(&display, "fx8: correlate    1 %  dump 1234/86400  "
+                        "512.0 Msamples/s  1.1 x real time  21:56:");
+}
+
+/* A count of steps has no speed; without a unit only its share. */
+TEST(a_count_has_a_share_and_steps)
+{
+    struct fx8_progress_display display = start_log("case", PASSED_S);
+    fx8_progress_count(&display, 1, 11);
+    check_log(&display, "fx8: correlate    9 %  case 1/11  2:46:4");
+    display = start_log(NULL, PASSED_S);
+    fx8_progress_count(&display, 1, 11);
+    check_log(&display, "fx8: correlate    9 %  2:46:4");
+    display = start_log(NULL, PASSED_S);
+    fx8_progress_count(&display, 0, 0); /* nothing to do */
+    check_log(&display, NULL);
+}
+
+/* --- when -------------------------------------------------------- */
+
+TEST(a_log_gets_a_line_every_ten_seconds)
+{
+    static const struct {
+        double passed_s;
+        const char *begins;
+    } cases[] = {{9.0, NULL}, {10.0, "fx8: correlate   50 %  0:10 left\n"}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct fx8_progress_display display =
+            start_log(NULL, cases[i].passed_s);
+        fx8_progress_count(&display, 1, 2);
+        fx8_progress_count(&display, 1, 2);
+        assert_int_equal(
+            ftell(display.stream),
+            cases[i].begins == NULL ? 0 : (long)strlen(cases[i].begins));
+        check_log(&display, cases[i].begins);
+    }
+}
+
+/* What the terminal got: 0 letters if nothing. */
+static size_t shown(void)
+{
+    char text[512];
+    int n;
+    assert_int_equal(ioctl(reader, FIONREAD, &n), 0);
+    return n == 0 ? 0 : (size_t)read(reader, text, sizeof text);
+}
+
+TEST(what_is_over_in_two_seconds_shows_nothing)
+{
+    struct fx8_progress_display display;
+    fx8_progress_start(&display, "correlate", NULL, terminal);
+    display.start_s -= 1.0;
+    display.last_s = display.start_s;
+    fx8_progress_count(&display, 1, 2);
+    fx8_progress_end(&display);
+    assert_int_equal(shown(), 0);
+    display.start_s -= 1.0;
+    fx8_progress_count(&display, 1, 2);
+    assert_int_not_equal(shown(), 0);
+    fx8_progress_count(&display, 1, 2); /* too soon */
+    assert_int_equal(shown(), 0);
+    fx8_progress_end(&display);
+    assert_int_equal(shown(), strlen("\r\033[K"));
+    fx8_progress_count(&display, 1, 2); /* again below what was printed */
+    assert_int_not_equal(shown(), 0);
+    fx8_progress_end(&display);
+    shown();
+}
+
+TEST(without_a_stream_nothing_is_shown)
+{
+    struct fx8_progress_display display;
+    fx8_progress_start(&display, "correlate", NULL, NULL);
+    display.start_s -= PASSED_S;
+    display.last_s = display.start_s;
+    fx8_progress_count(&display, 1, 2);
+    assert_false(display.is_line_open);
+    fx8_progress_end(&display);
+    fx8_progress_count(NULL, 1, 2);
 }

@@ -17,6 +17,7 @@
 
 #include "config/observation.h"
 #include "correlator/fx8.h"
+#include "correlator/run/progress.h"
 #include "kernels/operations.h"
 
 /** Room for the name of a case; inih accepts no longer section name. */
@@ -155,10 +156,12 @@ struct fx8_bench_text {
 
 /** The figures of one call of `fx8 bench`: collected, and printed as tables
  *  while they come in, or at the end as one JSON document.  Zero it, then set
- *  is_silent, command and n_threads; fx8_bench_report_clear() frees. */
+ *  is_silent, command, progress and n_threads; fx8_bench_report_clear() frees.
+ */
 struct fx8_bench_report {
     bool is_silent; /**< collect only: JSON is printed at the end */
     const char *command;
+    struct fx8_progress_display *progress; /**< of the cases */
     size_t n_threads; /**< of measurements on several threads */
     struct fx8_bench_record *records;
     size_t n_records;

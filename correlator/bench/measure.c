@@ -165,7 +165,9 @@ enum fx8_status fx8_bench_measure(const struct fx8_bench_wish *wish,
                                   struct fx8_error *error)
 {
     const struct fx8_bench_section *before = NULL;
+    const int64_t n_cases = (int64_t)fx8_bench_count(wish);
     struct fx8_bench_case one;
+    int64_t n_done = 0;
     report->n_threads =
         wish->n_threads != 0 ? wish->n_threads : fx8_parallel_cpus();
     struct fx8_bench_run run = {
@@ -174,6 +176,7 @@ enum fx8_status fx8_bench_measure(const struct fx8_bench_wish *wish,
     for (size_t k = 0; next_case(wish, &k, &one); before = one.section) {
         if (one.section != before && !report->is_silent)
             fx8_bench_print_heading(one.section);
+        fx8_progress_count(report->progress, n_done++, n_cases);
         run.n_rounds =
             wish->n_rounds != 0 ? wish->n_rounds : one.section->n_rounds;
         FX8_TRY(measure_case(wish, run, error));

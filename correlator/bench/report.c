@@ -85,6 +85,7 @@ static enum fx8_status keep(const struct fx8_bench_run *run,
     *record = (struct fx8_bench_record){*run->which, run->n_rounds, *figure};
     if (record->figure.n_threads == 0)
         record->figure.n_threads = 1;
+    fx8_progress_end(report->progress);
     if (!report->is_silent)
         print_row(record, is_first);
     return FX8_OK;
@@ -136,6 +137,7 @@ enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
     struct fx8_bench_text *entry = &report->texts[report->n_texts++];
     entry->which = *run->which;
     snprintf(entry->text, sizeof entry->text, "%s", text);
+    fx8_progress_end(report->progress);
     if (!report->is_silent)
         printf("%-35s %s\n", entry->which.name, entry->text);
     return FX8_OK;

@@ -30,7 +30,8 @@ enum {
     GATE,
     WRITE_GATE,
     FORCE,
-    LIST
+    LIST,
+    QUIET
 };
 
 static const struct fx8_option options[] = {
@@ -68,6 +69,7 @@ static const struct fx8_option options[] = {
     [FORCE] = {.name = "force", .help = "replace an existing gate file"},
     [LIST] = {.name = "list",
               .help = "list the cases, and their quantities with a share"},
+    [QUIET] = FX8_OPTION_QUIET("no progress"),
 };
 
 const struct fx8_command fx8_command_bench = {
@@ -231,13 +233,18 @@ static enum fx8_status measure(const struct fx8_command_line *line,
                                struct fx8_bench_gate *gate,
                                struct fx8_error *error)
 {
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
     FX8_AUTO(fx8_bench_report_clear)
     struct fx8_bench_report report = {.is_silent = line->given[JSON] != NULL,
-                                      .command = line->text};
+                                      .command = line->text,
+                                      .progress = &progress};
     enum fx8_status status = FX8_OK;
     if (!report.is_silent)
         fx8_bench_print_machine(report.command);
+    fx8_progress_start(&progress, "bench", "case",
+                       line->given[QUIET] == NULL ? stderr : NULL);
     FX8_TRY(fx8_bench_measure(wish, &report, error));
+    fx8_progress_end(&progress);
     if (wish->gate != NULL)
         status =
             fx8_bench_gate_judge(gate, report.records, report.n_records, error);

@@ -36,6 +36,13 @@ struct fx8_option {
         .help = text                                                           \
     }
 
+/** The option of all commands that show progress; the display gets
+ *  `given[QUIET] == NULL ? stderr : NULL` as its stream. */
+#define FX8_OPTION_QUIET(text)                                                 \
+    {                                                                          \
+        .name = "quiet", .help = text                                          \
+    }
+
 /** A parsed command line. */
 struct fx8_command_line {
     const struct fx8_command *command;

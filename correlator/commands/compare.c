@@ -19,7 +19,7 @@
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
 
-enum { JSON, HTML, FORCE, RIGOROUS };
+enum { JSON, HTML, FORCE, RIGOROUS, QUIET };
 
 static const struct fx8_option options[] = {
     [JSON] = {.name = "json",
@@ -31,6 +31,7 @@ static const struct fx8_option options[] = {
     [FORCE] = {.name = "force", .help = "replace FILE"},
     [RIGOROUS] = {.name = "rigorous",
                   .help = "test that DOWN <= X <= UP, see below"},
+    [QUIET] = FX8_OPTION_QUIET("no progress"),
 };
 
 const struct fx8_command fx8_command_compare = {
@@ -117,6 +118,7 @@ static enum fx8_status write_page(const struct fx8_comparison *comparison,
 }
 
 static enum fx8_status compare(const struct fx8_command_line *line,
+                               struct fx8_progress_display *progress,
                                struct fx8_error *error)
 {
     const bool has_page = line->given[HTML] != NULL;
@@ -125,8 +127,9 @@ static enum fx8_status compare(const struct fx8_command_line *line,
     FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
     if (has_page)
         FX8_TRY(open_page(line, &page, error));
-    FX8_TRY(
-        fx8_compare_files(line->files[0], line->files[1], &comparison, error));
+    FX8_TRY(fx8_compare_files(line->files[0], line->files[1], progress,
+                              &comparison, error));
+    fx8_progress_end(progress);
     if (has_page)
         FX8_TRY(write_page(&comparison, &page, error));
     if (line->given[JSON] != NULL)
@@ -140,16 +143,19 @@ static enum fx8_status compare(const struct fx8_command_line *line,
                           reason);
 }
 
-static enum fx8_status compare_rigorously(char *const paths[3],
+static enum fx8_status compare_rigorously(const struct fx8_command_line *line,
+                                          struct fx8_progress_display *progress,
                                           struct fx8_error *error)
 {
     char reason[FX8_TEXT_SIZE];
     FX8_AUTO(fx8_enclosure_clear) struct fx8_enclosure enclosure = {0};
-    FX8_TRY(fx8_enclosure_test((const char *const *)paths, &enclosure, error));
+    FX8_TRY(fx8_enclosure_test((const char *const *)line->files, progress,
+                               &enclosure, error));
+    fx8_progress_end(progress);
     fx8_enclosure_print(&enclosure, stdout);
     return fx8_enclosure_verdict(&enclosure, reason)
                ? FX8_OK
-               : fx8_fail(error, FX8_COMMAND_OUTSIDE, "%s: %s", paths[0],
+               : fx8_fail(error, FX8_COMMAND_OUTSIDE, "%s: %s", line->files[0],
                           reason);
 }
 
@@ -173,6 +179,9 @@ static enum fx8_status run(const struct fx8_command_line *line,
         return fx8_command_misuse(line, error, "%zu %s: expected %s",
                                   FX8_COUNTED(line->n_files, "file", "files"),
                                   is_rigorous ? "X, DOWN and UP" : "two");
-    return is_rigorous ? compare_rigorously(line->files, error)
-                       : compare(line, error);
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
+    fx8_progress_start(&progress, "compare", NULL,
+                       line->given[QUIET] == NULL ? stderr : NULL);
+    return is_rigorous ? compare_rigorously(line, &progress, error)
+                       : compare(line, &progress, error);
 }

@@ -55,7 +55,7 @@ static const struct fx8_option options[] = {
                           "bits may then differ from run to run; auto: lanes, "
                           "else estimate"},
     [FORCE] = {.name = "force", .help = "replace an existing result"},
-    [QUIET] = {.name = "quiet", .help = "no progress and no summary"},
+    [QUIET] = FX8_OPTION_QUIET("no progress and no summary"),
 };
 
 const struct fx8_command fx8_command_correlate = {
@@ -340,9 +340,12 @@ static enum fx8_status compare(const struct fx8_run_output *output, bool quiet,
         return FX8_OK;
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
+    fx8_progress_start(&progress, "compare", NULL, quiet ? NULL : stderr);
     FX8_TRY(fx8_compare_files(output->paths[FX8_RESULT_INT8],
-                              output->paths[FX8_RESULT_FP32], &comparison,
-                              error));
+                              output->paths[FX8_RESULT_FP32], &progress,
+                              &comparison, error));
+    fx8_progress_end(&progress);
     if (!quiet)
         fx8_compare_print(&comparison, true, stdout);
     return FX8_OK;
@@ -385,7 +388,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .interrupted = fx8_command_interrupted,
         .warn = warn,
         .warn_context = &display,
-        .progress = is_quiet ? NULL : fx8_progress_show,
+        .progress = fx8_progress_show,
         .progress_context = &display,
         .command = line->text,
     };
@@ -398,7 +401,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
     request.outputs = work.outputs;
     request.input = work.input;
     request.input_brief = work.input_brief;
-    fx8_progress_start(&display, stderr);
+    fx8_progress_start(&display, "correlate", "dump", is_quiet ? NULL : stderr);
     const enum fx8_status status =
         fx8_pipeline_run(&request, work.reports, error);
     fx8_progress_end(&display);

@@ -21,7 +21,7 @@
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
 
-enum { FILES, SET, ALL, NO_LEVELS, JSON };
+enum { FILES, SET, ALL, NO_LEVELS, JSON, QUIET };
 
 static const struct fx8_option options[] = {
     [FILES] = {.argument = "FILE...",
@@ -37,6 +37,7 @@ static const struct fx8_option options[] = {
     [JSON] = {.name = "json",
               .help = "one JSON object; shares are 0 to 1, null means not "
                       "recorded, ? replaces bytes that are not UTF-8"},
+    [QUIET] = FX8_OPTION_QUIET("no progress"),
 };
 
 const struct fx8_command fx8_command_info = {
@@ -235,6 +236,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .is_json = line->given[JSON] != NULL,
         .has_levels = line->given[NO_LEVELS] == NULL,
         .is_all = line->given[ALL] != NULL,
+        .is_quiet = line->given[QUIET] != NULL,
     };
     if (request.n_paths == 0)
         return fx8_command_misuse(line, error, "no FILE");

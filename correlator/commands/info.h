@@ -24,7 +24,8 @@ struct fx8_info_request {
     const struct fx8_settings *settings; /**< override recorded metadata */
     bool is_json;
     bool has_levels;
-    bool is_all; /**< levels of all samples */
+    bool is_all;   /**< levels of all samples */
+    bool is_quiet; /**< show no progress */
 };
 
 /* --- shared by all kinds: info.c ---------------------------------------- */

@@ -356,7 +356,8 @@ static enum fx8_status survey(struct work *work, struct fx8_survey_range *range,
                               struct fx8_error *error)
 {
     struct fx8_progress_display display;
-    fx8_progress_start(&display, stderr);
+    fx8_progress_start(&display, "info", NULL,
+                       work->request->is_quiet ? NULL : stderr);
     range->progress = fx8_progress_show;
     range->progress_context = &display;
     const enum fx8_status status = fx8_survey_run(

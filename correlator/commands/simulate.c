@@ -15,6 +15,7 @@
 #include "config/base/try.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/describe.h"
+#include "correlator/run/progress.h"
 #include "correlator/simulate/simulator.h"
 #include "correlator/simulate/truth.h"
 #include "correlator/run/summary.h"
@@ -23,7 +24,7 @@
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
 
-enum { OUTPUT, SET, FORCE };
+enum { OUTPUT, SET, FORCE, QUIET };
 
 static const struct fx8_option options[] = {
     [OUTPUT] = {.name = "output",
@@ -35,6 +36,7 @@ static const struct fx8_option options[] = {
                         "and with .true.uvh5 instead"},
     [SET] = FX8_OPTION_SET("override a key; may be given many times"),
     [FORCE] = {.name = "force", .help = "replace existing files"},
+    [QUIET] = FX8_OPTION_QUIET("no progress and no summary"),
 };
 
 const struct fx8_command fx8_command_simulate = {
@@ -269,7 +271,13 @@ static enum fx8_status create_truth(const struct fx8_command_line *line,
                            &work->visibilities, error);
 }
 
-static enum fx8_status write_recording(struct work *work,
+static FILE *progress_stream(const struct fx8_command_line *line)
+{
+    return line->given[QUIET] == NULL ? stderr : NULL;
+}
+
+static enum fx8_status write_recording(const struct fx8_command_line *line,
+                                       struct work *work,
                                        struct fx8_error *error)
 {
     const size_t sample_size = work->plan.n_antennas *
@@ -279,6 +287,13 @@ static enum fx8_status write_recording(struct work *work,
     const int64_t at_once =
         sample_size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / sample_size) : 1;
     FX8_AUTO_FREE int8_t *samples = NULL;
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display display;
+    struct fx8_progress progress = {
+        .total_samples = n_samples,
+        .n_inputs = work->plan.n_antennas * work->plan.n_polarizations,
+        .rate_hz = fx8_rate_hz(work->observation.sample_rate),
+    };
+    fx8_progress_start(&display, "simulate", NULL, progress_stream(line));
     FX8_TRY(
         fx8_allocate((size_t)at_once, sample_size, "samples", &samples, error));
     for (int64_t first = 0; first < n_samples; first += at_once) {
@@ -286,18 +301,24 @@ static enum fx8_status write_recording(struct work *work,
         const int64_t n = left < at_once ? left : at_once;
         fx8_simulator_read(work->simulator, first, n, samples);
         FX8_TRY(fx8_native_write(work->recording, first, n, samples, error));
+        progress.n_samples = first + n;
+        fx8_progress_show(&display, &progress);
     }
     return FX8_OK;
 }
 
-static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
+static enum fx8_status write_truth(const struct fx8_command_line *line,
+                                   struct work *work, struct fx8_error *error)
 {
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display display;
+    fx8_progress_start(&display, "truth", "dump", progress_stream(line));
     FX8_TRY(fx8_truth_open(work->simulator, &work->job, &work->truth, error));
     for (int64_t dump = 0; dump < work->job.n_dumps; dump++) {
         struct fx8_result results;
         fx8_truth_dump(work->truth, dump, &results);
         FX8_TRY(fx8_uvh5_write_dump(work->visibilities, (size_t)dump, &results,
                                     error));
+        fx8_progress_count(&display, dump + 1, work->job.n_dumps);
     }
     return FX8_OK;
 }
@@ -309,9 +330,9 @@ static enum fx8_status write_files(const struct fx8_command_line *line,
     if (status == FX8_OK)
         status = create_truth(line, work, error);
     if (status == FX8_OK)
-        status = write_recording(work, error);
+        status = write_recording(line, work, error);
     if (status == FX8_OK)
-        status = write_truth(work, error);
+        status = write_truth(line, work, error);
     /* after the first rename a signal can no longer undo everything */
     fx8_command_count_signals();
     FX8_TRY(status);
@@ -322,15 +343,20 @@ static enum fx8_status write_files(const struct fx8_command_line *line,
 
 /* --- the command ------------------------------------------------- */
 
+/* Share of the real numbers that were clamped. */
+static double clipped_share(const struct work *work)
+{
+    const struct fx8_observation *observation = &work->observation;
+    const double n_numbers =
+        (double)observation->n_samples * (double)observation->n_antennas *
+        (double)observation->n_polarizations * (work->plan.is_complex ? 2 : 1);
+    return (double)fx8_simulator_clipped(work->simulator) / n_numbers;
+}
+
 static void print_summary(const char *output, const struct work *work)
 {
     const struct fx8_observation *observation = &work->observation;
     const double rate_hz = fx8_rate_hz(observation->sample_rate);
-    const double n_numbers =
-        (double)observation->n_samples * (double)observation->n_antennas *
-        (double)observation->n_polarizations * (work->plan.is_complex ? 2 : 1);
-    const double clipped =
-        (double)fx8_simulator_clipped(work->simulator) / n_numbers;
     printf("recording     ");
     fx8_text_print(output, stdout);
     printf("\n              %zu %s, %zu %s, %s samples\n",
@@ -342,7 +368,8 @@ static void print_summary(const char *output, const struct work *work)
            (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
            FX8_COUNTED(work->plan.n_sources, "source", "sources"),
            (long long)work->settings.simulate.seed);
-    printf("clamped       %.3g %% of the numbers\n", 100.0 * clipped);
+    printf("clamped       %.3g %% of the numbers\n",
+           100.0 * clipped_share(work));
     printf("truth         ");
     fx8_text_print(work->truth_path, stdout);
     printf("\n              %zu %s, %zu %s, %lld %s\n",
@@ -352,10 +379,6 @@ static void print_summary(const char *output, const struct work *work)
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0.0)
         printf("memory        %.1f MiB at most\n", peak_mib);
-    if (clipped > CLIPPED_SHARE)
-        fx8_command_warning("simulate.noise_rms: %.3g %% of the numbers were "
-                            "clamped at 127, which the truth does not include",
-                            100.0 * clipped);
 }
 
 /* Abandoned writers remove their unfinished files. */
@@ -404,6 +427,11 @@ static enum fx8_status run(const struct fx8_command_line *line,
     fx8_command_warn_of_name(output, "HDF5", false);
     FX8_TRY(open_simulator(&work, error));
     FX8_TRY(write_files(line, &work, error));
-    print_summary(output, &work);
+    if (line->given[QUIET] == NULL)
+        print_summary(output, &work);
+    if (clipped_share(&work) > CLIPPED_SHARE)
+        fx8_command_warning("simulate.noise_rms: %.3g %% of the numbers were "
+                            "clamped at 127, which the truth does not include",
+                            100.0 * clipped_share(&work));
     return FX8_OK;
 }

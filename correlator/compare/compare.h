@@ -29,6 +29,7 @@
 #include "config/observation.h"
 #include "correlator/compare/spread.h"
 #include "correlator/fx8.h"
+#include "correlator/run/progress.h"
 
 /** Limits of DESIGN's verdict, and of the cells that it uses. */
 #define FX8_COMPARE_RATIO_LOW  0.9
@@ -267,6 +268,7 @@ void fx8_compare_finish(struct fx8_comparison *comparison);
 /**
  * fx8_compare_files -- compare two UVH5 files, in either order.
  *
+ * Given:     progress  of the rows read; NULL: none
  * Notes:     1) theory applies when one has PRECISN INT8 and the other FP32;
  *               else path_a is the subject and nothing is predicted
  *            2) a value that is not finite is an error
@@ -278,6 +280,7 @@ void fx8_compare_finish(struct fx8_comparison *comparison);
  * Ownership: fx8_compare_clear() releases; empty after a failure
  */
 enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
+                                  struct fx8_progress_display *progress,
                                   struct fx8_comparison *comparison,
                                   struct fx8_error *error);
 

@@ -163,12 +163,14 @@ static bool are_precisions(const struct fx8_compare_side *side, const char *a,
            strcmp(fx8_compare_side_precision(&side[1]), b) == 0;
 }
 
-static enum fx8_status compare(const char *const *paths, struct walk *walk,
-                               struct fx8_error *error)
+static enum fx8_status compare(const char *const *paths,
+                               struct fx8_progress_display *progress,
+                               struct walk *walk, struct fx8_error *error)
 {
     struct fx8_compare_side *side = walk->sides.side;
     struct fx8_comparison *comparison = walk->comparison;
     FX8_TRY(fx8_compare_sides_open(paths, N_SIDES, &walk->sides, error));
+    walk->sides.progress = progress;
     if (are_precisions(side, "FP32", "INT8")) {
         const struct fx8_compare_side first = side[0];
         side[0] = side[1];
@@ -200,13 +202,14 @@ static enum fx8_status compare(const char *const *paths, struct walk *walk,
 }
 
 enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
+                                  struct fx8_progress_display *progress,
                                   struct fx8_comparison *comparison,
                                   struct fx8_error *error)
 {
     FX8_AUTO(close_walk) struct walk walk = {.comparison = comparison};
     *comparison = (struct fx8_comparison){0};
     const enum fx8_status status =
-        compare((const char *const[]){path_a, path_b}, &walk, error);
+        compare((const char *const[]){path_a, path_b}, progress, &walk, error);
     if (status != FX8_OK)
         fx8_compare_clear(comparison);
     return status;

@@ -147,12 +147,14 @@ static enum fx8_status check_roles(const struct fx8_compare_side *sides,
     return FX8_OK;
 }
 
-static enum fx8_status test(const char *const *paths, struct walk *walk,
-                            struct fx8_error *error)
+static enum fx8_status test(const char *const *paths,
+                            struct fx8_progress_display *progress,
+                            struct walk *walk, struct fx8_error *error)
 {
     struct fx8_enclosure *enclosure = walk->enclosure;
     struct fx8_compare_sides *sides = &walk->sides;
     FX8_TRY(fx8_compare_sides_open(paths, N_SIDES, sides, error));
+    sides->progress = progress;
     FX8_TRY(check_roles(sides->side, error));
     enclosure->shape = sides->shape;
     enclosure->n_dumps = (int64_t)sides->side[X].header.n_times;
@@ -179,12 +181,13 @@ static enum fx8_status test(const char *const *paths, struct walk *walk,
 }
 
 enum fx8_status fx8_enclosure_test(const char *const paths[3],
+                                   struct fx8_progress_display *progress,
                                    struct fx8_enclosure *enclosure,
                                    struct fx8_error *error)
 {
     FX8_AUTO(close_walk) struct walk walk = {.enclosure = enclosure};
     *enclosure = (struct fx8_enclosure){.n_dumps = 0};
-    const enum fx8_status status = test(paths, &walk, error);
+    const enum fx8_status status = test(paths, progress, &walk, error);
     if (status != FX8_OK)
         fx8_enclosure_clear(enclosure);
     return status;

@@ -48,7 +48,8 @@ struct fx8_enclosure {
 /**
  * fx8_enclosure_test -- read three UVH5 files side by side.
  *
- * Given:     paths  X, DOWN, UP
+ * Given:     paths     X, DOWN, UP
+ *            progress  of the rows read; NULL: none
  * Status:    FX8_ERR_INPUT: unreadable; different antennas, baselines,
  *            products, frequencies, times or weights; keyword PRECISN does not
  *            mark DOWN and UP as such, or marks X as one of them; a value that
@@ -56,6 +57,7 @@ struct fx8_enclosure {
  * Ownership: fx8_enclosure_clear() releases; empty after a failure
  */
 enum fx8_status fx8_enclosure_test(const char *const paths[3],
+                                   struct fx8_progress_display *progress,
                                    struct fx8_enclosure *enclosure,
                                    struct fx8_error *error);
 

@@ -307,6 +307,10 @@ enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
     const size_t at = baseline % sides->rows_per_read * row;
     const size_t left = n_baselines - baseline;
     const size_t n = left < sides->rows_per_read ? left : sides->rows_per_read;
+    if (at == 0)
+        fx8_progress_count(
+            sides->progress, (int64_t)(dump * n_baselines + baseline),
+            (int64_t)(sides->side[0].header.n_times * n_baselines));
     for (size_t k = 0; k < sides->n; k++) {
         struct fx8_compare_side *side = &sides->side[k];
         if (at == 0)

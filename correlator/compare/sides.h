@@ -32,6 +32,8 @@ struct fx8_compare_sides {
     struct fx8_compare_shape shape; /**< of each of them */
     size_t (*antennas)[2];          /**< [n_baselines] positions */
     size_t rows_per_read;
+    struct fx8_progress_display *progress; /**< of the rows read; NULL after
+                                                opening: none */
 };
 
 /**

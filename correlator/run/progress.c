@@ -5,6 +5,9 @@
 #include "config/base/clock.h"
 #include "correlator/run/progress.h"
 
+/* What is over sooner shows nothing. */
+#define SILENT_S 2.0
+
 /* Seconds between two updates: smooth on a terminal, sparse in a log. */
 #define TERMINAL_PERIOD_S 0.1
 #define LOG_PERIOD_S      10.0
@@ -13,11 +16,14 @@
 #define BAR_MOST  24
 #define BAR_LEAST 8
 
-void fx8_progress_start(struct fx8_progress_display *display, FILE *stream)
+void fx8_progress_start(struct fx8_progress_display *display, const char *task,
+                        const char *unit, FILE *stream)
 {
     *display = (struct fx8_progress_display){
         .stream = stream,
-        .is_terminal = isatty(fileno(stream)) == 1,
+        .task = task,
+        .unit = unit,
+        .is_terminal = stream != NULL && isatty(fileno(stream)) == 1,
         .start_s = fx8_clock_seconds(),
     };
     display->last_s = display->start_s;
@@ -48,8 +54,8 @@ static void format_time(double seconds, char *text, size_t size)
 
 /* Parts of the line in order, and the order in which they are dropped on a
  * narrow terminal; the time left always stays. */
-enum { BAR, PERCENT, DUMPS, SAMPLES, SPEED, LEFT, N_PARTS };
-static const int expendable[] = {SAMPLES, SPEED, DUMPS, BAR, PERCENT};
+enum { TASK, BAR, PERCENT, STEPS, SAMPLES, SPEED, LEFT, N_PARTS };
+static const int expendable[] = {SAMPLES, SPEED, STEPS, BAR, TASK, PERCENT};
 
 #define N_EXPENDABLE (sizeof expendable / sizeof *expendable)
 
@@ -95,8 +101,9 @@ static void fit(struct line *line, double share, size_t room)
     }
 }
 
-static void fill(struct line *line, const struct fx8_progress *progress,
-                 double elapsed_s, double share)
+static void fill(struct line *line, const struct fx8_progress_display *display,
+                 const struct fx8_progress *progress, double elapsed_s,
+                 double share)
 {
     const double done = (double)progress->n_samples;
     const double rate = done / elapsed_s; /* samples per input and second */
@@ -104,33 +111,43 @@ static void fill(struct line *line, const struct fx8_progress *progress,
     format_time(done > 0 ? elapsed_s * (1.0 - share) / share : -1.0, left,
                 sizeof left);
     const size_t size = sizeof line->parts[0];
-    line->parts[BAR][0] = line->parts[DUMPS][0] = line->parts[SPEED][0] = '\0';
+    line->parts[BAR][0] = line->parts[STEPS][0] = '\0';
+    line->parts[SAMPLES][0] = line->parts[SPEED][0] = '\0';
+    snprintf(line->parts[TASK], size, "%s", display->task);
     snprintf(line->parts[PERCENT], size, "%3.0f %%", 100.0 * share);
-    if (progress->total_dumps > 0)
-        snprintf(line->parts[DUMPS], size, "dump %lld/%lld",
+    if (display->unit != NULL && progress->total_dumps > 0)
+        snprintf(line->parts[STEPS], size, "%s %lld/%lld", display->unit,
                  (long long)progress->n_dumps,
                  (long long)progress->total_dumps);
-    snprintf(line->parts[SAMPLES], size, "%.1f Msamples/s",
-             rate * (double)progress->n_inputs * 1e-6);
+    if (progress->n_inputs > 0)
+        snprintf(line->parts[SAMPLES], size, "%.1f Msamples/s",
+                 rate * (double)progress->n_inputs * 1e-6);
     if (progress->rate_hz > 0.0)
         snprintf(line->parts[SPEED], size, "%.2g x real time",
                  rate / progress->rate_hz);
     snprintf(line->parts[LEFT], size, "%s left", left);
 }
 
+/* Whether something is due now. */
+static bool is_due(const struct fx8_progress_display *display, double now)
+{
+    const double period =
+        display->is_terminal ? TERMINAL_PERIOD_S : LOG_PERIOD_S;
+    return display->stream != NULL && now - display->start_s >= SILENT_S &&
+           now - display->last_s >= period;
+}
+
 void fx8_progress_show(void *context, const struct fx8_progress *progress)
 {
     struct fx8_progress_display *display = context;
     const double now = fx8_clock_seconds();
-    const double period =
-        display->is_terminal ? TERMINAL_PERIOD_S : LOG_PERIOD_S;
-    if (now - display->last_s < period)
+    if (!is_due(display, now) || progress->total_samples <= 0)
         return;
     display->last_s = now;
     const double share =
         (double)progress->n_samples / (double)progress->total_samples;
     struct line line;
-    fill(&line, progress, now - display->start_s, share);
+    fill(&line, display, progress, now - display->start_s, share);
     if (!display->is_terminal) {
         join(&line);
         fprintf(display->stream, "fx8: %s\n", line.text);
@@ -143,9 +160,25 @@ void fx8_progress_show(void *context, const struct fx8_progress *progress)
     display->is_line_open = true;
 }
 
+void fx8_progress_count(struct fx8_progress_display *display, int64_t done,
+                        int64_t total)
+{
+    const struct fx8_progress progress = {
+        .n_samples = done,
+        .total_samples = total,
+        .n_dumps = done,
+        .total_dumps = total,
+    };
+    if (display != NULL)
+        fx8_progress_show(display, &progress);
+}
+
 void fx8_progress_end(struct fx8_progress_display *display)
 {
-    if (display->is_line_open)
-        fprintf(display->stream, "\r\033[K");
+    if (!display->is_line_open)
+        return;
+    fprintf(display->stream, "\r\033[K");
+    fflush(display->stream);
     display->is_line_open = false;
+    display->last_s = display->start_s; /* the next one is due at once */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * progress.h -- progress display of a run: a bar on a terminal, otherwise a
- * plain line from time to time.
+ * progress.h -- progress display of a long task: a bar on a terminal, otherwise
+ * a plain line from time to time; nothing in the first seconds.
  */
 #ifndef FX8_CORRELATOR_RUN_PROGRESS_H
 #define FX8_CORRELATOR_RUN_PROGRESS_H
@@ -13,21 +13,37 @@
 
 /** A progress display, set up by fx8_progress_start(). */
 struct fx8_progress_display {
-    FILE *stream;
+    FILE *stream;     /**< NULL: silent */
+    const char *task; /**< "simulate" */
+    const char *unit; /**< of the steps that are counted; NULL: not shown */
     bool is_terminal;
     double start_s;    /**< fx8_clock_seconds() */
     double last_s;     /**< when something was last shown */
     bool is_line_open; /**< the line of the bar is unfinished */
 };
 
-/** Start a display on `stream`; the clock runs from here. */
-void fx8_progress_start(struct fx8_progress_display *display, FILE *stream);
+/**
+ * fx8_progress_start -- start a display; the clock runs from here.
+ *
+ * Given: task    a word, before everything else
+ *        unit    "dump": shown as "dump 3/10"; NULL: only the share is shown
+ *        stream  NULL (--quiet): nothing is ever shown
+ * Notes: both texts are not copied
+ */
+void fx8_progress_start(struct fx8_progress_display *display, const char *task,
+                        const char *unit, FILE *stream);
 
-/** Show the progress; context is the display.  Fits the request's progress
- *  callback. */
+/** Show that `done` of `total` steps are done, if it is time.  Cheap enough for
+ *  every step of a millisecond; from one thread.  A NULL display is legal. */
+void fx8_progress_count(struct fx8_progress_display *display, int64_t done,
+                        int64_t total);
+
+/** Show the progress of a run with its speed; context is the display.  Fits the
+ *  progress callback of a request. */
 void fx8_progress_show(void *context, const struct fx8_progress *progress);
 
-/** Finish the line of the bar. */
+/** Remove the line of the bar, before anything else is printed; also at the
+ *  end.  FX8_AUTO(fx8_progress_end) does so on every way out. */
 void fx8_progress_end(struct fx8_progress_display *display);
 
 #endif
