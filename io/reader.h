@@ -85,6 +85,7 @@ struct fx8_reader {
     /** Why HDF5 has to undo the filters, on one thread; NULL: it does not, or
      *  there are no filters.  Set by open(), owned by the reader. */
     const char *slow_reason;
+    char slow_text[FX8_TEXT_SIZE]; /**< where the reason is kept */
     /* what is selected: a buffer is [n_rows][time][sample_bytes] */
     struct fx8_input_place *places; /**< [n_inputs selected] */
     size_t n_inputs;

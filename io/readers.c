@@ -76,6 +76,19 @@ enum fx8_status fx8_missing_add(struct fx8_missing **list, size_t *n,
     return FX8_OK;
 }
 
+/* --- filters ----------------------------------------------------------------
+ */
+
+void fx8_reader_note_slow(struct fx8_reader *reader,
+                          const struct fx8_h5_chunks *chunks)
+{
+    const char *reason = fx8_h5_chunks_slow_reason(chunks);
+    if (reason == NULL || reader->slow_reason != NULL)
+        return;
+    snprintf(reader->slow_text, sizeof reader->slow_text, "%s", reason);
+    reader->slow_reason = reader->slow_text;
+}
+
 /* --- selecting inputs ----------------------------------------------------- */
 
 static enum fx8_status check_inputs(const struct fx8_reader *reader,
@@ -263,6 +276,24 @@ static enum fx8_status choose_format(const char *path, hid_t file,
                     file >= 0 ? "HDF5" : "folder", known);
 }
 
+static enum fx8_status check_paths(const struct fx8_reader_format *format,
+                                   const char *const *paths, size_t n_paths,
+                                   struct fx8_error *error)
+{
+    if (format->single != NULL && n_paths != 1)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: input.files: %zu files: expected one, %s",
+                        paths[0], n_paths, format->single);
+    for (size_t i = 1; i < n_paths; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(paths[i], paths[k]) == 0)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s: input.files: given twice: expected every "
+                                "file once",
+                                paths[i]);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
                                 const struct fx8_settings *settings,
                                 struct fx8_reader **reader,
@@ -281,10 +312,7 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
     FX8_TRY(
         choose_format(paths[0], file, settings->input.format, &format, error));
     fx8_h5_close(&file);
-    if (format->single != NULL && n_paths != 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: %zu files: expected one, %s",
-                        paths[0], n_paths, format->single);
+    FX8_TRY(check_paths(format, paths, n_paths, error));
     FX8_AUTO(fx8_reader_close) struct fx8_reader *new = NULL;
     FX8_TRY(make_reader(format, paths, n_paths, &new, error));
     FX8_TRY(format->load(new, settings, error));

@@ -69,6 +69,25 @@ static inline void make_good_fx8(const char *folder)
     H5Fclose(file);
 }
 
+/** The same format, two files in a row with a gap between them. */
+static inline void make_good_fx8_parts(const char *folder)
+{
+    for (int part = 0; part < 2; part++) {
+        const struct missing_row missing = {part, -1, 90, 7};
+        char name[SCRATCH_PATH_SIZE];
+        snprintf(name, sizeof name, "%s/part%d.h5", folder, part);
+        hid_t file = create_file(name);
+        put_attributes(file);
+        /* of 1.08 ms each */
+        put_number(file, "@start_time_ns", H5T_STD_I64LE,
+                   1080000.0 * (N_TIME + 9) * part);
+        put_voltages(file, orders[0], true, false, CONTIGUOUS, true);
+        put_antennas(file, N_ANT);
+        put_missing(file, &missing, 1);
+        H5Fclose(file);
+    }
+}
+
 /** TART, good.h5. */
 static inline void make_good_tart(const char *folder)
 {

@@ -221,12 +221,12 @@ TEST(test_not_recordings)
         refuse_recording(cases[i][0], NULL, FX8_ERR_INPUT, cases[i][1]);
     must_fail_with(fx8_reader_open(NULL, 0, &settings, &reader, &error), error,
                    FX8_ERR_USAGE, "");
-    H5Fclose(make_good_file(&native));
-    const char *path = scratch_path(native.opened);
+    H5Fclose(make_good_file(&tart));
+    const char *path = scratch_path(tart.opened);
     must_fail_with(fx8_reader_open((const char *[]){path, path}, 2, &settings,
                                    &reader, &error),
                    error, FX8_ERR_USAGE, "2 files: expected one");
-    refuse_recording(native.opened, &unknown, FX8_ERR_UNSUPPORTED, "");
+    refuse_recording(tart.opened, &unknown, FX8_ERR_UNSUPPORTED, "");
 }
 
 /* --- tiles ---------------------------------------------------------------- */

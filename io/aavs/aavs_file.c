@@ -12,7 +12,6 @@
 #include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
-#include "io/h5/storage.h"
 
 /* Largest tile and channel numbers accepted. */
 #define MOST_TILES    65535
@@ -222,16 +221,7 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
     file->chunk_rows = fx8_h5_chunks_are_filtered(samples->chunks)
                            ? (int64_t)samples->chunk[0]
                            : 1;
-    const int64_t size = fx8_h5_storage_bytes(samples->storage);
-    if (size < file->file_size)
-        return fx8_refuse(
-            error, file->path, FX8_AAVS_SAMPLES,
-            "the file has shrunk from %" PRId64 " to %" PRId64
-            " bytes: expected a recording that stays whole while it is read",
-            file->file_size, size);
-    if (file->file_size < 0)
-        file->file_size = size;
-    return FX8_OK;
+    return fx8_h5_dataset_check_size(samples, &file->file_size, error);
 }
 
 enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,

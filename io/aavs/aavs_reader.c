@@ -81,17 +81,6 @@ static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
                     reader->files[0].path);
 }
 
-/* Record why HDF5 must undo a file's filters, if so. */
-static void note_slow(struct fx8_aavs_reader *reader,
-                      const struct fx8_aavs_file *file)
-{
-    const char *reason = fx8_h5_chunks_slow_reason(file->samples.chunks);
-    if (reason == NULL || reader->base.slow_reason != NULL)
-        return;
-    snprintf(reader->slow_reason, sizeof reader->slow_reason, "%s", reason);
-    reader->base.slow_reason = reader->slow_reason;
-}
-
 /* Load metadata and time stamps of every file. */
 static enum fx8_status load_files(struct fx8_aavs_reader *reader,
                                   const struct fx8_settings *settings,
@@ -102,7 +91,7 @@ static enum fx8_status load_files(struct fx8_aavs_reader *reader,
         FX8_TRY(fx8_aavs_file_load(&reader->files[i], error));
         reader->n_open++;
         reader->files[i].last_use = ++reader->n_uses;
-        note_slow(reader, &reader->files[i]);
+        fx8_reader_note_slow(&reader->base, reader->files[i].samples.chunks);
         FX8_TRY(
             choose_rate(reader, i, settings->observation.sample_rate, error));
         FX8_TRY(fx8_aavs_fit(&reader->files[i], i,

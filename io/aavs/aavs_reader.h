@@ -96,7 +96,6 @@ struct fx8_aavs_reader {
     struct fx8_aavs_group *groups;       /**< [n_groups] by tile, channel */
     size_t n_groups;
     int axis[3]; /**< enum fx8_aavs_axis of the columns, slowest first */
-    char slow_reason[FX8_TEXT_SIZE]; /**< of the first file that has one */
     size_t n_open;
     uint64_t n_uses;
     size_t n_wide; /**< columns of the widest selected group */

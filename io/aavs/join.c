@@ -14,13 +14,6 @@
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
 
-/* Tolerance, in samples, of a stretch against the grid of the others, besides
- * rounding of its stamps. */
-#define MOST_OFF 0.1
-
-/* Longest recording, as in the configuration: 116 days. */
-#define LONGEST_S 1e7
-
 /* Antennas assumed for a tile without files, if the other tiles differ. */
 #define USUAL_ANTENNAS 16
 
@@ -277,15 +270,16 @@ static enum fx8_status place_on_grid(struct fx8_aavs_reader *reader,
                             stretch->lag - reference->lag;
         const double samples =
             rows + (double)(stretch->first_row - reference->first_row);
-        if (fabs(samples) > LONGEST_S * rate_hz)
-            return fx8_refuse(error, path, FX8_AAVS_STAMPS,
-                              "row %" PRId64
-                              ": %+.6g s from %s: expected files of one "
-                              "recording, at most %g s long",
-                              stretch->first_row, samples / rate_hz,
-                              path_of(reader, reference->file), LONGEST_S);
+        if (fabs(samples) > FX8_READER_LONGEST_S * rate_hz)
+            return fx8_refuse(
+                error, path, FX8_AAVS_STAMPS,
+                "row %" PRId64 ": %+.6g s from %s: expected files of one "
+                "recording, at most %g s long",
+                stretch->first_row, samples / rate_hz,
+                path_of(reader, reference->file), FX8_READER_LONGEST_S);
         const double nearest = nearbyint(rows);
-        if (fabs(rows - nearest) > MOST_OFF + stretch->doubt + reference->doubt)
+        if (fabs(rows - nearest) >
+            FX8_READER_MOST_OFF + stretch->doubt + reference->doubt)
             return fx8_refuse(
                 error, path, FX8_AAVS_STAMPS,
                 "row %" PRId64
@@ -293,7 +287,7 @@ static enum fx8_status place_on_grid(struct fx8_aavs_reader *reader,
                 "at most %.3g",
                 stretch->first_row, rows - nearest,
                 path_of(reader, reference->file),
-                MOST_OFF + stretch->doubt + reference->doubt);
+                FX8_READER_MOST_OFF + stretch->doubt + reference->doubt);
         stretch->first_sample =
             (int64_t)nearest + stretch->first_row - reference->first_row;
     }
@@ -314,10 +308,11 @@ static enum fx8_status set_origin(struct fx8_aavs_reader *reader,
         end = last > end ? last : end;
     }
     const double rate_hz = fx8_rate_hz(observation->sample_rate);
-    if ((double)(end - first) > LONGEST_S * rate_hz)
+    if ((double)(end - first) > FX8_READER_LONGEST_S * rate_hz)
         return fx8_refuse(error, path_of(reader, 0), FX8_AAVS_STAMPS,
                           "%.6g s in all: expected at most %g s",
-                          (double)(end - first) / rate_hz, LONGEST_S);
+                          (double)(end - first) / rate_hz,
+                          FX8_READER_LONGEST_S);
     const double whole_s = floor(reference->stamp_s);
     const double rest_s =
         reference->stamp_s - whole_s + reference->lag / rate_hz;
@@ -370,12 +365,6 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
         }
         const int64_t end = items[i - 1].first_sample + items[i - 1].n_rows;
         const char *path = path_of(reader, items[i].file);
-        if (items[i].first_sample < end &&
-            strcmp(path, path_of(reader, items[i - 1].file)) == 0)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: input.files: given twice: expected every file "
-                            "once",
-                            path);
         if (items[i].first_sample < end)
             return fx8_refuse(
                 error, path, FX8_AAVS_STAMPS,

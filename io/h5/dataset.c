@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/dataset.h"
@@ -193,6 +195,21 @@ enum fx8_status fx8_h5_dataset_prepare(struct fx8_h5_dataset *dataset,
         .n_per_element = use->samples,
     };
     return fx8_h5_chunks_open(&samples, &dataset->chunks, error);
+}
+
+enum fx8_status fx8_h5_dataset_check_size(const struct fx8_h5_dataset *dataset,
+                                          int64_t *bytes,
+                                          struct fx8_error *error)
+{
+    const int64_t now = fx8_h5_storage_bytes(dataset->storage);
+    if (now < *bytes)
+        return fx8_refuse(
+            error, dataset->path, dataset->name,
+            "the file has shrunk from %" PRId64 " to %" PRId64
+            " bytes: expected a recording that stays whole while it is read",
+            *bytes, now);
+    *bytes = *bytes < 0 ? now : *bytes;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,

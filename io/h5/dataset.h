@@ -78,6 +78,16 @@ enum fx8_status fx8_h5_dataset_prepare(struct fx8_h5_dataset *dataset,
                                        const struct fx8_h5_use *use,
                                        struct fx8_error *error);
 
+/**
+ * fx8_h5_dataset_check_size -- check that a dataset opened again has not shrunk
+ * in between.
+ *
+ * Given: bytes  of its storage when first opened; -1 then, and set
+ */
+enum fx8_status fx8_h5_dataset_check_size(const struct fx8_h5_dataset *dataset,
+                                          int64_t *bytes,
+                                          struct fx8_error *error);
+
 /** fx8_h5_chunks_read(), and a check that no file has shrunk meanwhile. */
 enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,
                                     size_t n_threads,

@@ -88,7 +88,7 @@ static enum fx8_status open_data(struct tart_reader *reader,
                                    .n_rows = UINT64_MAX,
                                    .cache_bytes = MAX_CHUNK_CACHE};
     FX8_TRY(fx8_h5_dataset_prepare(data, &use, error));
-    reader->base.slow_reason = fx8_h5_chunks_slow_reason(data->chunks);
+    fx8_reader_note_slow(&reader->base, data->chunks);
     return FX8_OK;
 }
 

@@ -308,6 +308,7 @@ static const struct {
     const char *opened; /* the file to open; NULL: every file */
 } targets[] = {
     {"fx8", make_good_fx8, read_recording, FX8_FORMAT_FX8, "good/good.h5"},
+    {"fx8_parts", make_good_fx8_parts, read_recording, FX8_FORMAT_FX8, NULL},
     {"tart", make_good_tart, read_recording, FX8_FORMAT_TART, "good/good.h5"},
     {"digital_rf", make_good_digital_rf, read_recording, FX8_FORMAT_DIGITAL_RF,
      "good"},

@@ -9,11 +9,11 @@ this rule.
 
 Shows (recordings, weights after every loss): weights of all baselines are
     right after every kind of loss, pfb and fft, in the whole recording and in
-    a stretch that begins and ends within a loss: `/missing` tables; markers
-    zero and −128, in runs a sample too short, of exact length and longer, at
-    both ends; AAVS parts, blocks, tiles late, early and absent, one coarse
-    channel of two; Digital RF index gaps, absent files, fill values, channels
-    late and early
+    a stretch that begins and ends within a loss: `/missing` tables and gaps
+    between files; markers zero and −128, in runs a sample too short, of exact
+    length and longer, at both ends; AAVS parts, blocks, tiles late, early and
+    absent, one coarse channel of two; Digital RF index gaps, absent files, fill
+    values, channels late and early
 Within: equal to a count over samples, flags too; visibilities FP32 2·10⁻⁶ of
     √(PᵢPⱼ); without valid data exactly 0
 Because: weights are quotients of integers
@@ -128,6 +128,21 @@ def markers(case, value, least, is_complex=True, rows=()):
                      "input.missing_run": least})
     loss.missing |= marked(loss.samples, value, least)
     return loss
+
+
+def files_in_a_row(case):
+    """A gap between two files, no gap between others; each has a table."""
+    samples = noise((3, 2, N_SAMPLES), 13)
+    missing = np.zeros(samples.shape, bool)
+    missing[..., 5100:5417] = True
+    paths = []
+    for number, (first, end) in enumerate(
+            ((0, 2345), (2345, 5100), (5417, N_SAMPLES))):
+        missing[number, :, first + 777:first + 999] = True
+        paths.append(case.write(program.Scene(
+            samples[..., first:end], start_ns=1000 * first, has_table=False,
+            missing=[(number, -1, 777, 222)]), f"part{number}.h5"))
+    return Loss(paths[::-1], Fraction(1_000_000), samples[None], missing[None])
 
 
 def zeros(case):
@@ -272,7 +287,7 @@ def fill_values(case):
                          lost=[(1700, 64)])])
 
 
-LOSSES = [table, table_of_real_samples, zeros, zeros_of_real_samples,
+LOSSES = [table, table_of_real_samples, files_in_a_row, zeros, zeros_of_real_samples,
           minus_128, single_marks, markers_and_a_table, parts_and_tiles,
           missing_tile, zeros_beside_a_gap, one_band, marks_in_one_band,
           index_gaps, fill_values]

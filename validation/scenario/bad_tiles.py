@@ -147,7 +147,8 @@ class BadTiles(program.Job):
         paths = self.tiles()
         copy = shutil.copy(paths[1], self.path("copy.hdf5"))
         self.refuse([*paths, copy], "tile 1", "each tile number once")
-        self.refuse([*paths, paths[2]], paths[2], "given twice")
+        self.refuse([*paths, paths[2]], paths[2], "given twice",
+                    code=2)
         other = self.path("channel_cont_7_20200217_00000_0.hdf5")
         os.rename(paths[0], other)
         self.refuse(other, other, "tile_id: 0: expected 7")

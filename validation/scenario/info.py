@@ -394,7 +394,7 @@ class Recordings(program.Job):
                 (2, ("--all", "--no-levels", good)), (2, ("--set", good)),
                 (2, ("--set", "input.nonsense=1", good)),
                 (2, ("--nonsense", good)), (2, ("--json=1", good)),
-                (2, (good, good), good, "2 files"),
+                (2, (good, good), good, "given twice"),
                 (1, (absent,), "none.h5", "No such file"),
                 (1, (self.folder,), self.folder),
                 (1, (good, absent), "none.h5", "No such file")):
