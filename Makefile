@@ -45,13 +45,15 @@ PKG_CONFIG ?= pkg-config
 HDF5_PC := $(shell $(PKG_CONFIG) --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
 PACKAGES := $(HDF5_PC) zlib fftw3f inih erfa jansson
 MISSING := $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p)))
-PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+# Without it, fx8 plot writes no PNG and no PDF.
+CAIRO := $(shell $(PKG_CONFIG) --exists cairo-pdf 2>/dev/null && echo cairo-pdf)
+PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(CAIRO) 2>/dev/null)
+PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(CAIRO) 2>/dev/null)
 
 # No contraction: only fmaf() or an intrinsic becomes an fma.
 REQUIRED := -std=c17 -D_GNU_SOURCE -I. -DFX8_VERSION='"$(VERSION)"' \
 	-ffp-contract=off -fno-math-errno -pthread -fPIC \
-	-fvisibility=hidden $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+	-fvisibility=hidden $(if $(CAIRO),-DFX8_HAVE_CAIRO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes
 # STRICT=1: a warning is an error; no reason to build anything again.  Not with
@@ -64,7 +66,8 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
-	correlator/compare correlator/fringe correlator/library correlator/run correlator/simulate
+	correlator/compare correlator/fringe correlator/library correlator/plot correlator/run \
+	correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))

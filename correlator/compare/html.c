@@ -10,6 +10,7 @@
 #include "correlator/compare/plot.h"
 #include "correlator/compare/sides.h"
 #include "correlator/fx8.h"
+#include "correlator/plot/svg.h"
 
 /* Most items listed. */
 #define MAX_LISTED 64
@@ -51,9 +52,9 @@ static void put_file(const char *what, const char *path, const char *precision,
                      FILE *stream)
 {
     fprintf(stream, "<tr><td>%s</td><td>", what);
-    fx8_plot_text(stream, path);
+    fx8_svg_text(stream, path);
     fputs(precision[0] != '\0' ? ", " : "", stream);
-    fx8_plot_text(stream, precision);
+    fx8_svg_text(stream, precision);
     fputs("</td></tr>\n", stream);
 }
 
@@ -65,7 +66,7 @@ static void put_verdict(const struct fx8_comparison *comparison, FILE *stream)
     fx8_compare_verdict(comparison, reason);
     fprintf(stream, "<p class=\"verdict %s\"><strong>Verdict: %s.</strong> ",
             word, word);
-    fx8_plot_text(stream, reason);
+    fx8_svg_text(stream, reason);
     fputs(".</p>\n<table class=\"text\">\n", stream);
     put_file("compared", comparison->subject_name, comparison->precision[0],
              stream);

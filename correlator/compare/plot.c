@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdarg.h>
 
-#include "config/base/json.h"
 #include "correlator/compare/plot.h"
+#include "correlator/plot/svg.h"
 
 /* The figure and the frame inside it, in drawing units. */
 #define WIDTH  860.0
@@ -15,26 +15,6 @@
 
 /* Approximate number of ticks per axis. */
 #define N_TICKS 6.0
-
-void fx8_plot_text(FILE *stream, const char *text)
-{
-    const bool is_good = fx8_json_is_utf8(text);
-    for (const char *at = text; *at != '\0'; at++) {
-        const unsigned char byte = (unsigned char)*at;
-        if (byte == '&')
-            fputs("&amp;", stream);
-        else if (byte == '<')
-            fputs("&lt;", stream);
-        else if (byte == '>')
-            fputs("&gt;", stream);
-        else if (byte == '"')
-            fputs("&quot;", stream);
-        else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !is_good))
-            putc('?', stream);
-        else
-            putc(byte, stream);
-    }
-}
 
 static void widen(struct fx8_plot_axis *axis)
 {
@@ -116,7 +96,7 @@ void fx8_plot_open(struct fx8_plot *plot, const char *id, const char *heading,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f "
             "%.0f\" role=\"img\">\n<title>",
             heading, id, WIDTH, HEIGHT);
-    fx8_plot_text(stream, title);
+    fx8_svg_text(stream, title);
     fputs("</title>\n", stream);
     draw_ticks(plot, true);
     draw_ticks(plot, false);
@@ -125,12 +105,12 @@ void fx8_plot_open(struct fx8_plot *plot, const char *id, const char *heading,
             "class=\"f\"/>\n<text x=\"%.1f\" y=\"%.1f\" class=\"m\">",
             LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, 0.5 * (LEFT + RIGHT),
             HEIGHT - 12.0);
-    fx8_plot_text(stream, plot->x.label);
+    fx8_svg_text(stream, plot->x.label);
     fprintf(stream,
             "</text>\n<text transform=\"translate(14 %.1f) rotate(-90)\" "
             "class=\"m\">",
             0.5 * (TOP + BOTTOM));
-    fx8_plot_text(stream, plot->y.label);
+    fx8_svg_text(stream, plot->y.label);
     fputs("</text>\n", stream);
 }
 
@@ -180,7 +160,7 @@ static void end_with_text(const struct fx8_plot *plot, const char *name,
     char text[512];
     vsnprintf(text, sizeof text, format, arguments);
     fputs("<title>", plot->stream);
-    fx8_plot_text(plot->stream, text);
+    fx8_svg_text(plot->stream, text);
     fprintf(plot->stream, "</title></%s>\n", name);
 }
 
@@ -216,6 +196,6 @@ void fx8_plot_name(const struct fx8_plot *plot, double y, const char *name)
 {
     fprintf(plot->stream, "<text x=\"%.1f\" y=\"%.1f\" class=\"e\">",
             LEFT - 8.0, place_y(plot, y) + 4.0);
-    fx8_plot_text(plot->stream, name);
+    fx8_svg_text(plot->stream, name);
     fputs("</text>\n", plot->stream);
 }

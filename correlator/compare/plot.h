@@ -58,8 +58,4 @@ void fx8_plot_bar(const struct fx8_plot *plot, double x_1, double y_1,
 /** A name beside the y axis. */
 void fx8_plot_name(const struct fx8_plot *plot, double y, const char *name);
 
-/** Write text escaped for HTML and XML; control characters, and all bytes of
- *  invalid UTF-8, become '?'. */
-void fx8_plot_text(FILE *stream, const char *text);
-
 #endif
