@@ -749,6 +749,7 @@ struct fx8_session_info {
     const char *device;  /**< "0 NVIDIA H200"; "" for the CPU */
     const char *kernel;  /**< "avx512" or "wgmma" */
     const char *fft_plan;
+    size_t memory; /**< bytes allocated, without samples kept for gains */
 };
 
 FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);

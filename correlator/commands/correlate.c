@@ -15,6 +15,7 @@
 #include "config/settings.h"
 #include "correlator/commands/command.h"
 #include "correlator/compare/compare.h"
+#include "correlator/run/forecast.h"
 #include "correlator/run/job.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/progress.h"
@@ -24,7 +25,17 @@
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
 
-enum { INPUT, OUTPUT, SET, PRECISION, BACKEND, FFT_PLAN, FORCE, QUIET };
+enum {
+    INPUT,
+    OUTPUT,
+    SET,
+    PRECISION,
+    BACKEND,
+    FFT_PLAN,
+    DRY_RUN,
+    FORCE,
+    QUIET
+};
 
 static const struct fx8_option options[] = {
     [INPUT] = {.argument = "INPUT",
@@ -54,6 +65,9 @@ static const struct fx8_option options[] = {
                           "FFTW's best guess, or what it finds fastest: last "
                           "bits may then differ from run to run; auto: lanes, "
                           "else estimate"},
+    [DRY_RUN] = {.name = "dry-run",
+                 .help = "say what would be done, and how long it would take "
+                         "as its first second shows; write nothing"},
     [FORCE] = {.name = "force", .help = "replace an existing result"},
     [QUIET] = FX8_OPTION_QUIET("no progress and no summary"),
 };
@@ -373,6 +387,36 @@ static void warn(void *display, const char *message)
     fx8_command_warning("%s", message);
 }
 
+/* fx8_run_request.ready */
+static void say_what_follows(void *request, size_t memory)
+{
+    fx8_forecast_print(request, memory, stdout);
+    fflush(stdout);
+}
+
+static enum fx8_status end_trial(const struct fx8_run_request *request,
+                                 const struct fx8_run_report *reports,
+                                 bool is_quiet, struct fx8_error *error)
+{
+    if (reports->was_interrupted)
+        return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+    if (!is_quiet)
+        fx8_forecast_print_time(request, reports, stdout);
+    return FX8_OK;
+}
+
+/* The comparisons that end --precision both. */
+static enum fx8_status compare_all(const struct work *work, bool is_quiet,
+                                   struct fx8_error *error)
+{
+    for (size_t c = 0; c < work->job.n_centers; c++) {
+        if (work->job.n_centers > 1 && !is_quiet)
+            printf("centre     %s\n", work->job.centers[c].place.name);
+        FX8_TRY(compare(&work->outputs[c], is_quiet, error));
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error)
 {
@@ -390,6 +434,9 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .warn_context = &display,
         .progress = fx8_progress_show,
         .progress_context = &display,
+        .ready = is_quiet ? NULL : say_what_follows,
+        .ready_context = &request,
+        .is_trial = line->given[DRY_RUN] != NULL,
         .command = line->text,
     };
     FX8_TRY(block_samples(&request.block_samples, error));
@@ -406,6 +453,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
         fx8_pipeline_run(&request, work.reports, error);
     fx8_progress_end(&display);
     FX8_TRY(status);
+    if (request.is_trial)
+        return end_trial(&request, work.reports, is_quiet, error);
     if (!is_quiet)
         fx8_summary_print(&request, work.reports, stdout);
     if (work.reports[0].was_interrupted)
@@ -413,10 +462,5 @@ static enum fx8_status run(const struct fx8_command_line *line,
                         "interrupted after %" PRId64 " of %" PRId64
                         " dumps: the result holds these",
                         work.reports[0].n_dumps, work.job.n_dumps);
-    for (size_t c = 0; c < work.job.n_centers; c++) {
-        if (work.job.n_centers > 1 && !is_quiet)
-            printf("centre     %s\n", work.job.centers[c].place.name);
-        FX8_TRY(compare(&work.outputs[c], is_quiet, error));
-    }
-    return FX8_OK;
+    return compare_all(&work, is_quiet, error);
 }

@@ -27,6 +27,7 @@ struct fx8_session_info fx8_info(const struct fx8_session *session)
         .device = operations->facts(engine)->device,
         .kernel = operations->facts(engine)->kernel,
         .fft_plan = operations->facts(engine)->fft_plan,
+        .memory = session->memory,
     };
 }
 

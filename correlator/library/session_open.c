@@ -268,8 +268,6 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
 {
     const size_t limit = s->plan.machine.memory_limit;
     FX8_TRY(open_engines(s, plan, error));
-    if (limit == 0)
-        return FX8_OK;
     size_t engines = 0;
     for (size_t band = 0; band < s->plan.n_bands; band++)
         engines = plus(engines, s->operations->facts(s->engines[band])->memory);
@@ -277,7 +275,7 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
         find_need(s, s->operations, engines,
                   s->operations->facts(s->engines[0])->block_spectra);
     s->memory = sum_of(&need);
-    if (s->memory <= limit)
+    if (limit == 0 || s->memory <= limit)
         return FX8_OK;
     close_engines(s);
     return refuse(&need, error);

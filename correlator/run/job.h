@@ -83,6 +83,9 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
                                 const char *path, struct fx8_job *job,
                                 struct fx8_error *error);
 
+/** Sky frequency of a band's baseband zero, MHz. */
+double fx8_job_band_mhz(const struct fx8_job *job, size_t band);
+
 /** Release a job; a zeroed one is legal. */
 void fx8_job_clear(struct fx8_job *job);
 

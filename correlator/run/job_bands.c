@@ -79,3 +79,11 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                              job->path, distance_hz, width_hz - distance_hz,
                              expected);
 }
+
+double fx8_job_band_mhz(const struct fx8_job *job, size_t band)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const double offset_hz =
+        plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
+    return (plan->dc_frequency_hz + offset_hz) * 1e-6;
+}

@@ -38,6 +38,7 @@ struct run {
     struct fx8_run_report *reports; /* [n] */
     struct branch *branches;        /* [n] */
     size_t n;
+    double start_s; /* when all was open */
 };
 
 static int interrupted(const struct run *run)
@@ -63,7 +64,8 @@ static enum fx8_status take_dump(struct run *run, struct branch *branch,
     const struct fx8_dump *dump = fx8_take_dump(branch->session);
     for (size_t input = 0; input < job->n_inputs; input++)
         branch->dead_dumps[input] += dump->dead[input];
-    FX8_TRY(fx8_sink_put(branch->sink, dump, error));
+    if (branch->sink != NULL)
+        FX8_TRY(fx8_sink_put(branch->sink, dump, error));
     branch->report->n_dumps++;
     branch->is_complete = branch->report->n_dumps == job->n_dumps;
     /* of several branches, all get the whole block: equal numbers of dumps */
@@ -138,10 +140,17 @@ static bool is_complete(const struct run *run)
     return run->branches[run->n - 1].is_complete;
 }
 
+/* Whether a trial has lasted long enough. */
+static bool has_tried(const struct run *run)
+{
+    return run->request->is_trial &&
+           fx8_clock_seconds() - run->start_s > FX8_TRIAL_S;
+}
+
 static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block, *before = NULL;
-    while (!is_complete(run) &&
+    while (!is_complete(run) && !has_tried(run) &&
            (block = fx8_source_take(run->source)) != NULL) {
         if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
@@ -153,16 +162,19 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
         if (before != NULL)
             fx8_source_release(run->source, before);
         before = block;
+        run->reports[0].n_samples = end - run->request->job->plan.first_sample;
         tell_progress(run, end);
     }
-    return is_complete(run) ? FX8_OK : fx8_source_status(run->source, error);
+    return is_complete(run) || has_tried(run)
+               ? FX8_OK
+               : fx8_source_status(run->source, error);
 }
 
 static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 {
     const enum fx8_status status = push_blocks(run, error);
     if (status == FX8_OK)
-        return push_block(run, NULL, error);
+        return has_tried(run) ? FX8_OK : push_block(run, NULL, error);
     /* keep a dump that has ended, unless the session has failed; the first
      * failure is reported */
     struct fx8_error later;
@@ -259,6 +271,8 @@ static enum fx8_status open_branch(struct run *run, size_t index,
     note_kernels(branch);
     if (index == 0 && fx8_info(branch->session).is_spare)
         warn_of_device(request, branch->report->reason);
+    if (request->is_trial)
+        return FX8_OK;
     return fx8_sink_open(request, index, branch->session, branch->report,
                          &branch->sink, error);
 }
@@ -281,9 +295,17 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
     /* only one session can use samples in place */
-    return fx8_source_open(
+    FX8_TRY(fx8_source_open(
         request->reader, request->job, request->block_samples,
-        run->n == 1 ? run->branches[0].session : NULL, &run->source, error);
+        run->n == 1 ? run->branches[0].session : NULL, &run->source, error));
+    size_t memory = fx8_source_memory(run->source);
+    for (size_t b = 0; b < run->n; b++)
+        memory += fx8_info(run->branches[b].session).memory +
+                  fx8_sink_memory(request, b);
+    if (request->ready != NULL)
+        request->ready(request->ready_context, memory);
+    run->start_s = fx8_clock_seconds();
+    return FX8_OK;
 }
 
 /* --- the end ----------------------------------------------------- */
@@ -407,7 +429,9 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
         strcmp(plan->machine.kernel, "auto") == 0 && n_dumps == 0) {
         const struct fx8_error why = *error;
         warn_of_device(request, why.message);
-        status = run_on(request, FX8_BACKEND_CPU, reports, &n_dumps, error);
+        struct fx8_run_request again = *request;
+        again.ready = NULL;
+        status = run_on(&again, FX8_BACKEND_CPU, reports, &n_dumps, error);
         snprintf(reports->reason, sizeof reports->reason, "%.*s",
                  (int)sizeof reports->reason - 1, why.message);
     }

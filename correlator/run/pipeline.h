@@ -37,7 +37,8 @@ struct fx8_run_request {
     struct fx8_reader *reader;            /**< inputs not selected yet */
     const struct fx8_run_output *outputs; /**< [job->n_centers] */
     bool force;                           /**< replace existing outputs */
-    const char *command;                  /**< for the history */
+    bool is_trial; /**< compute for FX8_TRIAL_S at most, and write nothing */
+    const char *command;     /**< for the history */
     const char *input;       /**< names of the recordings, one line */
     const char *input_brief; /**< the first, and how many more */
     int64_t block_samples; /**< samples per read; 0: chosen to suit the file */
@@ -47,10 +48,17 @@ struct fx8_run_request {
     /** Called regularly on the caller's thread; may be NULL. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
+    /** Called once, when all is open and nothing was computed yet, with the
+     *  bytes of memory that the run will take; may be NULL. */
+    void (*ready)(void *context, size_t memory);
+    void *ready_context;
     /** One line, on the caller's thread; may be NULL. */
     void (*warn)(void *context, const char *message);
     void *warn_context;
 };
+
+/** Seconds after which a trial ends. */
+#define FX8_TRIAL_S 1.0
 
 /** The outcome for one phase centre; what a run has once is in all of them. */
 struct fx8_run_report {
@@ -58,6 +66,7 @@ struct fx8_run_report {
     int64_t n_dumps; /**< written */
     bool was_interrupted;
     double read_s, write_s, total_s;
+    int64_t n_samples; /**< pushed, per input */
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */
     char kernel[64], fft_plan[64];

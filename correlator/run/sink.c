@@ -24,6 +24,7 @@ struct fx8_sink {
     size_t center; /* index of the phase centre */
     const struct fx8_session *session;
     struct fx8_run_report *report;
+    const struct fx8_run_output *output; /* of the phase centre */
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_run_quicklook *quicklook; /* NULL: not wanted */
     struct copy copies[N_DUMPS];
@@ -94,10 +95,11 @@ static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
         axes->n_baselines * axes->n_channels * axes->n_products;
     struct fx8_array *next = arrays;
     for (size_t f = 0; f < FX8_N_RESULTS; f++, next += FX8_RESULT_ARRAYS)
-        fx8_list_result(&dump->results[f], n_cells, s->files[f] != NULL, next);
+        fx8_list_result(&dump->results[f], n_cells, s->output->paths[f] != NULL,
+                        next);
     fx8_list_quicklook(&dump->quicklook, n_cells,
-                       axes->n_inputs * axes->n_channels, s->quicklook != NULL,
-                       next);
+                       axes->n_inputs * axes->n_channels,
+                       s->output->path_quicklook != NULL, next);
 }
 
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
@@ -117,6 +119,16 @@ static void copy_gains(const struct fx8_sink *s, double *gains)
     const float *of = fx8_gains(s->session).gain;
     for (size_t i = 0; i < s->job->axes.n_inputs * s->job->axes.n_fine; i++)
         gains[i] = (double)of[i];
+}
+
+size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center)
+{
+    const struct fx8_sink unused = {.job = request->job,
+                                    .output = &request->outputs[center]};
+    struct fx8_dump dump;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&unused, &dump, arrays);
+    return fx8_product(N_DUMPS, fx8_arrays_size(arrays, N_ARRAYS), 1, 1);
 }
 
 /* --- creating outputs -------------------------------------------- */
@@ -189,7 +201,7 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
                                       const struct fx8_run_request *request,
                                       struct fx8_error *error)
 {
-    const struct fx8_run_output *output = &request->outputs[s->center];
+    const struct fx8_run_output *output = s->output;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (output->paths[kind] != NULL)
             FX8_TRY(create_file(s, request, kind, output->paths[kind], error));
@@ -229,6 +241,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
     s->job = request->job;
     s->center = center;
+    s->output = &request->outputs[center];
     s->session = session;
     s->report = report;
     fx8_queue_init(&s->empty);

@@ -13,6 +13,9 @@
 
 struct fx8_sink;
 
+/** Bytes of the dumps in flight of a phase centre. */
+size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center);
+
 /**
  * fx8_sink_open -- create the outputs of a run and start the writer thread.
  *

@@ -64,6 +64,9 @@ enum fx8_status fx8_source_reread(struct fx8_source *source,
                                   int64_t first_sample, struct fx8_block *block,
                                   struct fx8_error *error);
 
+/** Bytes of the blocks. */
+size_t fx8_source_memory(const struct fx8_source *source);
+
 /** Seconds spent reading so far. */
 double fx8_source_seconds(struct fx8_source *source);
 

@@ -11,49 +11,6 @@
 
 static const char *const feeds[] = {"X", "Y"};
 
-/* Most bands named one by one; of more, only the last. */
-#define NAMED_BANDS 6
-
-/* Losses of coherence above this come with advice. */
-#define NOTED_LOSS 0.01
-
-static double band_mhz(const struct fx8_plan *plan, size_t band)
-{
-    const double offset_hz =
-        plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
-    return (plan->dc_frequency_hz + offset_hz) * 1e-6;
-}
-
-static void print_bands(const struct fx8_plan *plan, FILE *stream)
-{
-    const size_t n = plan->n_bands;
-    fprintf(stream, "           %zu bands at %.10g", n, band_mhz(plan, 0));
-    for (size_t band = 1; band < n && n <= NAMED_BANDS; band++)
-        fprintf(stream, ", %.10g", band_mhz(plan, band));
-    if (n > NAMED_BANDS)
-        fprintf(stream, " to %.10g", band_mhz(plan, n - 1));
-    fprintf(stream, " MHz\n");
-}
-
-static void print_input(const struct fx8_run_request *request, FILE *stream)
-{
-    const struct fx8_job *job = request->job;
-    const struct fx8_plan *plan = &job->plan;
-    const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    fprintf(stream, "input      ");
-    fx8_text_print(request->input_brief, stream);
-    fprintf(stream,
-            "\n           %zu %s x %zu %s, %s samples at "
-            "%.9g MS/s, %.6g s of %.6g s\n",
-            FX8_COUNTED(plan->n_antennas, "antenna", "antennas"),
-            FX8_COUNTED(plan->n_polarizations, "polarisation", "polarisations"),
-            plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
-            (double)job->n_samples / rate_hz,
-            (double)job->observation.n_samples / rate_hz);
-    if (plan->n_bands > 1)
-        print_bands(plan, stream);
-}
-
 /* Whether to print why this engine was chosen: not to users who have no GPU and
  * ask for none. */
 static bool tells_choice(const struct fx8_run_request *request,
@@ -65,45 +22,9 @@ static bool tells_choice(const struct fx8_run_request *request,
             fx8_settings_given(request->job->settings, "correlator.device"));
 }
 
-static void print_plan(const struct fx8_run_request *request,
-                       const struct fx8_run_report *report, FILE *stream)
+static void print_kernels(const struct fx8_run_request *request,
+                          const struct fx8_run_report *report, FILE *stream)
 {
-    static const char *const methods[] = {
-        [FX8_METHOD_PFB] = "pfb",
-        [FX8_METHOD_FFT] = "fft",
-        [FX8_METHOD_NONE] = "none",
-    };
-    const struct fx8_job *job = request->job;
-    const struct fx8_plan *plan = &job->plan;
-    const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const double step = (double)job->axes.step;
-    char kept[64] = "";
-    if (plan->channelizer.n_kept != 0)
-        snprintf(kept, sizeof kept, ", %zu of them kept",
-                 plan->channelizer.n_kept);
-    fprintf(
-        stream,
-        "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
-        "(%lld %s%s)\n",
-        methods[plan->channelizer.method],
-        FX8_COUNTED(plan->channelizer.n_channels, "channel", "channels"),
-        rate_hz * 1e-3 /
-            (double)(plan->is_complex ? plan->channelizer.n_channels
-                                      : 2 * plan->channelizer.n_channels),
-        plan->n_bands > 1 ? " in each band" : "", kept,
-        FX8_COUNTED((long long)job->n_dumps, "dump", "dumps"),
-        (double)plan->spectra_per_dump * step / rate_hz,
-        FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum", "spectra"),
-        FX8_NOUN(job->n_dumps, "", " each"));
-    const int64_t in_last = fx8_dump_spectra(plan, job->n_dumps - 1);
-    if (in_last < plan->spectra_per_dump)
-        fprintf(stream, "           the last one of %.6g s (%lld %s)\n",
-                (double)in_last * step / rate_hz,
-                FX8_COUNTED((long long)in_last, "spectrum", "spectra"));
-    if (job->dropped_samples > 0)
-        fprintf(stream,
-                "           %.6g s at the end fill no dump and are left out\n",
-                (double)job->dropped_samples / rate_hz);
     fprintf(stream, "kernels    %s, %s, FFT %s\n", report->backend,
             report->kernel, report->fft_plan);
     if (tells_choice(request, report))
@@ -127,56 +48,6 @@ static void print_scaling(const struct fx8_run_request *request,
         fprintf(stream, " to 1/%.0f", 1.0 / most);
     fprintf(stream, ", %lld real %s clamped\n",
             FX8_COUNTED((long long)report->n_clamped, "number", "numbers"));
-}
-
-/* What delays were removed, what that cost, and how to lose less. */
-static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
-{
-    static const char *const modes[] = {
-        [FX8_DELAY_NONE] = "none",
-        [FX8_DELAY_CABLE] = "cable",
-        [FX8_DELAY_TRACK] = "track",
-    };
-    struct fx8_delay_figures f;
-    if (fx8_delays_measure(&job->centers[center], &f, NULL) != FX8_OK)
-        return; /* the run would have failed */
-    const struct fx8_phase_center *place = &job->centers[center].place;
-    fprintf(stream, "delays     %s", modes[job->settings->delay.mode]);
-    if (job->centers[center].is_tracked)
-        fprintf(stream, " %s%sra %.6f, dec %.6f deg", place->name,
-                place->name[0] != '\0' ? ", " : "", place->icrs_deg[0],
-                place->icrs_deg[1]);
-    fprintf(
-        stream,
-        ": at most %.6g ns, %.3g ns/s; up to %.2f sample left by "
-        "whole-sample shifts\n"
-        "           a pair loses up to %.3g %% of its coherence: %.3g %% by "
-        "these shifts, %.3g %% by fringes\n           within a spectrum\n",
-        f.most_s * 1e9, f.most_rate * 1e9, f.rest_samples,
-        100.0 * (f.delay_loss + f.fringe_loss), 100.0 * f.delay_loss,
-        100.0 * f.fringe_loss);
-    if (f.delay_loss + f.fringe_loss > NOTED_LOSS)
-        fprintf(stream, "           %s channels lose less\n",
-                f.delay_loss > f.fringe_loss ? "more" : "fewer");
-}
-
-/* Delays removed, or how far the sky turns in a dump where nothing is tracked.
- */
-static void print_sky(const struct fx8_job *job, FILE *stream)
-{
-    const bool is_tracked = job->settings->delay.mode == FX8_DELAY_TRACK;
-    for (size_t c = 0;
-         job->settings->delay.mode != FX8_DELAY_NONE && c < job->n_centers; c++)
-        print_delays(job, c, stream);
-    const double turns = fx8_delays_dump_turns(job);
-    const double x = 3.14159265358979323846 * turns;
-    const double loss = turns < 1.0 ? 1.0 - sin(x) / x : 1.0;
-    if (is_tracked || job->positions_are_faked || !(loss > NOTED_LOSS))
-        return;
-    fprintf(stream,
-            "fringes    a source may turn by %.2g in a dump and lose %.2g %%: "
-            "shorter dumps or\n           delay.mode = track lose less\n",
-            turns, 100.0 * loss);
 }
 
 /* Seconds of all phase centres together. */
@@ -246,7 +117,7 @@ static void print_dead(const struct fx8_job *job, const uint8_t *states,
     const char *before = " at ";
     for (size_t band = 0; band < n_bands && n_alike < n_bands; band++)
         if (states[band * n_inputs] == state) {
-            fprintf(stream, "%s%.10g", before, band_mhz(&job->plan, band));
+            fprintf(stream, "%s%.10g", before, fx8_job_band_mhz(job, band));
             before = ", ";
         }
     fprintf(stream, "%s\n", n_alike < n_bands ? " MHz" : "");
@@ -325,9 +196,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *reports, FILE *stream)
 {
     const size_t n = request->job->n_centers;
-    print_input(request, stream);
-    print_plan(request, reports, stream);
-    print_sky(request->job, stream);
+    print_kernels(request, reports, stream);
     print_scaling(request, reports, stream);
     print_times(request, reports, stream);
     for (size_t c = 0; c < n; c++) {

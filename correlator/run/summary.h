@@ -9,8 +9,8 @@
 
 #include "correlator/run/pipeline.h"
 
-/** Print input, delays, plan, kernels, time per stage, fractions, flagged
- * inputs, peak memory and outputs. */
+/** Print kernels, time per stage, fractions, flagged inputs, peak memory and
+ *  outputs: what was not known before; see forecast.h. */
 void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *reports, FILE *stream);
 

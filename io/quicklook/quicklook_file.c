@@ -248,12 +248,32 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
     return FX8_OK;
 }
 
+static uint64_t data_bytes(const size_t extent[N_AXES])
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < N_CUBES; i++) {
+        uint64_t cube = type_sizes[cubes[i].type];
+        for (int k = 0; k < cubes[i].rank; k++)
+            cube *= extent[cubes[i].axes[k]];
+        bytes += cube;
+    }
+    return bytes;
+}
+
+uint64_t fx8_quicklook_file_bytes(size_t n_dumps, size_t n_baselines,
+                                  size_t n_inputs, size_t n_channels,
+                                  size_t n_products)
+{
+    const size_t extent[N_AXES] = {n_dumps,    n_baselines, n_inputs,
+                                   n_channels, n_products,  2};
+    return data_bytes(extent);
+}
+
 /* Bytes of all dumps and of metadata: 64 KiB for small items, 16 bytes per
  * antenna, baseline and channel, 100 per chunk. */
 static uint64_t file_bytes(const struct fx8_quicklook_file *file,
                            uint64_t *meta_bytes)
 {
-    uint64_t bytes = 0;
     *meta_bytes = ((uint64_t)64 << 10) + 16 * file->extent[BASELINE];
     for (int i = 0; i < N_CUBES; i++) {
         const struct fx8_h5_cube *cube = &file->cubes[i];
@@ -261,12 +281,11 @@ static uint64_t file_bytes(const struct fx8_quicklook_file *file,
         for (int k = 0; k < cube->rank; k++)
             n_chunks *=
                 (file->extent[cubes[i].axes[k]] - 1) / cube->chunk[k] + 1;
-        bytes += fx8_h5_cube_bytes(cube) * file->extent[DUMP];
         *meta_bytes += 100 * n_chunks;
     }
     const uint64_t most = (uint64_t)64 << 20;
     *meta_bytes = *meta_bytes < most ? *meta_bytes : most;
-    return bytes;
+    return data_bytes(file->extent);
 }
 
 /* Whether the .part of an earlier run is a quick-look: replaceable, because it

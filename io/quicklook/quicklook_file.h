@@ -48,6 +48,11 @@ struct fx8_quicklook_item {
 
 struct fx8_quicklook_file;
 
+/** Bytes of the datasets with a row for each dump. */
+uint64_t fx8_quicklook_file_bytes(size_t n_dumps, size_t n_baselines,
+                                  size_t n_inputs, size_t n_channels,
+                                  size_t n_products);
+
 /**
  * fx8_quicklook_file_create -- lock PATH.part and write everything but the
  * dumps.

@@ -85,6 +85,10 @@ const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
 
 struct fx8_uvh5_writer;
 
+/** Bytes of an uncompressed file, without the small items of the header. */
+uint64_t fx8_uvh5_bytes(size_t n_times, size_t n_baselines, size_t n_channels,
+                        size_t n_products);
+
 /**
  * fx8_uvh5_create -- lock PATH.part and write the whole header.
  *

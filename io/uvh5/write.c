@@ -224,6 +224,13 @@ static void discard(struct fx8_uvh5_writer **writer)
     fx8_uvh5_close(writer, 0, NULL);
 }
 
+uint64_t fx8_uvh5_bytes(size_t n_times, size_t n_baselines, size_t n_channels,
+                        size_t n_products)
+{
+    return n_times * n_baselines *
+           (n_channels * n_products * CUBE_BYTES + COLUMN_BYTES);
+}
+
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
                                 enum fx8_compression compression,
@@ -244,12 +251,11 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     writer->n_channels = header->n_channels;
     writer->n_products = header->n_products;
     describe_cubes(writer);
-    const size_t n_rows = header->n_times * header->n_baselines;
     const uint64_t expected =
         compression != FX8_COMPRESSION_NONE
             ? 0
-            : n_rows * (header->n_channels * header->n_products * CUBE_BYTES +
-                        COLUMN_BYTES);
+            : fx8_uvh5_bytes(header->n_times, header->n_baselines,
+                             header->n_channels, header->n_products);
     FX8_TRY(fx8_output_open(path, force, expected, holds_no_dump,
                             &writer->output, error));
     FX8_TRY(fx8_output_open_hdf5(writer->output,

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
+#include "config/base/try.h"
+#include "correlator/run/delays.h"
+#include "correlator/run/forecast.h"
+#include "io/quicklook/quicklook_file.h"
+#include "io/uvh5/uvh5.h"
+
+/* Most bands named one by one; of more, only the last. */
+#define NAMED_BANDS 6
+
+/* Losses of coherence above this come with advice. */
+#define NOTED_LOSS 0.01
+
+static void print_bands(const struct fx8_job *job, FILE *stream)
+{
+    const size_t n = job->plan.n_bands;
+    fprintf(stream, "           %zu bands at %.10g", n,
+            fx8_job_band_mhz(job, 0));
+    for (size_t band = 1; band < n && n <= NAMED_BANDS; band++)
+        fprintf(stream, ", %.10g", fx8_job_band_mhz(job, band));
+    if (n > NAMED_BANDS)
+        fprintf(stream, " to %.10g", fx8_job_band_mhz(job, n - 1));
+    fprintf(stream, " MHz\n");
+}
+
+static void print_input(const struct fx8_run_request *request, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    fprintf(stream, "input      ");
+    fx8_text_print(request->input_brief, stream);
+    fprintf(stream,
+            "\n           %zu %s x %zu %s, %s samples at "
+            "%.9g MS/s, %.6g s of %.6g s\n",
+            FX8_COUNTED(plan->n_antennas, "antenna", "antennas"),
+            FX8_COUNTED(plan->n_polarizations, "polarisation", "polarisations"),
+            plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
+            (double)job->n_samples / rate_hz,
+            (double)job->observation.n_samples / rate_hz);
+    if (plan->n_bands > 1)
+        print_bands(job, stream);
+}
+
+static void print_plan(const struct fx8_job *job, FILE *stream)
+{
+    static const char *const methods[] = {
+        [FX8_METHOD_PFB] = "pfb",
+        [FX8_METHOD_FFT] = "fft",
+        [FX8_METHOD_NONE] = "none",
+    };
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double step = (double)job->axes.step;
+    char kept[64] = "";
+    if (plan->channelizer.n_kept != 0)
+        snprintf(kept, sizeof kept, ", %zu of them kept",
+                 plan->channelizer.n_kept);
+    fprintf(
+        stream,
+        "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
+        "(%lld %s%s)\n",
+        methods[plan->channelizer.method],
+        FX8_COUNTED(plan->channelizer.n_channels, "channel", "channels"),
+        rate_hz * 1e-3 /
+            (double)(plan->is_complex ? plan->channelizer.n_channels
+                                      : 2 * plan->channelizer.n_channels),
+        plan->n_bands > 1 ? " in each band" : "", kept,
+        FX8_COUNTED((long long)job->n_dumps, "dump", "dumps"),
+        (double)plan->spectra_per_dump * step / rate_hz,
+        FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum", "spectra"),
+        FX8_NOUN(job->n_dumps, "", " each"));
+    const int64_t in_last = fx8_dump_spectra(plan, job->n_dumps - 1);
+    if (in_last < plan->spectra_per_dump)
+        fprintf(stream, "           the last one of %.6g s (%lld %s)\n",
+                (double)in_last * step / rate_hz,
+                FX8_COUNTED((long long)in_last, "spectrum", "spectra"));
+    if (job->dropped_samples > 0)
+        fprintf(stream,
+                "           %.6g s at the end fill no dump and are left out\n",
+                (double)job->dropped_samples / rate_hz);
+}
+
+/* Channels of the results, after averaging. */
+static void print_channels(const struct fx8_job *job, FILE *stream)
+{
+    const size_t n = job->axes.n_channels;
+    double width_hz;
+    FX8_AUTO_FREE double *hz = calloc(n, sizeof *hz);
+    if (hz == NULL)
+        return; /* the run will fail for want of memory */
+    fx8_frequencies(&job->plan, hz, &width_hz);
+    fprintf(stream, "channels   %zu of %.6g kHz, centres %.6f to %.6f MHz\n", n,
+            width_hz * 1e-3, hz[0] * 1e-6, hz[n - 1] * 1e-6);
+}
+
+/* What delays were removed, what that cost, and how to lose less. */
+static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
+{
+    static const char *const modes[] = {
+        [FX8_DELAY_NONE] = "none",
+        [FX8_DELAY_CABLE] = "cable",
+        [FX8_DELAY_TRACK] = "track",
+    };
+    struct fx8_delay_figures f;
+    if (fx8_delays_measure(&job->centers[center], &f, NULL) != FX8_OK)
+        return; /* the run would have failed */
+    const struct fx8_phase_center *place = &job->centers[center].place;
+    fprintf(stream, "delays     %s", modes[job->settings->delay.mode]);
+    if (job->centers[center].is_tracked)
+        fprintf(stream, " %s%sra %.6f, dec %.6f deg", place->name,
+                place->name[0] != '\0' ? ", " : "", place->icrs_deg[0],
+                place->icrs_deg[1]);
+    fprintf(
+        stream,
+        ": at most %.6g ns, %.3g ns/s; up to %.2f sample left by "
+        "whole-sample shifts\n"
+        "           a pair loses up to %.3g %% of its coherence: %.3g %% by "
+        "these shifts, %.3g %% by fringes\n           within a spectrum\n",
+        f.most_s * 1e9, f.most_rate * 1e9, f.rest_samples,
+        100.0 * (f.delay_loss + f.fringe_loss), 100.0 * f.delay_loss,
+        100.0 * f.fringe_loss);
+    if (f.delay_loss + f.fringe_loss > NOTED_LOSS)
+        fprintf(stream, "           %s channels lose less\n",
+                f.delay_loss > f.fringe_loss ? "more" : "fewer");
+}
+
+/* Delays removed, or how far the sky turns in a dump where nothing is tracked.
+ */
+static void print_sky(const struct fx8_job *job, FILE *stream)
+{
+    const bool is_tracked = job->settings->delay.mode == FX8_DELAY_TRACK;
+    for (size_t c = 0;
+         job->settings->delay.mode != FX8_DELAY_NONE && c < job->n_centers; c++)
+        print_delays(job, c, stream);
+    const double turns = fx8_delays_dump_turns(job);
+    const double x = 3.14159265358979323846 * turns;
+    const double loss = turns < 1.0 ? 1.0 - sin(x) / x : 1.0;
+    if (is_tracked || job->positions_are_faked || !(loss > NOTED_LOSS))
+        return;
+    fprintf(stream,
+            "fringes    a source may turn by %.2g in a dump and lose %.2g %%: "
+            "shorter dumps or\n           delay.mode = track lose less\n",
+            turns, 100.0 * loss);
+}
+
+/* A size in the unit that suits it. */
+static void format_bytes(double bytes, char text[32])
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    for (bytes *= 1e-3; bytes >= 1000.0 && unit < 3; unit++)
+        bytes *= 1e-3;
+    snprintf(text, 32, "%.3g %s", bytes, units[unit]);
+}
+
+/* Each output with its size, and whether it is in the way. */
+static void print_outputs(const struct fx8_run_request *request, size_t center,
+                          FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const struct fx8_axes *axes = &job->axes;
+    const struct fx8_run_output *output = &request->outputs[center];
+    const bool is_packed =
+        job->settings->output.compression != FX8_COMPRESSION_NONE;
+    const size_t n_dumps = (size_t)job->n_dumps;
+    for (size_t kind = 0; kind <= FX8_N_RESULTS; kind++) {
+        const bool is_look = kind == FX8_N_RESULTS;
+        const char *path =
+            is_look ? output->path_quicklook : output->paths[kind];
+        char size[32];
+        if (path == NULL)
+            continue;
+        format_bytes(is_look ? (double)fx8_quicklook_file_bytes(
+                                   n_dumps, axes->n_baselines, axes->n_inputs,
+                                   axes->n_channels, axes->n_products)
+                             : (double)fx8_uvh5_bytes(
+                                   n_dumps, axes->n_baselines, axes->n_channels,
+                                   axes->n_products),
+                     size);
+        fprintf(stream, "output     ");
+        fx8_text_print(path, stream);
+        fprintf(stream, ": %s%s%s\n", is_packed ? "at most " : "", size,
+                access(path, F_OK) == 0 && !request->force
+                    ? "; exists: --force would replace it"
+                    : "");
+    }
+}
+
+void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
+                        FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    print_input(request, stream);
+    print_plan(job, stream);
+    print_channels(job, stream);
+    print_sky(job, stream);
+    for (size_t c = 0; c < job->n_centers; c++)
+        print_outputs(request, c, stream);
+    fprintf(stream, "memory     up to %.1f MiB for samples, sums and results\n",
+            (double)memory / (double)(1 << 20));
+}
+
+void fx8_forecast_print_time(const struct fx8_run_request *request,
+                             const struct fx8_run_report *reports, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    double gains_s = 0.0;
+    for (size_t c = 0; c < job->n_centers; c++)
+        gains_s += reports[c].statistics.gains_s;
+    const double all = (double)job->n_samples;
+    const double done = fmin((double)reports->n_samples, all);
+    const double tried_s = reports->total_s;
+    /* levels are set once */
+    const double whole_s = gains_s + (tried_s - gains_s) * all / done;
+    fprintf(stream,
+            "time       about %.3g s without writing, %.3g x real time, as the "
+            "first %.3g s show\n           (%s, %s)\n",
+            whole_s, all / fx8_rate_hz(job->plan.sample_rate) / whole_s,
+            done / fx8_rate_hz(job->plan.sample_rate), reports->backend,
+            reports->kernel);
+}

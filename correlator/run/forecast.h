@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * forecast.h -- what a run will do, printed before it begins.
+ */
+#ifndef FX8_CORRELATOR_RUN_FORECAST_H
+#define FX8_CORRELATOR_RUN_FORECAST_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "correlator/run/pipeline.h"
+
+/** Print input, plan, channels, what is left out, delays, and the sizes of the
+ *  result and of the memory (bytes, as request->ready() gets them). */
+void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
+                        FILE *stream);
+
+/** Print the time that the whole run will take, as a trial of it found. */
+void fx8_forecast_print_time(const struct fx8_run_request *request,
+                             const struct fx8_run_report *reports,
+                             FILE *stream);
+
+#endif
