@@ -465,17 +465,19 @@ proof: ## write the table of all claims, their tests and limits into $(BUILD)/pr
 
 # The page keeps its text up to the line that says so.
 .PHONY: pages
-pages: $(BUILD)/fx8 ## write the list of all keys into config/README.md
+pages: $(BUILD)/fx8 ## write all keys into config/README.md, fx8.h into examples/fx8.py
 	$(Q)sed '/`make pages`/q' config/README.md > $(BUILD)/keys.md
 	$(Q)$< config --markdown >> $(BUILD)/keys.md
 	$(Q)cp $(BUILD)/keys.md config/README.md
+	$(Q)python3 validation/python/python_example.py
 
 # --- install ------------------------------------------------------------------
 
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
 INSTALLED_PAGES := README.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
-	data/README.md kernels/README.md $(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
+	data/README.md kernels/README.md \
+	$(wildcard correlator/examples/*.c correlator/examples/*.py .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE
 prefix=$(prefix)
