@@ -282,6 +282,12 @@ def text(path):
     return pathlib.Path(path).read_text(encoding="utf-8")
 
 
+def blocks(text):
+    """Indented blocks of a page, without their indent."""
+    found = re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+", text, re.MULTILINE)
+    return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in found]
+
+
 def overwrite(path, at, content):
     """Write over some bytes of a file."""
     with open(path, "r+b") as file:

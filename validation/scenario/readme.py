@@ -12,7 +12,6 @@ Within: words equal; figures of the demonstration 10⁻³; figures of speed as
 Because: another processor sums in another order, and an INT8 sample near a tie
     may differ by a step
 """
-import json
 import os
 import re
 import subprocess
@@ -24,21 +23,13 @@ import program
 
 COMMANDS = ("correlate", "compare", "info", "simulate", "fringe", "config",
             "bench")
-
-
-def blocks(text):
-    """Indented blocks of a page, without their indent."""
-    found = re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+", text, re.MULTILINE)
-    return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in found]
-
-
 PAGE = program.text("README.md")
 CONTRIBUTING = program.text(".github/CONTRIBUTING.md")
 RECORDINGS_PAGE = program.text("data/README.md")
 # without fenced blocks, which are Python
 PAGES = re.sub(r"(?ms)^```.*?^```", "", "\n".join((
     PAGE, program.text("config/README.md"), RECORDINGS_PAGE, CONTRIBUTING)))
-BLOCKS = blocks(PAGES)
+BLOCKS = program.blocks(PAGES)
 # text between backticks may span two lines
 SHOWN = [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", PAGES)]
 
@@ -273,43 +264,6 @@ class Figures(program.Case):
                              r"GB/s", kept).groups()
         self.assertAlmostEqual(float(two) / float(one), float(figures[3]),
                                delta=0.06)
-
-
-class Recipe(program.Case):
-    """Correlate, fringe, correlate: the commands as they are shown."""
-
-    def test_recipe(self):
-        """The first fringes are the cables within 5 sigma, with errors as the
-        page says; nothing is left by the second, and phases are as flat as it
-        says: means of 10^6 products whose INT8 samples may differ near ties."""
-        shown = next(block for block in BLOCKS if "fringe first.uvh5" in block)
-        lines = shown.replace("\\\n", " ").splitlines()
-        self.assertEqual(len(lines), 5)
-        for line in lines:
-            words = [self.path(word) if re.fullmatch(
-                r"(track|first|gains)\.(h5|uvh5|csv)", word) else word
-                     for word in line.replace(
-                         "=gains.csv", "=" + self.path("gains.csv")).split()]
-            self.well(*words[1:])
-        first, second = (
-            json.loads(self.well("fringe", self.path(name), "--json").stdout)
-            for name in ("first.uvh5", "track.uvh5"))
-        cables = {int(row.split(",")[0]): float(row.split(",")[5]) for row in
-                  program.text("config/ready/track_cables.csv").splitlines()
-                  if row[0].isdigit()}
-        for antenna in first["antennas"]:
-            late = cables[antenna["number"]] - cables[first["reference"]]
-            error = antenna["delay_error_ns"]
-            self.assertLessEqual(abs(antenna["delay_ns"] - late), 5 * error)
-            self.assertLess(error, 2)
-            self.assertLess(antenna["phase_error_deg"], 0.05)
-        for antenna in second["antennas"]:
-            self.assertLess(abs(antenna["delay_ns"]), 0.2)
-            self.assertLess(abs(antenna["phase_deg"]), 0.01)
-        want = float(re.search(r"# degrees: ([0-9.]+)", PAGE)[1])
-        values = program.read(self.path("track.uvh5")).visibilities
-        phases = np.angle(values[:, :, 2:-2, 0].mean(axis=(0, 2)), deg=True)
-        self.assertAlmostEqual(phases.std(), want, delta=0.001)
 
 
 # Architectures to build with CUDA 11.8, and a script that, like its nvcc, lists
