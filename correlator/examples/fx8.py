@@ -378,7 +378,7 @@ fx8_get_statistics = _function("fx8_get_statistics", None,
 class fx8_session_info(Structure):
     _fields_ = [("backend", c_char_p), ("reason", c_char_p),
         ("is_spare", c_bool), ("device", c_char_p), ("kernel", c_char_p),
-        ("fft_plan", c_char_p)]
+        ("fft_plan", c_char_p), ("memory", c_size_t)]
 
 
 fx8_info = _function("fx8_info", fx8_session_info, POINTER(fx8_session))
