@@ -15,7 +15,10 @@ struct fx8_uvh5_file {
     hid_t visdata;
     hid_t flags;
     hid_t nsamples;
-    hid_t complex_type; /**< {r, i} of doubles in memory */
+    hid_t complex_type; /**< {r, i} in memory: floats if is_single, else doubles
+                         */
+    bool is_single;
+    hid_t flag_type;
     size_t n_rows;
     size_t n_channels;
     size_t n_products;
