@@ -81,6 +81,7 @@ extern const struct fx8_command fx8_command_config;
 extern const struct fx8_command fx8_command_correlate;
 extern const struct fx8_command fx8_command_fringe;
 extern const struct fx8_command fx8_command_info;
+extern const struct fx8_command fx8_command_plot;
 extern const struct fx8_command fx8_command_simulate;
 
 /** All of them, in the order of fx8 --help. */

@@ -14,6 +14,7 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/run/survey.h"
+#include "correlator/run/verdict.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"
 
@@ -75,13 +76,11 @@ enum fx8_status fx8_info_quicklook(const struct fx8_info_request *request,
 
 /* --- levels of a recording: info_levels.c ------------------------------- */
 
-/** Name of an input: "ANT003 X", "antenna 3 Y band 1". */
-void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
-                         size_t input, char *text, size_t size);
-
-/** Print the verdict and how much was read, as fields. */
-void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
-                      const struct fx8_survey *survey);
+/** Print the verdict and how much was read, as fields; FX8_ERR_SYSTEM when
+ *  memory is short. */
+enum fx8_status fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
+                                 const struct fx8_survey *survey,
+                                 struct fx8_error *error);
 
 /** Print one line per input. */
 void fx8_info_levels(const struct fx8_reader *reader, bool y_first,

@@ -8,87 +8,23 @@
 #include <string.h>
 
 #include "config/base/line.h"
+#include "config/base/try.h"
 #include "correlator/commands/info.h"
 
-/* Most inputs named in a verdict. */
-#define MOST_NAMED 6
-
-/* Band, antenna and polarisation of an input of a survey. */
-struct place {
-    size_t antenna, band;
-    int64_t number;     /* the antenna's, its position without a table */
-    const char *name;   /* likewise, "" */
-    const char *letter; /* "X" or "Y" */
+/* The reader of a survey, and which slot is Y. */
+struct source {
+    const struct fx8_reader *reader;
+    bool y_first;
 };
 
-static struct place place_of(const struct fx8_observation *o, bool y_first,
-                             size_t input)
+static void name_input(const void *context, size_t input,
+                       char text[FX8_INPUT_NAME_SIZE])
 {
-    const size_t antenna = input / o->n_polarizations % o->n_antennas;
-    const struct fx8_antenna *row = fx8_observation_antenna(o, antenna);
-    return (struct place){
-        .antenna = antenna,
-        .band = input / o->n_polarizations / o->n_antennas,
-        .number = row != NULL ? row->number : (int64_t)antenna,
-        .name = row != NULL ? row->name : "",
-        .letter = (input % o->n_polarizations == 0) == y_first ? "Y" : "X",
-    };
-}
-
-void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
-                         size_t input, char *text, size_t size)
-{
-    const struct fx8_observation *o = &reader->observation;
-    const struct place at = place_of(o, y_first, input);
-    char band[40] = "", name[64];
-    if (o->n_bands > 1)
-        snprintf(band, sizeof band, " band %zu", at.band);
-    snprintf(name, sizeof name, "antenna %zu", at.antenna);
-    snprintf(text, size, "%s %s%s", at.name[0] != '\0' ? at.name : name,
-             at.letter, band);
-}
-
-/* List a set of remarks: "clipped, DC offset". */
-static void list_remarks(unsigned remarks, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t k = 0; k < FX8_N_REMARKS && used < size; k++)
-        if ((remarks >> k & 1) != 0)
-            used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     used > 0 ? ", " : "", fx8_remark_names[k]);
+    const struct source *source = context;
+    fx8_input_name(&source->reader->observation, source->y_first, input, text);
 }
 
 /* --- the verdict -------------------------------------------------- */
-
-static size_t count_wrong(const struct fx8_survey *survey)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < survey->n_inputs; i++)
-        n += survey->remarks[i] != 0;
-    return n;
-}
-
-/* Name the inputs that look wrong, the worst remark first. */
-static void print_wrong(const struct fx8_reader *reader, bool y_first,
-                        const struct fx8_survey *survey, size_t n_wrong)
-{
-    size_t n_named = 0;
-    for (unsigned k = 0; k < FX8_N_REMARKS && n_named < MOST_NAMED; k++) {
-        const unsigned remark = 1U << k;
-        for (size_t i = 0; i < survey->n_inputs && n_named < MOST_NAMED; i++) {
-            const unsigned remarks = survey->remarks[i];
-            if ((remarks & (2 * remark - 1)) != remark)
-                continue; /* fine, or already named for something worse */
-            char name[128], words[128];
-            fx8_info_input_name(reader, y_first, i, name, sizeof name);
-            list_remarks(remarks, words, sizeof words);
-            printf("%s %s (%s)", n_named++ == 0 ? ":" : ",", name, words);
-        }
-    }
-    if (n_wrong > n_named)
-        printf(" and %zu more", n_wrong - n_named);
-}
 
 /* Missing samples, from the recording's list, reading and markers together. */
 static void print_left_out(const struct fx8_survey *survey)
@@ -104,11 +40,15 @@ static void print_left_out(const struct fx8_survey *survey)
                            (double)survey->n_samples);
 }
 
-void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
-                      const struct fx8_survey *survey)
+enum fx8_status fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
+                                 const struct fx8_survey *survey,
+                                 struct fx8_error *error)
 {
     const int64_t length = reader->observation.n_samples;
-    const size_t n_wrong = count_wrong(survey);
+    const struct source source = {reader, y_first};
+    FX8_AUTO_FREE char *words = NULL;
+    FX8_TRY(fx8_verdict(survey->remarks, survey->n_inputs, name_input, &source,
+                        &words, error));
     if (survey->n_samples == length)
         fx8_info_field("levels of", "all samples");
     else
@@ -122,16 +62,8 @@ void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
     if (reader->is_16bit)
         fx8_info_field("clamped", "%" PRId64 " real %s read, to 8 bits",
                        FX8_COUNTED(survey->n_clamped, "number", "numbers"));
-    printf("  %-15s", "verdict");
-    if (n_wrong == 0) {
-        printf("no input looks wrong\n");
-        return;
-    }
-    printf("%zu of %zu %s %s wrong", n_wrong,
-           FX8_COUNTED(survey->n_inputs, "input", "inputs"),
-           FX8_NOUN(n_wrong, "looks", "look"));
-    print_wrong(reader, y_first, survey, n_wrong);
-    putchar('\n');
+    fx8_info_field("verdict", "%s", words);
+    return FX8_OK;
 }
 
 /* A figure in a column, "-" for NaN. */
@@ -159,11 +91,11 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
     printf(" %9s %8s %8s %9s  %s\n", "clipped/%", "-128/%", "zero/%",
            "missing/%", "remarks");
     for (size_t i = 0; i < survey->n_inputs; i++) {
-        const struct place at = place_of(o, y_first, i);
+        const struct fx8_input_label at = fx8_input_label(o, y_first, i);
         const struct fx8_sample_figures f =
             fx8_sample_sums_figures(&survey->sums[i], components);
-        char words[128];
-        list_remarks(survey->remarks[i], words, sizeof words);
+        char words[FX8_INPUT_NAME_SIZE];
+        fx8_remarks_list(survey->remarks[i], words);
         printf("%8" PRId64 " %-16s %-3s", at.number, at.name, at.letter);
         if (o->n_bands > 1)
             printf(" %4zu", at.band);
@@ -196,7 +128,7 @@ static void write_input(struct fx8_json *json, const struct fx8_reader *reader,
                         bool y_first, const struct fx8_survey *survey, size_t i)
 {
     const struct fx8_observation *o = &reader->observation;
-    const struct place at = place_of(o, y_first, i);
+    const struct fx8_input_label at = fx8_input_label(o, y_first, i);
     const struct fx8_sample_sums *sums = &survey->sums[i];
     const struct fx8_sample_figures f =
         fx8_sample_sums_figures(sums, o->is_complex ? 2 : 1);
@@ -231,7 +163,9 @@ void fx8_info_levels_json(struct fx8_json *json,
     fx8_json_integer(json, "block_samples", survey->block_samples);
     fx8_json_integer(json, "samples_looked_at", survey->n_samples);
     fx8_json_integer(json, "n_clamped_components", survey->n_clamped);
-    fx8_json_integer(json, "n_wrong_inputs", (int64_t)count_wrong(survey));
+    fx8_json_integer(
+        json, "n_wrong_inputs",
+        (int64_t)fx8_remarks_count(survey->remarks, survey->n_inputs));
     fx8_json_array(json, "inputs");
     for (size_t i = 0; i < survey->n_inputs; i++)
         write_input(json, reader, y_first, survey, i);

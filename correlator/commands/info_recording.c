@@ -167,9 +167,8 @@ static void print_missing(const struct work *work)
             worst = i;
     }
     const double percent = 100.0 / (double)o->n_samples;
-    char name[128];
-    fx8_info_input_name(work->reader, work->request->settings->input.y_first,
-                        worst, name, sizeof name);
+    char name[FX8_INPUT_NAME_SIZE];
+    fx8_input_name(o, work->request->settings->input.y_first, worst, name);
     fx8_info_field("missing",
                    "%.4f %% of the samples are listed as missing, at most "
                    "%.4f %% of an input (%s)",
@@ -395,7 +394,7 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
         return FX8_OK;
     }
     if (request->has_levels)
-        fx8_info_verdict(work->reader, y_first, &work->survey);
+        FX8_TRY(fx8_info_verdict(work->reader, y_first, &work->survey, error));
     print_antennas(&work->reader->observation);
     if (request->has_levels)
         fx8_info_levels(work->reader, y_first, &work->survey);

@@ -15,6 +15,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/plot/png.h"
 
 /* Pixels per point of a PNG. */
 #define SCALE 2.0
@@ -86,6 +87,31 @@ static enum fx8_status open_page(const struct fx8_surface *surface,
     return FX8_OK;
 }
 
+/* Encode the pixels of a page. */
+static enum fx8_status encode(cairo_surface_t *target, char **bytes,
+                              size_t *size, struct fx8_error *error)
+{
+    const size_t n_columns = (size_t)cairo_image_surface_get_width(target);
+    const size_t n_rows = (size_t)cairo_image_surface_get_height(target);
+    const size_t pitch = (size_t)cairo_image_surface_get_stride(target);
+    cairo_surface_flush(target);
+    const unsigned char *rows = cairo_image_surface_get_data(target);
+    FX8_AUTO_FREE uint8_t *pixels = NULL;
+    uint8_t *image;
+    FX8_TRY(fx8_allocate(3 * n_columns * n_rows, 1, "a page", &pixels, error));
+    for (size_t i = 0; i < n_columns * n_rows; i++) {
+        uint32_t pixel;
+        memcpy(&pixel, rows + i / n_columns * pitch + 4 * (i % n_columns),
+               sizeof pixel);
+        pixels[3 * i] = (uint8_t)(pixel >> 16);
+        pixels[3 * i + 1] = (uint8_t)(pixel >> 8);
+        pixels[3 * i + 2] = (uint8_t)pixel;
+    }
+    FX8_TRY(fx8_png_encode(pixels, n_columns, n_rows, &image, size, error));
+    *bytes = (char *)image;
+    return FX8_OK;
+}
+
 static enum fx8_status finish(struct fx8_drawing *drawing, char **bytes,
                               size_t *size, struct fx8_error *error)
 {
@@ -93,8 +119,7 @@ static enum fx8_status finish(struct fx8_drawing *drawing, char **bytes,
     cairo_surface_t *target = cairo_get_target(page->cairo);
     cairo_status_t status = cairo_status(page->cairo);
     if (status == CAIRO_STATUS_SUCCESS && drawing->surface == &fx8_surface_png)
-        status = cairo_surface_write_to_png_stream(target, write_bytes,
-                                                   page->stream);
+        return encode(target, bytes, size, error);
     cairo_surface_finish(target);
     if (status == CAIRO_STATUS_SUCCESS)
         status = cairo_surface_status(target);

@@ -27,12 +27,26 @@ struct work {
 
 /* --- one stretch ------------------------------------------------- */
 
+static void count_values(int64_t histogram[256], const int8_t *samples,
+                         const uint64_t *valid, size_t n_samples,
+                         size_t components)
+{
+    for (size_t t = fx8_bit_next(valid, 0, n_samples); t < n_samples;
+         t = fx8_bit_next(valid, t + 1, n_samples))
+        for (size_t k = 0; k < components; k++)
+            histogram[samples[t * components + k] + 128]++;
+}
+
 static void add_samples(void *context, size_t input, const int8_t *samples,
                         const uint64_t *valid, size_t n_samples)
 {
     const struct work *work = context;
+    const size_t components = work->plan.is_complex ? 2 : 1;
     fx8_sample_sums_add(&work->survey->sums[input], samples, n_samples,
-                        work->plan.is_complex ? 2 : 1, valid);
+                        components, valid);
+    if (work->survey->histograms != NULL)
+        count_values(work->survey->histograms[input], samples, valid, n_samples,
+                     components);
 }
 
 /* Show the progress of a survey of all samples. */
@@ -171,6 +185,8 @@ static enum fx8_status prepare(struct work *work,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(work->survey->sums, n_inputs),
         FX8_ITEMS(work->survey->remarks, n_inputs),
+        {&work->survey->histograms, n_inputs,
+         range->has_histograms ? sizeof *work->survey->histograms : 0},
         {&work->buffer,
          work->reader->buffer_size(work->reader, work->read_samples), 1},
         FX8_ITEMS(work->input_offset, n_inputs),
@@ -208,5 +224,6 @@ void fx8_survey_clear(struct fx8_survey *survey)
 {
     free(survey->sums);
     free(survey->remarks);
+    free(survey->histograms);
     *survey = (struct fx8_survey){0};
 }

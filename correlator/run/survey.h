@@ -23,8 +23,9 @@
 /** What to survey. */
 struct fx8_survey_range {
     int64_t first_sample;
-    int64_t n_samples; /**< at least 1, within the recording */
-    bool is_all;       /**< every sample; else about FX8_SURVEY_BYTES  */
+    int64_t n_samples;   /**< at least 1, within the recording */
+    bool is_all;         /**< every sample; else about FX8_SURVEY_BYTES  */
+    bool has_histograms; /**< count values too */
     /** Called after every read if is_all; NULL: none.  Reports no dumps. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
@@ -42,11 +43,14 @@ struct fx8_survey {
     size_t n_inputs;
     struct fx8_sample_sums *sums; /**< [n_inputs] */
     unsigned *remarks;            /**< [n_inputs] sets of enum fx8_remark */
-    int64_t n_blocks;             /**< stretches read */
-    int64_t block_samples;        /**< per stretch; the last may be shorter */
-    int64_t n_samples;            /**< read, per input */
-    int64_t n_clamped; /**< real numbers read, over all inputs, that were
-                            clamped to 8 bits */
+    /** [n_inputs] how many real components are -128 .. 127; NULL unless asked
+     *  for */
+    int64_t (*histograms)[256];
+    int64_t n_blocks;      /**< stretches read */
+    int64_t block_samples; /**< per stretch; the last may be shorter */
+    int64_t n_samples;     /**< read, per input */
+    int64_t n_clamped;     /**< real numbers read, over all inputs, that were
+                                clamped to 8 bits */
 };
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * read.h -- reading the metadata of a quick-look file; data/README.md,
- * "Quick-look", lists every dataset.
+ * read.h -- reading a quick-look file: its metadata, and its dumps;
+ * data/README.md, "Quick-look", lists every dataset.
  */
 #ifndef FX8_IO_QUICKLOOK_READ_H
 #define FX8_IO_QUICKLOOK_READ_H
@@ -12,6 +12,7 @@
 
 #include "config/observation.h"
 #include "correlator/fx8.h"
+#include "io/uvh5/uvh5.h"
 
 /** Number of reported items of the group /counts, in document order. */
 #define FX8_QUICKLOOK_COUNTS 14
@@ -48,5 +49,42 @@ bool fx8_quicklook_probe(const char *path);
 enum fx8_status fx8_quicklook_describe(
     const char *path, struct fx8_quicklook_description *description,
     struct fx8_error *error);
+
+struct fx8_quicklook_dumps;
+
+/**
+ * fx8_quicklook_dumps_open -- open for reading dumps.
+ *
+ * Returned: header  as of the UVH5 file of the same run, as far as it is in a
+ *                   quick-look: names, antennas without positions, baselines
+ *                   without uvw, dates, channels, products;
+ *                   fx8_uvh5_header_clear() releases it
+ *           dumps   fx8_quicklook_dumps_close() releases it
+ * Status:   FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
+ */
+enum fx8_status fx8_quicklook_dumps_open(const char *path,
+                                         struct fx8_quicklook_dumps **dumps,
+                                         struct fx8_uvh5_header *header,
+                                         struct fx8_error *error);
+
+/**
+ * fx8_quicklook_dumps_read -- baselines [first, first + n) of a dump.
+ *
+ * Returned: coherence  [n][n_channels][n_products][re, im]
+ *           flags      [n][n_channels][n_products]
+ */
+enum fx8_status fx8_quicklook_dumps_read(struct fx8_quicklook_dumps *dumps,
+                                         size_t dump, size_t first, size_t n,
+                                         double *coherence, uint8_t *flags,
+                                         struct fx8_error *error);
+
+/** Power of every antenna in a dump, [n_antennas][X, Y][n_channels] in input
+ *  counts squared; NaN for an input that is not there. */
+enum fx8_status fx8_quicklook_dumps_powers(struct fx8_quicklook_dumps *dumps,
+                                           size_t dump, double *powers,
+                                           struct fx8_error *error);
+
+/** Close and null the handle; a NULL handle is legal. */
+void fx8_quicklook_dumps_close(struct fx8_quicklook_dumps **dumps);
 
 #endif

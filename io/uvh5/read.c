@@ -204,6 +204,18 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
     return FX8_OK;
 }
 
+enum fx8_status fx8_uvh5_read_uvw(struct fx8_uvh5_file *file, size_t first,
+                                  size_t n_rows, double *uvw_m,
+                                  struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    FX8_TRY(open_group(file, "Header", &group, error));
+    const struct fx8_h5_place header = {file->path, group, false};
+    const struct fx8_h5_rows rows = {file->n_rows, 3, first, n_rows};
+    return fx8_h5_get_reals(&header, "uvw_array", rows, uvw_m, error);
+}
+
 /* Read a whole dataset below /fx8. */
 static enum fx8_status get_values(const struct fx8_uvh5_file *file,
                                   const char *name, hid_t dataset,

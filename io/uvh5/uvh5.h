@@ -176,6 +176,11 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
                                    uint8_t *flags, float *nsamples,
                                    struct fx8_error *error);
 
+/** Read the uvw of rows [first, first + n), in metres, double [n][3]. */
+enum fx8_status fx8_uvh5_read_uvw(struct fx8_uvh5_file *file, size_t first,
+                                  size_t n_rows, double *uvw_m,
+                                  struct fx8_error *error);
+
 /**
  * fx8_uvh5_get -- read /fx8/NAME as float64 if it exists.
  *

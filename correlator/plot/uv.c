@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uv.c -- the coverage of the uv plane.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/plot/kinds.h"
+
+/* Most points of either half: dumps are left out beyond. */
+#define MOST_POINTS 20000
+
+/* Whether any baseline has a length. */
+static bool has_positions(const struct fx8_view *view)
+{
+    const double *uvw = view->header.uvw_m;
+    for (size_t i = 0; uvw != NULL && i < 3 * view->header.n_baselines; i++)
+        if (uvw[i] != 0.0)
+            return true;
+    return false;
+}
+
+/* Dumps to show: without a phase centre the baselines rest. */
+static size_t count_dumps(const struct fx8_view *view)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < view->header.n_baselines; b++)
+        n += fx8_view_is_cross(view, b);
+    const size_t most = n > 0 && n < MOST_POINTS ? MOST_POINTS / n : 1;
+    return !view->header.is_phased ? 1
+           : view->n_times < most  ? view->n_times
+                                   : most;
+}
+
+enum fx8_status fx8_uv_panel(const struct fx8_view *view,
+                             struct fx8_figure *figure, struct fx8_error *error)
+{
+    const size_t n = view->header.n_baselines, n_dumps = count_dumps(view);
+    const double middle_hz =
+        view->header.frequencies_hz[view->first_channel + view->n_channels / 2];
+    FX8_AUTO_FREE double *uvw = NULL;
+    struct fx8_series *series;
+    double longest = 0.0;
+    struct fx8_panel *panel =
+        fx8_figure_panel(figure, "Coverage of the uv plane", "u / m", "v / m");
+    panel->is_square = true;
+    if (!has_positions(view)) {
+        snprintf(panel->note, sizeof panel->note,
+                 "no antenna positions in the file");
+        return FX8_OK;
+    }
+    snprintf(panel->title, sizeof panel->title,
+             "Coverage of the uv plane%s; a wavelength is %.4g m",
+             view->header.is_phased ? "" : " for the zenith",
+             299792458.0 / middle_hz);
+    FX8_TRY(fx8_allocate(n, 3 * sizeof *uvw, "uvw", &uvw, error));
+    for (int k = 0; k < 2; k++)
+        FX8_TRY(fx8_panel_series(panel, k == 0 ? "measured" : "conjugate",
+                                 FX8_MARK_DOTS, n * n_dumps, &series, error));
+    for (size_t d = 0; d < n_dumps; d++) {
+        const size_t dump = view->first_time + d * view->n_times / n_dumps;
+        FX8_TRY(fx8_uvh5_read_uvw(view->file, dump * n, n, uvw, error));
+        for (size_t b = 0; b < n; b++)
+            for (int k = 0; k < 2 && fx8_view_is_cross(view, b); k++) {
+                const double sign = k == 0 ? 1.0 : -1.0;
+                panel->series[k].x[d * n + b] = sign * uvw[3 * b];
+                panel->series[k].y[d * n + b] = sign * uvw[3 * b + 1];
+                longest = fmax(longest, hypot(uvw[3 * b], uvw[3 * b + 1]));
+            }
+    }
+    panel->x.low = panel->y.low = -1.08 * longest;
+    panel->x.high = panel->y.high = 1.08 * longest;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_plot_uv(const struct fx8_view *view,
+                            struct fx8_figure *figure, struct fx8_error *error)
+{
+    if (!has_positions(view))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: uvw_array: only zeros: expected a result whose "
+                        "antennas have positions",
+                        view->path);
+    fx8_view_describe(view, "uv coverage", view->n_times, view->n_channels,
+                      figure);
+    return fx8_uv_panel(view, figure, error);
+}
