@@ -110,6 +110,7 @@ static enum fx8_status get_header(const struct fx8_h5_place *root,
         size_t n;
         double *values;
     } reals[] = {{"time_julian_date", d->n_dumps, h->julian_dates},
+                 {"integration_time", d->n_dumps, h->integration_s},
                  {"frequency_hz", d->n_channels, h->frequencies_hz},
                  {"channel_width_hz", d->n_channels, h->channel_widths_hz}};
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
@@ -119,8 +120,6 @@ static enum fx8_status get_header(const struct fx8_h5_place *root,
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         FX8_TRY(fx8_h5_get_reals(root, reals[i].name, fx8_h5_all(reals[i].n, 1),
                                  reals[i].values, error));
-    for (size_t i = 0; i < d->n_dumps; i++)
-        h->integration_s[i] = d->integration_time_s;
     for (size_t p = 0; p < h->n_products; p++)
         h->products[p] = (int)products[p];
     FX8_TRY(fx8_h5_get_texts(root, "antenna_names", d->n_antennas,
