@@ -135,6 +135,8 @@ struct fx8_reader_format {
     const char *single;  /**< why it takes one path only, as in "a recording of
                               format tart is a single file"; NULL: many files */
 
+    bool is_folder; /**< a path is that of a folder */
+
     /** Whether a recording looks like this format; reports no errors.  `root`:
      *  of the open file; without a handle for a folder. */
     bool (*probe)(const struct fx8_h5_place *root);

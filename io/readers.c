@@ -37,8 +37,9 @@ static const struct fx8_reader_format *find_format(const char *path, hid_t file,
 {
     const struct fx8_h5_place root = {path, file, false};
     for (size_t i = 0; i < N_FORMATS; i++)
-        if (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(&root)
-                                      : formats[i]->format == wanted)
+        if ((file >= 0 || formats[i]->is_folder) &&
+            (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(&root)
+                                       : formats[i]->format == wanted))
             return formats[i];
     return NULL;
 }
@@ -266,14 +267,20 @@ static enum fx8_status choose_format(const char *path, hid_t file,
     *format = find_format(path, file, wanted);
     if (*format != NULL)
         return FX8_OK;
+    if (file < 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: folder without channels of Digital RF: expected "
+                        "the folder above them, or the files of another "
+                        "format, such as %s/*.h5",
+                        path, path);
     if (wanted != FX8_FORMAT_AUTO)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "%s: input.format: not read by this build: expected "
                         "one of %s",
                         path, known);
     return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s of an unknown format: expected one of %s", path,
-                    file >= 0 ? "HDF5" : "folder", known);
+                    "%s: HDF5 of an unknown format: expected one of %s", path,
+                    known);
 }
 
 static enum fx8_status check_paths(const struct fx8_reader_format *format,

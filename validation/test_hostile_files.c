@@ -215,7 +215,7 @@ TEST(test_not_recordings)
     static const char *const cases[][2] = {
         {"text.h5", "no HDF5 signature: expected an HDF5 file"},
         {"absent.h5", "No such file or directory"},
-        {"folder", "folder of an unknown format"},
+        {"folder", "folder without channels of Digital RF"},
         {"empty.h5", "unknown format: expected one of fx8, tart"}};
     for (size_t i = 0; i < LENGTH(cases); i++)
         refuse_recording(cases[i][0], NULL, FX8_ERR_INPUT, cases[i][1]);

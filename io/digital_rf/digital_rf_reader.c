@@ -317,6 +317,7 @@ const struct fx8_reader_format fx8_reader_digital_rf = {
     .format = FX8_FORMAT_DIGITAL_RF,
     .samples = FX8_DRF_DATA,
     .size = sizeof(struct fx8_drf_reader),
+    .is_folder = true,
     .single = "the folder that holds the channels of a recording of format "
               "digital_rf",
     .probe = drf_probe,

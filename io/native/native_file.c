@@ -32,9 +32,15 @@ static enum fx8_status check_format(const struct fx8_native_file *file,
                     root.path, format, FX8_NATIVE_FORMAT);
 }
 
+/* For messages. */
+#define ADD_LABELS                                                             \
+    "to label an axis in h5py: file['voltages'].dims[0].label = 'time'"
+#define NO_LABELS                                                              \
+    " (axes without labels are antenna, pol, time; " ADD_LABELS ")"
+
 /* Which axis is which: HDF5 dimension labels, or the default order. */
 static enum fx8_status read_order(struct fx8_native_file *file,
-                                  struct fx8_error *error)
+                                  bool *is_labelled, struct fx8_error *error)
 {
     char labels[3][FX8_NATIVE_LABEL_SIZE] = {"", "", ""};
     const struct fx8_h5_place place = {file->path, file->voltages.id, true};
@@ -42,15 +48,32 @@ static enum fx8_status read_order(struct fx8_native_file *file,
         FX8_TRY(fx8_h5_get_texts(&place, FX8_NATIVE_LABELS, 3,
                                  FX8_NATIVE_LABEL_SIZE, labels[0], error));
     char list[3 * FX8_NATIVE_LABEL_SIZE] = "antenna,pol,time";
-    if (labels[0][0] != '\0' || labels[1][0] != '\0' || labels[2][0] != '\0')
+    *is_labelled =
+        labels[0][0] != '\0' || labels[1][0] != '\0' || labels[2][0] != '\0';
+    if (*is_labelled)
         snprintf(list, sizeof list, "%s,%s,%s", labels[0], labels[1],
                  labels[2]);
     if (fx8_axes_parse(list, fx8_native_axes, file->order.place))
         return FX8_OK;
     return fx8_refuse(error, file->path, FX8_NATIVE_VOLTAGES,
                       "axes labelled '%s', '%s', '%s': expected "
-                      "antenna, pol and time in any order",
+                      "antenna, pol and time in any order; " ADD_LABELS,
                       labels[0], labels[1], labels[2]);
+}
+
+/* The order of axes without labels, if it is likely: recorders put time first.
+ */
+static enum fx8_status check_guess(const struct fx8_native_file *file,
+                                   struct fx8_error *error)
+{
+    const size_t n_antennas = file->order.extent[FX8_AXIS_ANTENNA];
+    if (n_antennas <= file->order.extent[FX8_AXIS_TIME])
+        return FX8_OK;
+    return fx8_refuse(error, file->path, FX8_NATIVE_VOLTAGES,
+                      "%zu antennas with %" PRId64
+                      " %s each: expected more samples" NO_LABELS,
+                      n_antennas,
+                      FX8_COUNTED(file->n_samples, "sample", "samples"));
 }
 
 static enum fx8_status read_shape(struct fx8_native_file *file,
@@ -62,7 +85,8 @@ static enum fx8_status read_shape(struct fx8_native_file *file,
         return fx8_refuse(error, file->path, FX8_NATIVE_VOLTAGES,
                           "%d %s: expected 3", rank,
                           FX8_NOUN(rank, "axis", "axes"));
-    FX8_TRY(read_order(file, error));
+    bool is_labelled = false;
+    FX8_TRY(read_order(file, &is_labelled, error));
     const hsize_t most[3] = {FX8_READER_MAX_ANTENNAS, FX8_MAX_POLARIZATIONS,
                              INT64_MAX};
     hsize_t bytes = fx8_native_sample_bytes(file);
@@ -71,8 +95,9 @@ static enum fx8_status read_shape(struct fx8_native_file *file,
         if (n == 0 || n > most[axis])
             return fx8_refuse(
                 error, file->path, FX8_NATIVE_VOLTAGES,
-                "%s axis of length %" PRIu64 ": expected 1 to %" PRIu64,
-                fx8_native_axes[axis], (uint64_t)n, (uint64_t)most[axis]);
+                "%s axis of length %" PRIu64 ": expected 1 to %" PRIu64 "%s",
+                fx8_native_axes[axis], (uint64_t)n, (uint64_t)most[axis],
+                is_labelled ? "" : NO_LABELS);
         if (n > (hsize_t)INT64_MAX / bytes)
             return fx8_refuse(error, file->path, FX8_NATIVE_VOLTAGES,
                               "%" PRIu64 " x %" PRIu64 " x %" PRIu64
@@ -83,7 +108,7 @@ static enum fx8_status read_shape(struct fx8_native_file *file,
         file->order.extent[axis] = (size_t)n;
     }
     file->n_samples = (int64_t)file->order.extent[FX8_AXIS_TIME];
-    return FX8_OK;
+    return is_labelled ? FX8_OK : check_guess(file, error);
 }
 
 /* Open /voltages: int8, or {r, i} of int8 in any layout. */

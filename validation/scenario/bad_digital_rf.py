@@ -84,7 +84,8 @@ class BadDigitalRf(program.Job):
 
     def test_folders(self):
         os.makedirs(self.path("empty"))
-        self.refuse(self.path("empty"), "empty: folder of an unknown format")
+        self.refuse(self.path("empty"), "empty: folder without channels "
+                    "of Digital RF")
         self.refuse(self.path("absent"), "absent: No such file")
         top = self.tree()
         for name in self.files(top):

@@ -97,6 +97,32 @@ class BadRecordings(program.Job):
             with self.subTest(path=path):
                 self.refuse(path, path)
 
+    def test_folder(self):
+        for extra in ((), ("--set", "input.format=tart")):
+            self.refuse(self.folder, f"error: {self.folder}: folder without "
+                        "channels of Digital RF: expected the folder above "
+                        "them, or the files of another format, such as "
+                        f"{self.folder}/*.h5", extra=extra)
+
+    def test_axes_without_labels(self):
+        """Their default order, and how to label them."""
+        how = ("to label an axis in h5py: file['voltages'].dims[0].label = "
+               "'time'")
+        scene = program.Scene(program.noise(161, 2, 1, 9000))
+        path = self.write(scene, labels=False)
+        self.assert_same(self.recording(), path)
+        path = self.write(scene, axes=("time", "antenna", "pol"), labels=False)
+        self.refuse(path, f"error: {path}: voltages: 9000 antennas with 1 "
+                    "sample each: expected more samples (axes without labels "
+                    f"are antenna, pol, time; {how})")
+        self.refuse(self.spoil(labels("", "pol", "")), "voltages: axes labelled "
+                    "'', 'pol', '': expected antenna, pol and time in any "
+                    f"order; {how}")
+        path = self.write(scene, axes=("antenna", "time", "pol"), labels=False)
+        self.refuse(path, f"error: {path}: voltages: pol axis of length 9000: "
+                    "expected 1 to 2 (axes without labels are antenna, pol, "
+                    f"time; {how})")
+
     def test_settings_that_do_not_fit(self):
         for setting, *mentions in (
                 ("array.antennas=99", "antennas", "99"),
