@@ -124,6 +124,7 @@ static enum fx8_status read_path(const struct fx8_key_text *given)
         text = "";
     if (*text == '\0' || is_word)
         folder = "";
+    folder = fx8_path_home(&text, folder);
     return own_text(given->member, fx8_path_join(folder, text));
 }
 
@@ -180,6 +181,7 @@ static enum fx8_status append_path(struct fx8_text_list *list,
     const char *path = fx8_text_trim(item);
     if (*path == '\0')
         return FX8_ERR_USAGE;
+    folder = fx8_path_home(&path, folder);
     return fx8_text_list_add(list,
                              fx8_path_is_pattern(path)
                                  ? fx8_path_join_pattern(folder, path)

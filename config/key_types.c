@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/base/number.h"
 #include "config/keys.h"
@@ -35,7 +36,7 @@ static const struct fx8_choice *find_choice(const struct fx8_key *key,
                                             const char *text)
 {
     for (const struct fx8_choice *c = key->choices; c->name != NULL; c++)
-        if (strcmp(c->name, text) == 0)
+        if (strcasecmp(c->name, text) == 0)
             return c;
     return NULL;
 }
@@ -302,7 +303,7 @@ static enum fx8_status read_marker(const struct fx8_key_text *given)
 {
     int64_t value = 0;
     const bool is_none = is_word(given);
-    if (!is_none && strcmp(given->text, "zero") != 0 &&
+    if (!is_none && strcasecmp(given->text, "zero") != 0 &&
         !is_in_range(given, &value))
         return FX8_ERR_USAGE;
     given->settings->input.marker.is_used = !is_none;
@@ -370,10 +371,21 @@ const struct fx8_key_type fx8_type_numbers = {.read = read_numbers,
 
 /* --- common to all types -------------------------------------------------- */
 
+/* A word of the key as the table spells it, or the text itself. */
+static const char *spell(const struct fx8_key *key, const char *text)
+{
+    const struct fx8_choice *choice =
+        key->choices != NULL ? find_choice(key, text) : NULL;
+    if (choice != NULL)
+        return choice->name;
+    return key->word != NULL && strcasecmp(key->word, text) == 0 ? key->word
+                                                                 : text;
+}
+
 enum fx8_status fx8_key_read(const struct fx8_key *key, const char *text,
                              const char *folder, struct fx8_settings *settings)
 {
-    const struct fx8_key_text given = {key, text, folder, settings,
+    const struct fx8_key_text given = {key, spell(key, text), folder, settings,
                                        (char *)settings + key->offset};
     return key->type->read(&given);
 }

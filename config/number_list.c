@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/base/number.h"
 #include "config/base/shape.h"
@@ -69,7 +70,7 @@ enum fx8_status fx8_number_list_read(const char *text, bool is_selection,
     struct fx8_number_list read = {.is_all = false};
     int64_t count_alone;
     enum fx8_status status = FX8_OK;
-    if (is_selection && strcmp(text, "all") == 0) {
+    if (is_selection && strcasecmp(text, "all") == 0) {
         read.is_all = true;
     } else if (is_selection && fx8_number_integer(text, &count_alone)) {
         if (count_alone < 1 || count_alone > FX8_NUMBER_LIST_MAX)

@@ -138,10 +138,14 @@ static enum fx8_status assign(struct fx8_settings *settings,
     if (status == FX8_OK && is_built)
         return FX8_OK;
     char expected[FX8_KEY_EXPECTED_SIZE];
-    char text[FX8_KEY_EXPECTED_SIZE + 40];
+    char text[FX8_KEY_EXPECTED_SIZE + 120];
     fx8_key_describe(key, expected);
-    snprintf(text, sizeof text, "%sexpected %s",
-             is_built ? "" : "is not built yet: ", expected);
+    const bool has_hash =
+        origin.kind == FX8_ORIGIN_FILE && strchr(origin.text, '#') != NULL;
+    snprintf(text, sizeof text, "%sexpected %s%s",
+             is_built ? "" : "is not built yet: ", expected,
+             has_hash ? "; a comment behind a value begins with ';', not '#'"
+                      : "");
     return fail_value(key, stored, error, text);
 }
 
@@ -317,24 +321,6 @@ static enum fx8_status check_method_none(struct fx8_settings *settings,
     return FX8_OK;
 }
 
-static enum fx8_status check_required_keys(const struct fx8_settings *settings,
-                                           const char *ini_path,
-                                           struct fx8_error *error)
-{
-    for (size_t i = 0; i < fx8_keys_count; i++) {
-        const struct fx8_key *key = &fx8_keys[i];
-        if (!fx8_key_is_missing(key, settings))
-            continue;
-        char expected[FX8_KEY_EXPECTED_SIZE];
-        fx8_key_describe(key, expected);
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: %s.%s: (not given): expected %s",
-                        ini_path != NULL ? ini_path : "configuration",
-                        key->section, key->name, expected);
-    }
-    return FX8_OK;
-}
-
 static enum fx8_status check_together(struct fx8_settings *settings,
                                       struct fx8_error *error)
 {
@@ -400,12 +386,14 @@ enum fx8_status fx8_settings_load(const char *ini_path,
     if (new.origins == NULL)
         return fx8_no_memory("the configuration", error);
     FX8_TRY(set_defaults(&new, error));
+    if (ini_path != NULL && (new.path = strdup(ini_path)) == NULL)
+        return fx8_no_memory("the configuration", error);
     if (ini_path != NULL)
         FX8_TRY(load_file(ini_path, &new, error));
     for (size_t i = 0; i < n_overrides; i++)
         FX8_TRY(apply_override(&new, overrides[i], error));
     if (check_required)
-        FX8_TRY(check_required_keys(&new, ini_path, error));
+        FX8_TRY(fx8_settings_complete(&new, NULL, NULL, error));
     FX8_TRY(check_together(&new, error));
     FX8_TRY(spare_tables(&new, error));
     *settings = new;
@@ -461,5 +449,6 @@ void fx8_settings_clear(struct fx8_settings *settings)
         }
     }
     free(settings->origins);
+    free(settings->path);
     *settings = (struct fx8_settings){0};
 }

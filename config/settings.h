@@ -126,6 +126,7 @@ struct fx8_settings {
         int64_t seed;
     } simulate;
     struct fx8_key_origin *origins; /**< [n_keys] where each value came from */
+    char *path;                     /**< of the INI file; NULL: none */
 };
 
 /**
@@ -136,7 +137,8 @@ struct fx8_settings {
  *                         after the file; their relative paths start at the
  *                         working directory
  *            check_required  whether a missing required key is an error (no
- *                         for `fx8 config --dump` of a fragment)
+ *                         for a fragment, and where fx8_settings_complete()
+ *                         follows)
  * Returned:  settings
  * Status:    FX8_ERR_USAGE: unknown section or key (with the nearest known
  *            one), wrong type or unit, out of range, duplicate, missing, not
@@ -150,6 +152,19 @@ enum fx8_status fx8_settings_load(const char *ini_path,
                                   size_t n_overrides, bool check_required,
                                   struct fx8_settings *settings,
                                   struct fx8_error *error);
+
+/**
+ * fx8_settings_complete -- check that everything needed is known.
+ *
+ * Given:  observation  what is known of the recording and from [observation]
+ *                      and [array]; NULL: required keys only
+ *         recording    its path, for the message; NULL: none is read
+ * Status: FX8_ERR_USAGE: "INI: missing: every key that is (what is expected)"
+ */
+enum fx8_status fx8_settings_complete(const struct fx8_settings *settings,
+                                      const struct fx8_observation *observation,
+                                      const char *recording,
+                                      struct fx8_error *error);
 
 /**
  * fx8_settings_files -- expand the list [input] files.

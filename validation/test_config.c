@@ -64,15 +64,15 @@ TEST(only_two_keys_are_required)
     assert_int_equal(n_required, 2);
     refuse_text(
         "[correlator]\nintegration_time_s = 1\n",
-        ": channelizer.channels: (not given): expected an integer from 1 to "
-        "1048576");
+        ": missing: channelizer.channels (an integer from 1 to 1048576)");
     refuse_text(
         "[channelizer]\nchannels = 64\n",
-        ": correlator.integration_time_s: (not given): expected a plain "
-        "number from 0.001 to 1e+07 s, or all");
+        ": missing: correlator.integration_time_s (a plain number from 0.001 "
+        "to 1e+07 s, or all)");
     refuse_overrides(NULL, true,
-                     "configuration: channelizer.channels: (not given): "
-                     "expected an integer from 1 to 1048576");
+                     "configuration: missing: channelizer.channels (an integer "
+                     "from 1 to 1048576), correlator.integration_time_s (a "
+                     "plain number from 0.001 to 1e+07 s, or all)");
 }
 
 /* Both forms of the reference: how each writes sections and keys. */
@@ -218,6 +218,29 @@ TEST(relative_paths_are_relative_to_the_file)
     snprintf(expected, sizeof expected, "%s/d2.h5", folder);
     assert_string_equal(files.items[3], expected);
     fx8_text_list_clear(&files);
+}
+
+TEST(home)
+{
+    const char *before = getenv("HOME");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    char expected[2 * SCRATCH_PATH_SIZE];
+    setenv("HOME", scratch_path("h*me"), 1);
+    load_file(scratch_text("a.ini", REQUIRED "[input]\nfiles = ~a, ~/b*.h5\n"),
+              LIST("output.file=~//out.uvh5", "array.positions=/~/x"), true);
+    snprintf(expected, sizeof expected, "%s/~a", scratch_folder());
+    assert_string_equal(settings.input.files.items[0], expected);
+    snprintf(expected, sizeof expected, "%s/h\\*me/b*.h5", scratch_folder());
+    assert_string_equal(settings.input.files.items[1], expected);
+    snprintf(expected, sizeof expected, "%s/h*me/out.uvh5", scratch_folder());
+    assert_string_equal(settings.output.file, expected);
+    assert_string_equal(settings.array.positions, "/~/x");
+    unsetenv("HOME");
+    load_file(NULL, LIST("output.file=~/out.uvh5"), false);
+    assert_string_equal(settings.output.file, "~/out.uvh5");
+    if (kept != NULL)
+        setenv("HOME", kept, 1);
+    free(kept);
 }
 
 TEST(a_file_wins_over_a_pattern)

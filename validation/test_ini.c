@@ -146,7 +146,7 @@ TEST(files_that_cannot_be_read)
     must_fail(try_to_load("/", NULL, true, &error), error, FX8_ERR_USAGE,
               "/: expected a regular file");
     /* only the required keys are missing from an empty file */
-    refuse_text("",
-                ": channelizer.channels: (not given): expected an integer from "
-                "1 to 1048576");
+    refuse_text("", ": missing: channelizer.channels (an integer from 1 to "
+                    "1048576), correlator.integration_time_s (a plain number "
+                    "from 0.001 to 1e+07 s, or all)");
 }

@@ -20,18 +20,18 @@ TEST(what_is_lacking_is_supplied)
     struct fx8_observation o = recording();
     o.sample_rate.numerator_hz = 0;
     refuse(&o, NULL,
-           "rec.h5: observation.sample_rate_hz: neither configured nor "
-           "recorded: expected the sampling rate");
+           "configuration: missing, also in rec.h5: observation.sample_rate_hz "
+           "(the sampling rate)");
     o.dc_frequency_hz = NAN;
     refuse(&o, LIST("observation.sample_rate_hz=1e6"),
-           "rec.h5: observation.dc_frequency_hz: neither configured nor "
-           "recorded: expected the sky frequency of baseband zero");
+           "configuration: missing, also in rec.h5: "
+           "observation.dc_frequency_hz (the sky frequency of baseband zero)");
     o.has_start_time = false;
     refuse(
         &o,
         LIST("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0"),
-        "rec.h5: observation.start_time_utc: neither configured nor "
-        "recorded: expected the instant of the first sample");
+        "configuration: missing, also in rec.h5: observation.start_time_utc "
+        "(the instant of the first sample)");
     o.sideband = FX8_SIDEBAND_UNKNOWN;
     good(&o,
          LIST("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",

@@ -219,9 +219,10 @@ TEST(positions_of_a_recording)
            "recording");
     o.n_table = 0;
     o.antennas = NULL;
-    refuse(&o, NULL,
-           "rec.h5: array.positions: neither configured nor recorded: "
-           "expected a table of antennas, or none");
+    refuse(
+        &o, NULL,
+        "configuration: missing, also in rec.h5: array.positions (a table of "
+        "antennas, or none)");
 }
 
 TEST(positions_that_are_made_up)
@@ -230,12 +231,13 @@ TEST(positions_that_are_made_up)
     o.n_table = 0;
     o.antennas = NULL;
     o.site.longitude_deg = NAN;
-    refuse(&o, NULL,
-           "rec.h5: array.longitude_deg: neither configured nor recorded: "
-           "expected the site of the array");
+    refuse(
+        &o, NULL,
+        "configuration: missing, also in rec.h5: array.positions (a table of "
+        "antennas, or none), array.longitude_deg (of the site)");
     refuse(&o, LIST("array.positions=none"),
-           "rec.h5: array.longitude_deg: neither configured nor recorded: "
-           "expected the site of the array");
+           "configuration: missing, also in rec.h5: array.longitude_deg (of "
+           "the site)");
     o.site = (struct fx8_site){NAN, NAN, NAN};
     good(&o, LIST("array.positions=none", "array.antennas=3,1"));
     assert_true(job.positions_are_faked);

@@ -147,6 +147,15 @@ char *fx8_path_join(const char *folder, const char *path)
                : joined;
 }
 
+const char *fx8_path_home(const char **path, const char *folder)
+{
+    const char *home = getenv("HOME");
+    if (home == NULL || strncmp(*path, "~/", 2) != 0)
+        return folder;
+    *path += 1 + strspn(*path + 1, "/");
+    return home;
+}
+
 bool fx8_path_is_folder(const char *path)
 {
     struct stat status;

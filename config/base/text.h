@@ -47,6 +47,10 @@ char *fx8_path_folder(const char *path);
  *  when memory is short; free() it. */
 char *fx8_path_join(const char *folder, const char *path);
 
+/** Where to look for a path: in `folder`, or for "~/PATH" in the home folder;
+ *  *path is then the part behind it. */
+const char *fx8_path_home(const char **path, const char *folder);
+
 /** Whether there is a folder of that name. */
 bool fx8_path_is_folder(const char *path);
 

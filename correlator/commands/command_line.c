@@ -10,7 +10,9 @@
 
 #include "config/base/nearest.h"
 #include "config/base/shape.h"
+#include "config/base/text.h"
 #include "config/base/try.h"
+#include "config/settings.h"
 #include "correlator/commands/command.h"
 
 /* A command line while it is parsed; `line` points into it. */
@@ -19,6 +21,7 @@ struct parsed {
     char *text;
     struct option *options; /* [n_options + 2] for getopt_long() */
     size_t n_typed;         /* settings from argv, before those of options */
+    struct fx8_text_list homes; /* values that were "~/FILE" */
     bool wants_help;
 };
 
@@ -183,6 +186,19 @@ static bool takes_file(const struct fx8_option *option)
             (strchr(argument, '.') != NULL && strpbrk(argument, "|=") == NULL));
 }
 
+/* The shell does not know that --output=~/FILE has a path. */
+static enum fx8_status expand_home(struct parsed *parsed, const char **value,
+                                   struct fx8_error *error)
+{
+    const char *rest = *value, *home = fx8_path_home(&rest, "");
+    if (rest == *value)
+        return FX8_OK;
+    FX8_TRY(
+        fx8_text_list_add(&parsed->homes, fx8_path_join(home, rest), error));
+    *value = parsed->homes.items[parsed->homes.count - 1];
+    return FX8_OK;
+}
+
 static enum fx8_status take_option(struct parsed *parsed, size_t index,
                                    struct fx8_error *error)
 {
@@ -199,6 +215,8 @@ static enum fx8_status take_option(struct parsed *parsed, size_t index,
                                   "--%s: -: expected the name of a file, not a "
                                   "standard stream",
                                   option->name);
+    if (takes_file(option))
+        FX8_TRY(expand_home(parsed, &value, error));
     /* the configuration checks values of keys */
     if (option->argument != NULL && option->key == NULL &&
         strchr(option->argument, '|') != NULL &&
@@ -293,6 +311,7 @@ static void close_line(struct parsed *parsed)
     struct fx8_command_line *line = &parsed->line;
     for (size_t i = parsed->n_typed; i < line->n_settings; i++)
         free((char *)line->settings[i]);
+    fx8_text_list_clear(&parsed->homes);
     free(line->settings);
     free(line->given);
     free(parsed->options);

@@ -160,6 +160,19 @@ static void clear_work(struct work *work)
     free(work->input_brief);
 }
 
+static enum fx8_status check_order(const struct fx8_command_line *line,
+                                   struct fx8_error *error)
+{
+    if (line->n_files == 0)
+        return fx8_command_misuse(line, error, "no CONFIG.ini");
+    if (fx8_reader_format_name(line->files[0]) == NULL)
+        return FX8_OK;
+    return fx8_command_misuse(line, error,
+                              "%s: is a recording: expected CONFIG.ini first, "
+                              "as in fx8 correlate CONFIG.ini %s",
+                              line->files[0], line->files[0]);
+}
+
 static enum fx8_status find_files(const struct fx8_command_line *line,
                                   struct work *work, char *const **files,
                                   size_t *n, struct fx8_error *error)
@@ -329,7 +342,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     const char *path;
     size_t n_files;
     FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                              true, &work->settings, error));
+                              false, &work->settings, error));
     FX8_TRY(find_output(line, work, &path, error));
     FX8_TRY(find_files(line, work, &files, &n_files, error));
     work->input = fx8_command_join("", files, n_files);
@@ -420,8 +433,7 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error)
 {
-    if (line->n_files == 0)
-        return fx8_command_misuse(line, error, "no CONFIG.ini");
+    FX8_TRY(check_order(line, error));
     const bool is_quiet = line->given[QUIET] != NULL;
     FX8_AUTO(clear_work) struct work work = {0};
     struct fx8_progress_display display;

@@ -414,7 +414,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
     if ((work.truth_path = name_truth(output)) == NULL)
         return fx8_no_memory("arguments", error);
     FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                              true, &work.settings, error));
+                              false, &work.settings, error));
     FX8_TRY(fx8_simulator_observe(&work.settings, &work.observation, error));
     FX8_TRY(fx8_job_resolve(&work.settings, &work.observation, output,
                             &work.job, error));

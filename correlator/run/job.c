@@ -29,24 +29,7 @@ static enum fx8_status supply(struct fx8_job *job, struct fx8_error *error)
 {
     struct fx8_observation *o = &job->observation;
     FX8_TRY(fx8_supply(job->settings, o, note, job, error));
-    const struct {
-        bool is_known;
-        const char *key, *expected;
-    } needed[] = {
-        {o->sample_rate.numerator_hz > 0, "sample_rate_hz",
-         "the sampling rate"},
-        {isfinite(o->dc_frequency_hz), "dc_frequency_hz",
-         "the sky frequency of baseband zero"},
-        {o->has_start_time, "start_time_utc",
-         "the instant of the first sample"},
-    };
-    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
-        if (!needed[k].is_known)
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: observation.%s: neither configured nor "
-                            "recorded: expected %s",
-                            job->path, needed[k].key, needed[k].expected);
-    return FX8_OK;
+    return fx8_settings_complete(job->settings, o, job->path, error);
 }
 
 static enum fx8_status choose_sideband(struct fx8_job *job,

@@ -140,32 +140,6 @@ static void fake_antennas(struct fx8_job *job, const size_t *positions,
                       "latitude 0, longitude 0, altitude 0");
 }
 
-/* Bench tests may omit the site, but not a part of it. */
-static enum fx8_status check_site(const struct fx8_job *job,
-                                  struct fx8_error *error)
-{
-    const struct fx8_site *site = &job->observation.site;
-    const struct {
-        const char *key;
-        double value;
-    } members[] = {
-        {"latitude_deg", site->latitude_deg},
-        {"longitude_deg", site->longitude_deg},
-        {"altitude_m", site->altitude_m},
-    };
-    const size_t n_members = sizeof members / sizeof members[0];
-    bool is_needed = strcmp(job->settings->array.positions, "none") != 0;
-    for (size_t i = 0; i < n_members; i++)
-        is_needed = is_needed || isfinite(members[i].value);
-    for (size_t i = 0; i < n_members && is_needed; i++)
-        if (!isfinite(members[i].value))
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: array.%s: neither configured nor recorded: "
-                            "expected the site of the array",
-                            job->path, members[i].key);
-    return FX8_OK;
-}
-
 /* Fill in the rows of the antennas to correlate from the table. */
 static enum fx8_status choose_rows(const struct fx8_job *job,
                                    const size_t *positions,
@@ -177,11 +151,6 @@ static enum fx8_status choose_rows(const struct fx8_job *job,
     const char *source = fx8_supply_has_table(job->settings)
                              ? job->settings->array.positions
                              : job->path;
-    if (observation->n_table == 0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: array.positions: neither configured nor "
-                        "recorded: expected a table of antennas, or none",
-                        job->path);
     for (size_t i = 0; i < n; i++)
         FX8_TRY(place_antenna(observation, source, positions[i], &chosen[i],
                               error));
@@ -268,7 +237,6 @@ enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
     FX8_TRY(fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
                          "antenna flags", &job->flag_antenna, error));
     job->plan.flag_antenna = job->flag_antenna;
-    FX8_TRY(check_site(job, error));
     FX8_TRY(place_antennas(job, positions, error));
     FX8_TRY(choose_inputs(job, positions, error));
     return flag_antennas(job, error);

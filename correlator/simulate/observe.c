@@ -31,9 +31,6 @@ static enum fx8_status load_antennas(const struct fx8_settings *settings,
                                      struct fx8_error *error)
 {
     const char *path = settings->array.positions;
-    if (path[0] == '\0')
-        return fx8_settings_fail(settings, "array.positions", error,
-                                 "expected a table of antennas, or none");
     if (strcmp(path, "none") == 0)
         return count_antennas(settings, observation, error);
     FX8_AUTO_FREE struct fx8_antenna *rows = NULL;
@@ -59,15 +56,7 @@ enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
                                       struct fx8_error *error)
 {
     *observation = settings->observation;
-    if (observation->sample_rate.numerator_hz == 0)
-        return fx8_settings_fail(settings, "observation.sample_rate_hz", error,
-                                 "expected the rate to simulate");
-    if (isnan(observation->dc_frequency_hz))
-        return fx8_settings_fail(settings, "observation.dc_frequency_hz", error,
-                                 "expected the frequency to simulate");
-    if (!observation->has_start_time)
-        return fx8_settings_fail(settings, "observation.start_time_utc", error,
-                                 "expected the start to simulate");
+    FX8_TRY(fx8_settings_complete(settings, observation, NULL, error));
     const double n_samples =
         settings->simulate.duration_s * fx8_rate_hz(observation->sample_rate);
     if (!(n_samples >= 0.5 && n_samples < 0x1p62))

@@ -79,6 +79,45 @@ class BadConfiguration(program.Job):
                                              setting), code=(1, 2))
                 self.assert_refused(done, done.returncode)
 
+    def test_all_that_is_missing(self):
+        """One line names it, also what the recording lacks, and an INI file
+        says what none of them does."""
+        bare = self.changed(self.recording(), program.put("antennas"))
+        self.save("config.ini", "[channelizer]\ntaps = 4\n")
+        required = (f"{self.config}: missing: channelizer.channels (an integer "
+                    "from 1 to 1048576), correlator.integration_time_s (a "
+                    "plain number from 0.001 to 1e+07 s, or all)")
+        place = ("array.positions (a table of antennas, or none), "
+                 "array.latitude_deg (of the site), array.longitude_deg (of "
+                 "the site), array.altitude_m (of the site)")
+        for recording, line in (
+                (self.recording(), required),
+                (bare, required.replace(
+                    "missing:", f"missing, also in {bare}:") + ", " + place)):
+            done = self.correlate(recording)
+            self.assert_refused(done, 2, f"fx8: error: {line}\n".strip())
+            self.assertEqual(done.stderr, f"fx8: error: {line}\n")
+        done = program.run("simulate", self.config, "-o", self.output)
+        self.assertEqual(done.stderr, f"fx8: error: {required}, "
+                         "observation.sample_rate_hz (the sampling rate), "
+                         "observation.dc_frequency_hz (the sky frequency of "
+                         "baseband zero), observation.start_time_utc (the "
+                         f"instant of the first sample), {place}\n")
+
+    def test_comment_behind_a_value(self):
+        self.save("config.ini", REQUIRED.replace("= 16", "= 16 # channels"))
+        done = self.correlate(self.recording())
+        self.assert_refused(done, 2)
+        self.assertEqual(done.stderr, (
+            f"fx8: error: {self.config}:2: channelizer.channels: 16 # channels:"
+            " expected an integer from 1 to 1048576; a comment behind a value "
+            "begins with ';', not '#'\n"))
+        path = self.write(program.Scene(program.noise(1, 2, 1, 9000)),
+                          "in #1.h5")
+        self.save("config.ini", REQUIRED.replace("= 16", "= 16 ; channels")
+                  + f"# an input\n[input]\nfiles = {path}\n")
+        self.well("correlate", self.config, "-o", self.output)
+
     def test_texts(self):
         for text, *mentions in TEXTS:
             with self.subTest(text=text[:50]):
@@ -140,6 +179,27 @@ class BadCommandLines(program.Job):
                 self.assertTrue(done.stderr.startswith("fx8: error: "),
                                 done.stderr)
                 self.assertEqual(done.stdout, "")
+
+    def test_recording_before_the_configuration(self):
+        good = self.recording()
+        for words in ((good, self.config), (good,)):
+            done = program.run("correlate", *words)
+            self.assertEqual((done.returncode, done.stderr), (
+                2, f"fx8: error: {good}: is a recording: expected CONFIG.ini "
+                f"first, as in fx8 correlate CONFIG.ini {good} (see fx8 "
+                "correlate --help)\n"))
+
+    def test_home(self):
+        """The shell leaves ~ as it is in --output=~/FILE and in lists."""
+        good = self.recording()
+        home = {"HOME": self.folder}
+        name = os.path.basename(good)
+        self.well("correlate", self.config, "--output=~/out.uvh5", "--set",
+                  f"input.files=~/{name}", environment=home)
+        os.remove(self.output)
+        self.well("correlate", self.config, good, "--set",
+                  "output.file=~/out.uvh5", environment=home)
+        os.remove(self.output)
 
     def test_unknown_commands(self):
         for name, words in (("corelate", ": did you mean correlate?"),

@@ -141,8 +141,8 @@ class BadDigitalRf(program.Job):
 
     def test_frequency_noted_twice(self):
         top = self.tree()
-        self.refuse(top, "observation.dc_frequency_hz",
-                    "neither configured nor recorded", code=2, extra=SITE)
+        self.refuse(top, f"missing, also in {top}: observation.dc_frequency_hz "
+                    "(the sky frequency of baseband zero)", code=2, extra=SITE)
         self.note("ch0", 440e6)
         self.note("ch0", 441e6, after=5000)
         self.refuse(top, "ch0/metadata", "440000000 Hz: expected 441000000 Hz "
