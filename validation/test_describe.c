@@ -89,8 +89,9 @@ TEST(sidereal_time)
                 1e-10);
 }
 
-/* Places of the phase centre in the middle of each dump: 0.2 s long, after half
- * of the filter's window of 8 x 64 samples at 1 MS/s. */
+/* Places of the phase centre in the middle of each dump, after half of the
+ * filter's window of 8 x 64 samples at 1 MS/s: 0.2 s long, the last one shorter
+ * by that window. */
 TEST(phase_centre_of_each_dump)
 {
     static const double per_s = 7.292116e-5; /* of sidereal time, rad */
@@ -109,9 +110,11 @@ TEST(phase_centre_of_each_dump)
     double lst_rad;
     must(fx8_celestial_sidereal_time(&sky, o.start_time, &lst_rad, &error),
          error);
-    assert_int_equal(header.n_times, 4);
-    for (size_t t = 0; t < 4; t++) {
-        const double middle_s = 0.2 * ((double)t + 0.5) + 3.5 * 64e-6;
+    assert_int_equal(header.n_times, 5);
+    for (size_t t = 0; t < 5; t++) {
+        const double length_s = header.integration_s[t];
+        const double middle_s = 0.2 * (double)t + 0.5 * length_s + 3.5 * 64e-6;
+        assert_near(length_s, t < 4 ? 0.2 : 0.2 - 7 * 64e-6, 1e-9);
         assert_near(header.places[t].lst_rad - lst_rad, middle_s * per_s,
                     1e-11);
         assert_true(header.apparent_lst_rad[t] == header.places[t].lst_rad);
