@@ -184,9 +184,10 @@ static enum fx8_status name_output(const char *path, const char *kind,
     const char *dot = memrchr(path, '.', length);
     if (dot != NULL && dot > (slash != NULL ? slash + 1 : path))
         length = (size_t)(dot - path);
-    return asprintf(name, "%.*s.%s.html", (int)length, path, kind) < 0
-               ? fx8_no_memory("a name", error)
-               : FX8_OK;
+    if (asprintf(name, "%.*s.%s.html", (int)length, path, kind) >= 0)
+        return FX8_OK;
+    *name = NULL;
+    return fx8_no_memory("a name", error);
 }
 
 static enum fx8_status write_picture(const struct fx8_figure *figure,

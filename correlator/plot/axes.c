@@ -250,7 +250,7 @@ void fx8_axes_draw(struct fx8_drawing *drawing, struct fx8_box box,
     fx8_draw_frame(drawing, box, frame);
     fx8_draw_text(
         drawing,
-        (struct fx8_point){box.x - width - 13.0, box.y + 0.5 * box.height},
+        (struct fx8_point){box.x - width - 16.0, box.y + 0.5 * box.height},
         &label, y->label);
 }
 

@@ -16,6 +16,7 @@
 #define PAGE_WIDTH    (2.0 * MARGIN + 2.0 * CELL_WIDTH)
 #define CELL_HEIGHT   270.0
 #define TALL_HEIGHT   330.0 /* in one column */
+#define SQUARE_CELL   400.0 /* of squares alone, in two columns */
 #define SQUARE_HEIGHT 700.0
 
 /* Around the frame of a panel: ticks and labels, title, legend, colours. */
@@ -424,11 +425,14 @@ static enum fx8_status put_panel(struct fx8_drawing *drawing,
 
 /* --- the page ----------------------------------------------------- */
 
-static double cell_height(const struct fx8_figure *figure,
-                          const struct fx8_panel *panel)
+/* Height of all cells: two columns of squares alone are taller. */
+static double cell_height(const struct fx8_figure *figure)
 {
-    return figure->n_columns > 1 ? CELL_HEIGHT
-           : panel->is_square    ? SQUARE_HEIGHT
+    bool is_square = true;
+    for (size_t p = 0; p < figure->n_panels; p++)
+        is_square = is_square && figure->panels[p].is_square;
+    return figure->n_columns > 1 ? (is_square ? SQUARE_CELL : CELL_HEIGHT)
+           : is_square           ? SQUARE_HEIGHT
                                  : TALL_HEIGHT;
 }
 
@@ -466,7 +470,7 @@ static enum fx8_status put_panels(struct fx8_drawing *drawing,
         const size_t column = p % n_columns;
         top = column == 0 ? *bottom : top;
         const struct fx8_box cell = {MARGIN + width * (double)column, top,
-                                     width, cell_height(figure, panel)};
+                                     width, cell_height(figure)};
         if (drawing != NULL)
             FX8_TRY(put_panel(drawing, cell, right_of(figure, column), panel,
                               error));

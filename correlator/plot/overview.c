@@ -48,6 +48,8 @@ static enum fx8_status judge(const struct fx8_view *view,
             inputs.places[inputs.n] = i;
             inputs.remarks[inputs.n++] = pairs->remarks[i];
         }
+    if (inputs.n == 0)
+        return FX8_OK; /* no autos: nothing to say */
     figure->is_bad = fx8_remarks_count(inputs.remarks, inputs.n) > 0;
     return fx8_verdict(inputs.remarks, inputs.n, name_input, &inputs,
                        &figure->verdict, error);

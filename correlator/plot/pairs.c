@@ -262,7 +262,8 @@ enum fx8_status fx8_pairs_choose(const struct fx8_view *view, size_t *baseline,
     return *baseline != FX8_NOTHING
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: all is flagged: --baseline A-B shows a baseline "
-                          "all the same",
+                          "%s: all is flagged, or has no autos: expected data "
+                          "to find the strongest baseline by; --baseline A-B "
+                          "names one",
                           view->path);
 }

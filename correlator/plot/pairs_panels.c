@@ -200,7 +200,8 @@ static enum fx8_status add_levels(const struct fx8_view *view,
         fx8_remarks_list(pairs->remarks[input], words);
         snprintf(series->labels[i], FX8_LABEL_SIZE, "%.90s",
                  is_bad ? words : "looks right");
-        series->x[i] = (double)i;
+        /* side by side, or one would hide the other */
+        series->x[i] = (double)i + (pol == 0 ? -0.1 : 0.1);
         /* what is dead is drawn at the foot of the frame */
         series->y[i] = level > 0.0 ? decibels(level) : -INFINITY;
     }
@@ -322,6 +323,7 @@ enum fx8_status fx8_plot_matrix(const struct fx8_view *view,
     FX8_TRY(fx8_pairs_read(view, true, 1, FX8_NOTHING, &pairs, error));
     fx8_view_describe(view, "coherence of all pairs", view->n_times,
                       view->n_channels, figure);
+    figure->n_columns = view->request->by_length ? 1 : 2;
     for (size_t p = 0; p < view->header.n_products; p++) {
         if (!fx8_track_shows(view, p))
             continue;

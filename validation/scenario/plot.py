@@ -181,6 +181,21 @@ class Kinds(Plotted):
             self.assertEqual(panel["x"]["names"],
                              [f"ANT00{a}" for a in range(N)])
 
+    def test_matrix_of_cross_hands(self):
+        """XY of antennas i < k above the diagonal; below it XY of k and i, whose
+        conjugate is in the file as YX of i and k."""
+        values = np.array(self.plot("matrix", "--pol", "XY")[0]["matrix"][
+            "values"], float)
+        good = self.good()
+        i, k = 1, 5
+        power = [good[:, self.row(a, a), :, :2].real for a in (i, k)]
+        for product, got, powers in (
+                (2, values[k, i], power[0][..., 0] * power[1][..., 1]),
+                (3, values[i, k], power[0][..., 1] * power[1][..., 0])):
+            want = mean(np.abs(good[:, self.row(i, k), :, product])
+                        / np.sqrt(powers))
+            self.assertAlmostEqual(got, want, 9)
+
     def test_matrix_by_length(self):
         panel = self.plot("matrix", "--sort", "length", "--pol", "XX")[0]
         uvw = self.result.header["uvw_array"][:self.result.flags.shape[1]]
