@@ -191,7 +191,7 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
     line->x.high = matrix->x.high =
         nanoseconds(&transform, (double)transform.length - 0.5);
     for (size_t p = 0; p < track.n_products; p++)
-        if (fx8_track_shows(view, p))
+        if (fx8_view_shows(view, p))
             FX8_TRY(put_product(&transform, view, p, line, matrix, error));
     return FX8_OK;
 }

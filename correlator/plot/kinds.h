@@ -141,9 +141,6 @@ void fx8_track_clear(struct fx8_track *track);
 bool fx8_track_mean(const struct fx8_track *track, struct fx8_track_part part,
                     double mean[2]);
 
-/** Whether a product is to be shown: the one asked for, or XX and YY. */
-bool fx8_track_shows(const struct fx8_view *view, size_t product);
-
 /** Panels of one baseline. */
 enum fx8_status fx8_track_amplitude_panel(const struct fx8_view *view,
                                           const struct fx8_track *track,

@@ -184,6 +184,20 @@ static enum fx8_status shares_panel(const struct work *work,
     return FX8_OK;
 }
 
+/* All that is said about the inputs of an antenna. */
+static unsigned remarks_of(const struct work *work, size_t antenna)
+{
+    const size_t n_pols = work->o->n_polarizations;
+    unsigned remarks = 0;
+    for (size_t band = 0; band < work->o->n_bands; band++)
+        for (size_t pol = 0; pol < n_pols; pol++)
+            remarks |=
+                work->survey
+                    .remarks[(band * work->o->n_antennas + antenna) * n_pols +
+                             pol];
+    return remarks;
+}
+
 /* Where the antennas are, those with a bad input in the warning colour. */
 static enum fx8_status positions_panel(const struct work *work,
                                        struct fx8_figure *figure,
@@ -204,10 +218,7 @@ static enum fx8_status positions_panel(const struct work *work,
         series->is_bad = bad == 1;
         for (size_t a = 0; a < o->n_antennas; a++) {
             const struct fx8_antenna *antenna = fx8_observation_antenna(o, a);
-            unsigned remarks = 0;
-            for (size_t i = 0; i < work->survey.n_inputs; i++)
-                if (i / o->n_polarizations % o->n_antennas == a)
-                    remarks |= work->survey.remarks[i];
+            const unsigned remarks = remarks_of(work, a);
             if (antenna == NULL || (remarks != 0) != series->is_bad)
                 continue;
             snprintf(series->labels[a], FX8_LABEL_SIZE, "%s", antenna->name);

@@ -143,7 +143,7 @@ enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
     FX8_TRY(fx8_pairs_read(view, false, n_columns, FX8_NOTHING, &pairs, error));
     fx8_view_describe(view, "spectra of the inputs", 1, n_columns, figure);
     for (size_t p = 0; p < view->header.n_products; p++)
-        if (fx8_track_shows(view, p))
+        if (fx8_view_shows(view, p))
             FX8_TRY(fx8_pairs_spectra_panel(
                 view, &pairs, fx8_view_pol_1(view, p), figure, error));
     return flags_panel(view, &pairs, figure, error);
@@ -325,7 +325,7 @@ enum fx8_status fx8_plot_matrix(const struct fx8_view *view,
                       view->n_channels, figure);
     figure->n_columns = view->request->by_length ? 1 : 2;
     for (size_t p = 0; p < view->header.n_products; p++) {
-        if (!fx8_track_shows(view, p))
+        if (!fx8_view_shows(view, p))
             continue;
         if (view->request->by_length)
             FX8_TRY(lengths_panel(view, &pairs, p, figure, error));

@@ -94,13 +94,6 @@ bool fx8_track_mean(const struct fx8_track *track, struct fx8_track_part part,
     return n > 0.0;
 }
 
-bool fx8_track_shows(const struct fx8_view *view, size_t product)
-{
-    return view->request->product != 0
-               ? product == fx8_view_main_product(view)
-               : fx8_view_pol_1(view, product) == fx8_view_pol_2(view, product);
-}
-
 /* --- panels ------------------------------------------------------- */
 
 /* "XX of ANT003 and ANT007". */
@@ -193,7 +186,7 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
         fx8_view_frequency_axis(view, &panel->x);
     for (size_t p = 0; p < track->n_products; p++) {
         struct fx8_series *series;
-        if (!fx8_track_shows(view, p))
+        if (!fx8_view_shows(view, p))
             continue;
         FX8_TRY(fx8_panel_series(panel, fx8_view_product_name(view, p),
                                  FX8_MARK_DOTS, n, &series, error));

@@ -17,12 +17,6 @@
 #define UNIX_EPOCH_DAYS 2440587.5 /* Julian date of 1970-01-01 */
 #define DAY_S           86400.0
 
-/* Bytes of visibilities read at a time. */
-#define READ_SIZE ((size_t)8 << 20)
-
-/* Dumps up to this size take less time to read whole than row by row. */
-#define SMALL_DUMP ((size_t)256 << 10)
-
 /* --- opening ------------------------------------------------------ */
 
 static enum fx8_status open_recording(struct fx8_view *view,
@@ -198,31 +192,39 @@ enum fx8_status fx8_view_open(const struct fx8_view_request *request,
 
 /* --- names -------------------------------------------------------- */
 
-static const struct {
+/* Products by their AIPS codes, circular feeds too. */
+struct product {
+    int code;
     const char *name;
     size_t pol_1, pol_2;
-} products[] = {{"XX", 0, 0}, {"YY", 1, 1}, {"XY", 0, 1}, {"YX", 1, 0}};
+};
 
-/* Row of a product of the header; others count as XX. */
-static size_t row_of(const struct fx8_view *view, size_t product)
+static const struct product *find_product(const struct fx8_view *view,
+                                          size_t product)
 {
-    const int row = -5 - view->header.products[product];
-    return row >= 0 && row < 4 ? (size_t)row : 0;
+    static const struct product products[] = {
+        {-5, "XX", 0, 0}, {-6, "YY", 1, 1}, {-7, "XY", 0, 1},
+        {-8, "YX", 1, 0}, {-1, "RR", 0, 0}, {-2, "LL", 1, 1},
+        {-3, "RL", 0, 1}, {-4, "LR", 1, 0}, {0, "Stokes", 0, 0}};
+    const struct product *row = products;
+    while (row->code != 0 && row->code != view->header.products[product])
+        row++;
+    return row;
 }
 
 size_t fx8_view_pol_1(const struct fx8_view *view, size_t product)
 {
-    return products[row_of(view, product)].pol_1;
+    return find_product(view, product)->pol_1;
 }
 
 size_t fx8_view_pol_2(const struct fx8_view *view, size_t product)
 {
-    return products[row_of(view, product)].pol_2;
+    return find_product(view, product)->pol_2;
 }
 
 const char *fx8_view_product_name(const struct fx8_view *view, size_t product)
 {
-    return products[row_of(view, product)].name;
+    return find_product(view, product)->name;
 }
 
 size_t fx8_view_product(const struct fx8_view *view, int code)
@@ -238,6 +240,13 @@ size_t fx8_view_main_product(const struct fx8_view *view)
     return view->request->product == 0
                ? 0
                : fx8_view_product(view, view->request->product);
+}
+
+bool fx8_view_shows(const struct fx8_view *view, size_t product)
+{
+    return view->request->product != 0
+               ? product == fx8_view_main_product(view)
+               : fx8_view_pol_1(view, product) == fx8_view_pol_2(view, product);
 }
 
 bool fx8_view_is_cross(const struct fx8_view *view, size_t baseline)
@@ -379,188 +388,4 @@ void fx8_view_describe(const struct fx8_view *view, const char *what,
              FX8_COUNTED(view->n_channels, "channel", "channels"),
              FX8_COUNTED(view->n_times, "dump", "dumps"), length_s(view, 0),
              means);
-}
-
-/* --- reading ------------------------------------------------------ */
-
-/* A reading of dumps.  Row r of the file is baseline r % n_baselines of dump
- * r / n_baselines. */
-struct scan {
-    const struct fx8_view *view;
-    const bool *wanted;
-    fx8_view_take *take;
-    void *context;
-    bool is_whole;            /* dumps are read whole, many at once */
-    size_t at_once;           /* rows that fit the memory */
-    size_t end;               /* behind the last row to read */
-    size_t first_row, n_rows; /* what is in memory: */
-    double *values;           /* [at_once][n_channels][n_products][re, im] */
-    uint8_t *flags;           /* [at_once][n_channels][n_products] */
-    double *powers;           /* [n_antennas][2][n_channels] of this dump */
-    bool *needs_powers;       /* [n_antennas] */
-};
-
-static void clear(struct scan *scan)
-{
-    free(scan->values);
-    free(scan->flags);
-    free(scan->powers);
-    free(scan->needs_powers);
-}
-
-/* Values of a row in memory. */
-static double *values_of(const struct scan *scan, size_t row)
-{
-    const struct fx8_uvh5_header *h = &scan->view->header;
-    return scan->values +
-           2 * (row - scan->first_row) * h->n_channels * h->n_products;
-}
-
-/* Have rows [row, row + n) in memory; with is_whole, as many more as fit. */
-static enum fx8_status load(struct scan *scan, size_t row, size_t n,
-                            struct fx8_error *error)
-{
-    const struct fx8_view *view = scan->view;
-    const size_t n_baselines = view->header.n_baselines;
-    if (row >= scan->first_row && row + n <= scan->first_row + scan->n_rows)
-        return FX8_OK;
-    scan->n_rows = n;
-    if (scan->is_whole)
-        scan->n_rows =
-            scan->end - row < scan->at_once ? scan->end - row : scan->at_once;
-    scan->first_row = row;
-    return view->kind == FX8_VIEW_QUICKLOOK
-               ? fx8_quicklook_dumps_read(view->dumps, row / n_baselines,
-                                          row % n_baselines, n, scan->values,
-                                          scan->flags, error)
-               : fx8_uvh5_read_rows(view->file, row, scan->n_rows, scan->values,
-                                    scan->flags, NULL, error);
-}
-
-/* Power of the antennas from their autos. */
-static enum fx8_status read_powers(struct scan *scan, size_t dump,
-                                   struct fx8_error *error)
-{
-    const struct fx8_view *view = scan->view;
-    const struct fx8_uvh5_header *h = &view->header;
-    const size_t n = h->n_channels;
-    if (view->kind == FX8_VIEW_QUICKLOOK)
-        return fx8_quicklook_dumps_powers(view->dumps, dump, scan->powers,
-                                          error);
-    for (size_t i = 0; i < 2 * h->n_antennas * n; i++)
-        scan->powers[i] = NAN;
-    for (size_t a = 0; a < h->n_antennas; a++) {
-        const size_t row = dump * h->n_baselines + view->autos[a];
-        if (!scan->needs_powers[a] || view->autos[a] == FX8_NOTHING)
-            continue;
-        FX8_TRY(load(scan, row, 1, error));
-        for (size_t p = 0; p < h->n_products; p++) {
-            const size_t pol = fx8_view_pol_1(view, p);
-            if (pol != fx8_view_pol_2(view, p))
-                continue;
-            for (size_t c = 0; c < n; c++)
-                scan->powers[(2 * a + pol) * n + c] =
-                    values_of(scan, row)[2 * (c * h->n_products + p)];
-        }
-    }
-    return FX8_OK;
-}
-
-/* Make visibilities of coherence. */
-static void scale_row(const struct scan *scan, size_t baseline, double *values)
-{
-    const struct fx8_view *view = scan->view;
-    const size_t n = view->header.n_channels, m = view->header.n_products;
-    const double *powers_1 = scan->powers + 2 * n * view->index_1[baseline];
-    const double *powers_2 = scan->powers + 2 * n * view->index_2[baseline];
-    for (size_t p = 0; p < m; p++) {
-        const double *x = powers_1 + n * fx8_view_pol_1(view, p);
-        const double *y = powers_2 + n * fx8_view_pol_2(view, p);
-        for (size_t c = 0; c < n; c++) {
-            values[2 * (c * m + p)] *= sqrt(x[c] * y[c]);
-            values[2 * (c * m + p) + 1] *= sqrt(x[c] * y[c]);
-        }
-    }
-}
-
-/* Hand on a row that is in memory. */
-static void take_row(const struct scan *scan, size_t dump, size_t baseline)
-{
-    const struct fx8_view *view = scan->view;
-    const size_t n = view->header.n_channels, m = view->header.n_products;
-    const size_t skipped = view->first_channel;
-    const size_t row = dump * view->header.n_baselines + baseline;
-    double *values = values_of(scan, row);
-    if (view->kind == FX8_VIEW_QUICKLOOK)
-        scale_row(scan, baseline, values);
-    const struct fx8_view_row taken = {
-        .time = dump - view->first_time,
-        .baseline = baseline,
-        .values = values + 2 * skipped * m,
-        .flags = scan->flags + (row - scan->first_row) * n * m + skipped * m,
-        .powers_1 = scan->powers + 2 * n * view->index_1[baseline] + skipped,
-        .powers_2 = scan->powers + 2 * n * view->index_2[baseline] + skipped};
-    scan->take(scan->context, &taken);
-}
-
-static enum fx8_status take_dump(struct scan *scan, size_t dump,
-                                 struct fx8_error *error)
-{
-    const size_t n = scan->view->header.n_baselines;
-    if (scan->is_whole)
-        FX8_TRY(load(scan, dump * n, n, error));
-    FX8_TRY(read_powers(scan, dump, error));
-    for (size_t first = 0; first < n;) {
-        size_t end = first;
-        while (end < n && scan->wanted[end] && end - first < scan->at_once)
-            end++;
-        if (end > first)
-            FX8_TRY(load(scan, dump * n + first, end - first, error));
-        for (size_t b = first; b < end; b++)
-            take_row(scan, dump, b);
-        first = end > first ? end : first + 1;
-    }
-    return FX8_OK;
-}
-
-static enum fx8_status prepare(struct scan *scan, bool is_consecutive,
-                               struct fx8_error *error)
-{
-    const struct fx8_view *view = scan->view;
-    const struct fx8_uvh5_header *h = &view->header;
-    const size_t row = h->n_channels * h->n_products;
-    const size_t row_bytes = 2 * sizeof(double) * row;
-    const size_t fitting = READ_SIZE / row_bytes;
-    const size_t total = h->n_baselines * view->n_times;
-    scan->at_once = fitting > total ? total : fitting > 0 ? fitting : 1;
-    scan->end = (view->first_time + view->n_times) * h->n_baselines;
-    scan->is_whole = view->kind == FX8_VIEW_RESULT && is_consecutive &&
-                     h->n_baselines * row_bytes <= SMALL_DUMP;
-    const struct fx8_array arrays[] = {
-        FX8_ITEMS(scan->values, fx8_product(2, scan->at_once, row, 1)),
-        FX8_ITEMS(scan->flags, fx8_product(scan->at_once, row, 1, 1)),
-        FX8_ITEMS(scan->powers,
-                  fx8_product(2, h->n_antennas, h->n_channels, 1)),
-        FX8_ITEMS(scan->needs_powers, h->n_antennas)};
-    FX8_TRY(fx8_allocate_arrays(arrays, 4, "visibilities", error));
-    for (size_t b = 0; b < h->n_baselines; b++)
-        if (scan->wanted[b])
-            scan->needs_powers[view->index_1[b]] =
-                scan->needs_powers[view->index_2[b]] = true;
-    return FX8_OK;
-}
-
-enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
-                              size_t most, fx8_view_take *take, void *context,
-                              struct fx8_error *error)
-{
-    const size_t n = view->n_times < most ? view->n_times : most;
-    FX8_AUTO(clear)
-    struct scan scan = {
-        .view = view, .wanted = wanted, .take = take, .context = context};
-    FX8_TRY(prepare(&scan, n == view->n_times, error));
-    for (size_t i = 0; i < n; i++)
-        FX8_TRY(
-            take_dump(&scan, view->first_time + i * view->n_times / n, error));
-    return FX8_OK;
 }

@@ -106,7 +106,7 @@ enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
                               size_t most, fx8_view_take *take, void *context,
                               struct fx8_error *error);
 
-/** Polarisations of a product: 0 X, 1 Y. */
+/** Polarisations of a product: 0 X, or R; 1 Y, or L. */
 size_t fx8_view_pol_1(const struct fx8_view *view, size_t product);
 size_t fx8_view_pol_2(const struct fx8_view *view, size_t product);
 
@@ -115,6 +115,9 @@ size_t fx8_view_product(const struct fx8_view *view, int code);
 
 /** The product asked for, else the first. */
 size_t fx8_view_main_product(const struct fx8_view *view);
+
+/** Whether a product is to be shown: the one asked for, or XX and YY. */
+bool fx8_view_shows(const struct fx8_view *view, size_t product);
 
 /** "XX". */
 const char *fx8_view_product_name(const struct fx8_view *view, size_t product);
