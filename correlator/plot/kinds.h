@@ -68,6 +68,7 @@ struct fx8_pairs {
     double *n_coherence;
     double *clips;     /**< [n_antennas][2][n_columns] mean clipped share, or
                             NULL: not recorded */
+    double median;     /**< level of the inputs that have one; NaN: none */
     unsigned *remarks; /**< [n_antennas][2] enum fx8_remark */
 };
 

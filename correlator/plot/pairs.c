@@ -118,34 +118,31 @@ static double mean_clips(const struct fx8_pairs *pairs, size_t input)
     return sum / (double)pairs->n_columns;
 }
 
-/* The judgements of `fx8 info` that visibilities allow, each polarisation by
- * its own median. */
+/* The judgements of `fx8 info` that visibilities allow. */
 static enum fx8_status judge(const struct fx8_view *view,
-                             struct fx8_pairs *pairs, size_t pol,
-                             struct fx8_error *error)
+                             struct fx8_pairs *pairs, struct fx8_error *error)
 {
-    const size_t n = view->header.n_antennas;
+    const size_t n = 2 * view->header.n_antennas;
     const double most_ratio = FX8_MOST_RATIO * FX8_MOST_RATIO;
     FX8_AUTO_FREE double *levels = NULL;
     size_t n_levels = 0;
     FX8_TRY(fx8_allocate(n, sizeof *levels, "levels", &levels, error));
-    for (size_t a = 0; a < n; a++)
-        if (fx8_pairs_level(pairs, 2 * a + pol) > 0.0)
-            levels[n_levels++] = fx8_pairs_level(pairs, 2 * a + pol);
-    const double median = fx8_median(levels, n_levels);
-    for (size_t a = 0; a < n; a++) {
-        const size_t input = 2 * a + pol;
-        const double level = fx8_pairs_level(pairs, input);
-        unsigned remarks = 0;
-        if (pairs->n_all[input] > 0.0 && pairs->all_power[input] == 0.0)
-            remarks |= FX8_REMARK_DEAD;
-        else if (level * most_ratio < median)
-            remarks |= FX8_REMARK_WEAK;
-        if (level > median * most_ratio)
-            remarks |= FX8_REMARK_STRONG;
-        if (mean_clips(pairs, input) > FX8_MOST_CLIPPED)
-            remarks |= FX8_REMARK_CLIPPED;
-        pairs->remarks[input] = remarks;
+    for (size_t i = 0; i < n; i++) {
+        const double level = fx8_pairs_level(pairs, i);
+        if (level > 0.0)
+            levels[n_levels++] = level;
+    }
+    pairs->median = fx8_median(levels, n_levels);
+    for (size_t i = 0; i < n; i++) {
+        const double level = fx8_pairs_level(pairs, i);
+        if (pairs->n_all[i] > 0.0 && pairs->all_power[i] == 0.0)
+            pairs->remarks[i] |= FX8_REMARK_DEAD;
+        else if (level * most_ratio < pairs->median)
+            pairs->remarks[i] |= FX8_REMARK_WEAK;
+        if (level > pairs->median * most_ratio)
+            pairs->remarks[i] |= FX8_REMARK_STRONG;
+        if (mean_clips(pairs, i) > FX8_MOST_CLIPPED)
+            pairs->remarks[i] |= FX8_REMARK_CLIPPED;
     }
     return FX8_OK;
 }
@@ -182,8 +179,7 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
     struct work work = {view, pairs, columns};
     FX8_TRY(fx8_view_scan(view, wanted, most, take, &work, error));
     FX8_TRY(read_clips(view, columns, pairs, error));
-    FX8_TRY(judge(view, pairs, 0, error));
-    return judge(view, pairs, 1, error);
+    return judge(view, pairs, error);
 }
 
 void fx8_pairs_clear(struct fx8_pairs *pairs)

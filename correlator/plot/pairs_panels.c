@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "config/base/median.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
@@ -151,22 +150,6 @@ enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
 
 /* --- levels ------------------------------------------------------- */
 
-/* Median level of the inputs of a polarisation that have one, in dB. */
-static enum fx8_status median_level(const struct fx8_view *view,
-                                    const struct fx8_pairs *pairs,
-                                    double *median, struct fx8_error *error)
-{
-    const size_t n = 2 * view->header.n_antennas;
-    FX8_AUTO_FREE double *levels = NULL;
-    size_t n_levels = 0;
-    FX8_TRY(fx8_allocate(n, sizeof *levels, "levels", &levels, error));
-    for (size_t i = 0; i < n; i++)
-        if (fx8_pairs_level(pairs, i) > 0.0)
-            levels[n_levels++] = fx8_pairs_level(pairs, i);
-    *median = decibels(fx8_median(levels, n_levels));
-    return FX8_OK;
-}
-
 /* Inputs of one polarisation that look right, or that look wrong. */
 static enum fx8_status add_levels(const struct fx8_view *view,
                                   const struct fx8_pairs *pairs, size_t pol,
@@ -214,14 +197,13 @@ enum fx8_status fx8_pairs_levels_panel(const struct fx8_view *view,
                                        struct fx8_error *error)
 {
     size_t n;
-    double median;
+    const double median = decibels(pairs->median);
     struct fx8_panel *panel =
         fx8_figure_panel(figure, "Level of each input, all channels", "antenna",
                          "power / dB of counts²");
     FX8_TRY(name_antennas(view, &panel->x, &n, error));
     for (size_t i = 0; i < 4; i++)
         FX8_TRY(add_levels(view, pairs, i % 2, i / 2 == 1, panel, error));
-    FX8_TRY(median_level(view, pairs, &median, error));
     fx8_panel_limit(panel, false, median, "median");
     fx8_panel_limit(panel, false, median - 20.0 * log10(FX8_MOST_RATIO),
                     "weak below");
