@@ -10,7 +10,7 @@
 #define LABEL_SIZE 9.5
 
 /* Longest name beside an axis, in characters. */
-#define NAME_LENGTH 9
+#define NAME_LENGTH 12
 
 double fx8_axis_place(const struct fx8_axis *axis, double value, double from,
                       double to)

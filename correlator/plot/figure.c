@@ -24,8 +24,7 @@ struct fx8_panel *fx8_figure_panel(struct fx8_figure *figure, const char *title,
 {
     struct fx8_panel *panel = &figure->panels[figure->n_panels++];
     snprintf(panel->title, sizeof panel->title, "%s", title);
-    snprintf(panel->note, sizeof panel->note,
-             "nothing to show: all is flagged");
+    snprintf(panel->note, sizeof panel->note, "no unflagged data to show");
     name_axis(&panel->x, x_label);
     name_axis(&panel->y, y_label);
     return panel;

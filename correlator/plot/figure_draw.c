@@ -398,13 +398,14 @@ static enum fx8_status put_panel(struct fx8_drawing *drawing,
                                  struct fx8_error *error)
 {
     const struct fx8_point below = {cell.x + LEFT, cell.y + ABOVE};
-    const size_t n_rows =
-        put_legend(drawing, below, cell.width - LEFT - right, panel);
+    const bool is_empty = !has_data(panel);
+    const size_t n_rows = put_legend(is_empty ? NULL : drawing, below,
+                                     cell.width - LEFT - right, panel);
     const struct frame frame = {drawing, panel,
                                 frame_in(cell, panel, n_rows, right)};
     fx8_draw_text(drawing, (struct fx8_point){below.x, cell.y + 11.0},
                   &panel_font, panel->title);
-    if (!has_data(panel)) {
+    if (is_empty) {
         const struct fx8_box *box = &frame.box;
         fx8_draw_rectangle(drawing, *box, FX8_COLOUR_BLANK);
         fx8_draw_text(drawing,

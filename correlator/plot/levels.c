@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
@@ -242,13 +243,13 @@ static enum fx8_status begin(struct work *work, const char *what,
     const char *name = strrchr(view->path, '/');
     snprintf(figure->title, sizeof figure->title, "%.200s: %s",
              name != NULL ? name + 1 : view->path, what);
-    snprintf(
-        figure->subtitle, sizeof figure->subtitle,
-        "%.60s%s%zu inputs, %.6g million samples each at %.6g MHz; %.3g %% "
-        "of them read",
-        o->telescope, o->telescope[0] != '\0' ? ", " : "",
-        work->survey.n_inputs, 1e-6 * (double)o->n_samples, 1e-6 * rate_hz,
-        100.0 * (double)work->survey.n_samples / (double)o->n_samples);
+    snprintf(figure->subtitle, sizeof figure->subtitle,
+             "%.60s%s%zu %s, %.6g million samples each at %.6g MHz; %.3g %% "
+             "of them read",
+             o->telescope, o->telescope[0] != '\0' ? ", " : "",
+             FX8_COUNTED(work->survey.n_inputs, "input", "inputs"),
+             1e-6 * (double)o->n_samples, 1e-6 * rate_hz,
+             100.0 * (double)work->survey.n_samples / (double)o->n_samples);
     figure->is_bad =
         fx8_remarks_count(work->survey.remarks, work->survey.n_inputs) > 0;
     return fx8_verdict(work->survey.remarks, work->survey.n_inputs, name_input,

@@ -482,6 +482,34 @@ class Pictures(Plotted):
         self.well("plot", self.file, "-o", there, "--force", "--quiet")
         self.xml(program.content(there))
 
+    def test_damaged_quicklooks(self):
+        """Datasets that are missing or have another shape or content."""
+        for name, change, mention in (
+                ("coherence", "short", "coherence: another shape"),
+                ("flags", "missing", "flags"),
+                ("spectra_db", "short", "spectra_db: another shape"),
+                ("time_julian_date", "odd", None),
+                ("frequency_hz", "missing", "frequency_hz"),
+                ("baseline_antenna_2", "odd", "baseline 0-77"),
+                ("antenna_names", "short", "antenna_names"),
+                ("input_antenna", "odd", "input_antenna: 77"),
+                ("input_feed", "missing", "input_feed"),
+                ("product", "short", "coherence: another shape")):
+            def spoil(file):
+                values = file[name][...]
+                del file[name]
+                if change == "short":
+                    file[name] = values[:-1]
+                if change == "odd":
+                    file[name] = np.full(values.shape, 77)
+            with self.subTest(f"{name} {change}"):
+                path = self.changed(self.look, spoil)
+                if mention is None:     # a date like any other
+                    self.xml(self.draw("d.svg", file=path))
+                else:
+                    self.refused(1, path, "-o", self.path("e.svg"),
+                                 mentions=[path, mention])
+
     def test_poor_results(self):
         """All flagged, not a number, no positions, one antenna: words or a
         line, and the rest is drawn."""
@@ -501,7 +529,7 @@ class Pictures(Plotted):
                 path = self.changed(self.file, change, f"{kind}.uvh5")
                 self.refused(1, path, "--kind", kind, mentions=[words])
                 tree = self.xml(self.draw(f"{kind}.svg", file=path))
-                self.assertTrue(any(re.search("all is flagged|no antenna pos",
+                self.assertTrue(any(re.search("no unflagged|no antenna pos",
                                               text)
                                     for text in tree.itertext()))
         tree = self.xml(self.draw("one.svg", "--antennas", "2"))
