@@ -277,9 +277,11 @@ static void turn(const struct fx8_native_writer *writer, const int8_t *samples,
         }
 }
 
-/* Write one stretch, at most to the end of a chunk. */
+/* Write one stretch in the axis order of the file, at most to the end of a
+ * chunk. */
 static enum fx8_status write_stretch(struct fx8_native_writer *writer,
                                      int64_t first, size_t n,
+                                     const int8_t *stretch,
                                      struct fx8_error *error)
 {
     hsize_t start[3] = {0, 0, 0};
@@ -289,9 +291,17 @@ static enum fx8_status write_stretch(struct fx8_native_writer *writer,
     start[writer->order.place[FX8_AXIS_TIME]] = (hsize_t)first;
     count[writer->order.place[FX8_AXIS_TIME]] = n;
     if (fx8_h5_write_part(writer->voltages, writer->sample_type, start, count,
-                          writer->turned) < 0)
+                          stretch) < 0)
         return fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
     return fx8_output_check(writer->output, error);
+}
+
+/* Whether the file has [antenna][pol][time]. */
+static bool is_in_order(const struct fx8_native_writer *writer)
+{
+    const int *place = writer->order.place;
+    return place[FX8_AXIS_ANTENNA] < place[FX8_AXIS_POLARIZATION] &&
+           place[FX8_AXIS_POLARIZATION] < place[FX8_AXIS_TIME];
 }
 
 enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
@@ -310,9 +320,12 @@ enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
         const int64_t at = first + done;
         int64_t n = writer->chunk_samples - at % writer->chunk_samples;
         n = n < n_samples - done ? n : n_samples - done;
-        turn(writer, samples + (size_t)done * writer->sample_bytes,
-             (size_t)n_samples, (size_t)n);
-        FX8_TRY(write_stretch(writer, at, (size_t)n, error));
+        const bool is_turned = n < n_samples || !is_in_order(writer);
+        if (is_turned)
+            turn(writer, samples + (size_t)done * writer->sample_bytes,
+                 (size_t)n_samples, (size_t)n);
+        FX8_TRY(write_stretch(writer, at, (size_t)n,
+                              is_turned ? writer->turned : samples, error));
         done += n;
     }
     return FX8_OK;
