@@ -124,7 +124,7 @@ $(BUILD)/%_dotprod.o: VARIANT := $(if $(findstring aarch64,$(shell \
 	$(CC) -dumpmachine 2>/dev/null)),-march=armv8.2-a+dotprod)
 # Nobody asks for floating-point exceptions: choices become blends, not jumps.
 # (clang does not know the second option, nor needs it.)
-$(BUILD)/kernels/cpu/functions_%.o: BLENDS := -fno-trapping-math \
+$(BUILD)/kernels/cpu/functions_%.o $(BUILD)/correlator/simulate/loops_%.o: BLENDS := -fno-trapping-math \
 	$(shell $(CC) -fno-thread-jumps -E -x c /dev/null >/dev/null 2>&1 && \
 	echo -fno-thread-jumps)
 

@@ -36,6 +36,8 @@ static void check_blocks(const struct fx8_simulation *plan)
     const size_t n = (size_t)plan->n_samples;
     int8_t *whole = simulate(plan);
     struct fx8_simulation threaded = *plan;
+    threaded.n_threads = 2;
+    assert_memory_equal(simulate(&threaded), whole, n * INPUTS * parts);
     threaded.n_threads = 3;
     struct fx8_simulator *simulator = open_simulator(&threaded);
     int8_t *part = temporary(n * INPUTS * parts);
@@ -142,26 +144,52 @@ TEST(noise_has_the_power_it_should)
 }
 
 /* The windows of overlapping blocks leave no trace: a source has the same power
- * in each sixteenth of the block's length, 16384 samples. */
+ * in each sixteenth of the way from block to block, 7/8 of 2048 samples, or
+ * half of them if it moves. */
 TEST(power_is_stationary)
 {
-    enum { SECTIONS = 16, SECTION = 1024 };
-    const struct fx8_source source = make_source(70, 30, 400, 0, 0, 0);
+    enum { SECTIONS = 16 };
+    for (size_t is_moving = 0; is_moving < 2; is_moving++) {
+        const size_t section = (size_t)(is_moving ? 1024 : 1792) / SECTIONS;
+        struct fx8_source source = make_source(70, 30, 400, 0, 0, 0);
+        struct fx8_simulation plan = make_plan();
+        plan.n_samples = 1024 * 1792 / 2;
+        plan.noise_rms = 0;
+        plan.sources = &source;
+        plan.n_sources = 1;
+        place_plan(&plan);
+        source.is_celestial = is_moving;
+        int8_t *samples = simulate(&plan);
+        double power[SECTIONS] = {0};
+        for (size_t n = 0; n < (size_t)plan.n_samples; n++) {
+            const int8_t *sample = samples + 2 * n;
+            power[n / section % SECTIONS] +=
+                sample[0] * sample[0] + sample[1] * sample[1];
+        }
+        const double each = (double)plan.n_samples / SECTIONS;
+        for (size_t k = 0; k < SECTIONS; k++)
+            assert_near(power[k] / each / (800 + 1.0 / 6), 1, 5 / sqrt(each));
+    }
+}
+
+/* Longer than the steps whose directions are known at a time, 256 of 1792
+ * samples. */
+TEST(long_reads_are_short_ones)
+{
+    const struct fx8_source source = make_source(70, 30, 1, 0.5, 0, 0);
     struct fx8_simulation plan = make_plan();
-    plan.n_samples = 40 * SECTIONS * SECTION;
-    plan.noise_rms = 0;
+    enum { LIMIT = 256 * 1792, MORE = 5000, PART = 3000 };
+    plan.n_samples = LIMIT + MORE;
     plan.sources = &source;
     plan.n_sources = 1;
-    int8_t *samples = simulate(&plan);
-    double power[SECTIONS] = {0};
-    for (size_t n = 0; n < (size_t)plan.n_samples; n++) {
-        const int8_t *sample = samples + 2 * n;
-        power[n / SECTION % SECTIONS] +=
-            sample[0] * sample[0] + sample[1] * sample[1];
-    }
-    for (size_t k = 0; k < SECTIONS; k++)
-        assert_true(fabs(power[k] / 40 / SECTION / (800 + 1.0 / 6) - 1) <
-                    5 / sqrt(40.0 * SECTION));
+    int8_t *whole = simulate(&plan), *part = temporary(2 * PART * INPUTS);
+    struct fx8_simulator *simulator = open_simulator(&plan);
+    fx8_simulator_read(simulator, LIMIT - PART / 2, PART, part);
+    for (size_t i = 0; i < INPUTS; i++)
+        assert_memory_equal(part + 2 * i * PART,
+                            whole + 2 * (i * (LIMIT + MORE) + LIMIT - PART / 2),
+                            2 * PART);
+    fx8_simulator_close(&simulator);
 }
 
 TEST(clamped_numbers_are_counted)

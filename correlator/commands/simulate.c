@@ -71,7 +71,7 @@ const struct fx8_command fx8_command_simulate = {
 };
 
 /* Bytes of samples made at a time. */
-#define WRITE_SIZE ((size_t)16 << 20)
+#define WRITE_SIZE ((size_t)8 << 20)
 
 /* Warn above this share of clamped samples: noise of 20 LSB clamps about one
  * sample in 4e9. */
@@ -276,32 +276,75 @@ static FILE *progress_stream(const struct fx8_command_line *line)
     return line->given[QUIET] == NULL ? stderr : NULL;
 }
 
+/* Parts of a recording: one is made while the one before it is written. */
+struct parts {
+    struct work *work;
+    int64_t length;     /* samples of a part */
+    int64_t first;      /* of the part being made */
+    int8_t *samples[2]; /* of even and odd parts */
+    enum fx8_status status;
+    struct fx8_error *error;
+};
+
+/* Samples of the part that begins with this one; 0: there is none. */
+static int64_t part_samples(const struct parts *parts, int64_t first)
+{
+    const int64_t left = parts->work->observation.n_samples - first;
+    return first < 0 || left < 0  ? 0
+           : left < parts->length ? left
+                                  : parts->length;
+}
+
+/* Item 0 makes, item 1 writes: the caller takes the first one, and the thread
+ * that has written then helps it. */
+static void make_or_write(void *context, size_t item, size_t thread)
+{
+    struct parts *parts = context;
+    const int64_t first =
+        item == 0 ? parts->first : parts->first - parts->length;
+    const int64_t n = part_samples(parts, first);
+    int8_t *samples = parts->samples[first / parts->length % 2 != 0];
+    (void)thread;
+    if (n == 0)
+        return;
+    if (item == 0)
+        fx8_simulator_read(parts->work->simulator, first, n, samples);
+    else
+        parts->status = fx8_native_write(parts->work->recording, first, n,
+                                         samples, parts->error);
+}
+
 static enum fx8_status write_recording(const struct fx8_command_line *line,
                                        struct work *work,
                                        struct fx8_error *error)
 {
-    const size_t sample_size = work->plan.n_antennas *
-                               work->plan.n_polarizations *
-                               (work->plan.is_complex ? 2 : 1);
+    const size_t n_inputs = work->plan.n_antennas * work->plan.n_polarizations;
+    const size_t size = n_inputs * (work->plan.is_complex ? 2 : 1);
     const int64_t n_samples = work->observation.n_samples;
-    const int64_t at_once =
-        sample_size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / sample_size) : 1;
+    const int64_t most = size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / size) : 1;
+    struct parts parts = {
+        .work = work,
+        .length = most < n_samples ? most : n_samples,
+        .error = error,
+    };
     FX8_AUTO_FREE int8_t *samples = NULL;
     FX8_AUTO(fx8_progress_end) struct fx8_progress_display display;
     struct fx8_progress progress = {
         .total_samples = n_samples,
-        .n_inputs = work->plan.n_antennas * work->plan.n_polarizations,
+        .n_inputs = n_inputs,
         .rate_hz = fx8_rate_hz(work->observation.sample_rate),
     };
     fx8_progress_start(&display, "simulate", NULL, progress_stream(line));
-    FX8_TRY(
-        fx8_allocate((size_t)at_once, sample_size, "samples", &samples, error));
-    for (int64_t first = 0; first < n_samples; first += at_once) {
-        const int64_t left = n_samples - first;
-        const int64_t n = left < at_once ? left : at_once;
-        fx8_simulator_read(work->simulator, first, n, samples);
-        FX8_TRY(fx8_native_write(work->recording, first, n, samples, error));
-        progress.n_samples = first + n;
+    FX8_TRY(fx8_allocate((size_t)parts.length, 2 * size, "samples", &samples,
+                         error));
+    parts.samples[0] = samples;
+    parts.samples[1] = samples + (size_t)parts.length * size;
+    for (; part_samples(&parts, parts.first - parts.length) > 0 ||
+           parts.first == 0;
+         parts.first += parts.length) {
+        fx8_parallel_for(2, work->plan.n_threads, false, make_or_write, &parts);
+        FX8_TRY(parts.status);
+        progress.n_samples = parts.first < n_samples ? parts.first : n_samples;
         fx8_progress_show(&display, &progress);
     }
     return FX8_OK;

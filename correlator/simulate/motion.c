@@ -20,9 +20,6 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(simulator->icrs_deg, simulator->n_celestial),
         FX8_ITEMS(simulator->celestial_enu, simulator->n_celestial),
-        FX8_ITEMS(simulator->directions, plan->n_sources),
-        FX8_ITEMS(simulator->earlier, plan->n_sources),
-        FX8_ITEMS(simulator->motion, plan->n_sources),
     };
     FX8_TRY(fx8_simulator_allocate(simulator, arrays,
                                    sizeof arrays / sizeof *arrays, error));

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <math.h>
-
 #include "correlator/simulate/random.h"
 
 void fx8_random_words(struct fx8_random stream, uint64_t index,
@@ -24,26 +22,6 @@ void fx8_random_words(struct fx8_random stream, uint64_t index,
     words[1] = c1;
     words[2] = c2;
     words[3] = c3;
-}
-
-/* In (0, 1): never 0, so that a logarithm may be taken. */
-static float unit_interval(uint32_t word)
-{
-    return (float)(((double)word + 0.5) * 0x1p-32);
-}
-
-void fx8_random_normals(struct fx8_random stream, uint64_t index,
-                        float normals[4])
-{
-    uint32_t words[4];
-    fx8_random_words(stream, index, words);
-    for (int pair = 0; pair < 4; pair += 2) {
-        const float radius = sqrtf(-2.0f * logf(unit_interval(words[pair])));
-        const float angle =
-            6.28318530717958647692f * unit_interval(words[pair + 1]);
-        normals[pair] = radius * cosf(angle);
-        normals[pair + 1] = radius * sinf(angle);
-    }
 }
 
 double fx8_random_uniform(struct fx8_random stream, uint64_t index)

@@ -24,11 +24,6 @@ struct fx8_random {
 void fx8_random_words(struct fx8_random stream, uint64_t index,
                       uint32_t words[4]);
 
-/** Four independent normal numbers, mean 0 and variance 1; none is beyond
- *  6.7 (Box and Muller, from 32 bits each). */
-void fx8_random_normals(struct fx8_random stream, uint64_t index,
-                        float normals[4]);
-
 /** A uniform number in (0, 1). */
 double fx8_random_uniform(struct fx8_random stream, uint64_t index);
 

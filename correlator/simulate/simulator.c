@@ -7,10 +7,17 @@
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
-/* Shortest block (long enough to be worth starting threads for), and block
- * length in units of the longest delay (see simulator.h). */
-#define MIN_LENGTH     16384
-#define LENGTH_A_DELAY 512
+/* Shortest block that is worth its factors and, while it is in the nearest
+ * cache, the fastest. */
+#define MIN_LENGTH 2048
+
+/* Blocks under a sky at rest, and with something that moves: their length in
+ * units of the longest delay, and of the samples in which two overlap (see
+ * simulator.h). */
+static const struct kind {
+    double delays;
+    size_t fades;
+} at_rest = {768, 8}, in_motion = {512, 2};
 
 /* With a moving sky blocks may be as short as this; and the largest turn of the
  * ends of the band and bend of a fringe from one block to the next, rad (see
@@ -19,7 +26,7 @@
 #define LARGEST_TURN 0.0625
 #define LARGEST_BEND 1e-3
 
-/* Longest block: a delay of 8192 samples. */
+/* Longest block: a delay of 5461 samples, or of 8192 with what moves. */
 #define MAX_LENGTH ((size_t)1 << 22)
 
 static const double pi = 3.14159265358979323846;
@@ -183,20 +190,21 @@ static double longest_delay(const struct fx8_simulator *simulator)
 static enum fx8_status choose_length(struct fx8_simulator *simulator,
                                      struct fx8_error *error)
 {
+    const struct kind kind = simulator->n_celestial > 0 ? in_motion : at_rest;
     const double delay = longest_delay(simulator);
-    if (!(delay * LENGTH_A_DELAY <= (double)MAX_LENGTH))
+    const double least = delay * kind.delays;
+    if (!(least <= (double)MAX_LENGTH))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "simulate.sources: a delay of %.6g samples between two "
-                        "inputs: expected at most %zu",
-                        delay, MAX_LENGTH / LENGTH_A_DELAY);
+                        "inputs: expected at most %.0f",
+                        delay, floor((double)MAX_LENGTH / kind.delays));
     double errors[2];
     size_t length = MIN_LENGTH;
-    while ((double)length < delay * LENGTH_A_DELAY)
+    while ((double)length < least)
         length *= 2;
     fx8_simulator_block_errors(simulator, length, errors);
     while ((errors[0] > LARGEST_TURN || errors[1] > LARGEST_BEND) &&
-           length > MIN_MOVING &&
-           (double)(length / 2) >= delay * LENGTH_A_DELAY) {
+           length > MIN_MOVING && (double)(length / 2) >= least) {
         length /= 2;
         fx8_simulator_block_errors(simulator, length, errors);
     }
@@ -210,7 +218,7 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
                         length / 2, errors[1], errors[0], LARGEST_BEND,
                         LARGEST_TURN);
     simulator->length = length;
-    simulator->half = length / 2;
+    simulator->step = length - length / kind.fades;
     return FX8_OK;
 }
 
@@ -233,7 +241,6 @@ static enum fx8_status allocate_inputs(struct fx8_simulator *simulator,
         FX8_ITEMS(simulator->gain, n_inputs),
         FX8_ITEMS(simulator->gain_turns, n_inputs),
         FX8_ITEMS(simulator->tones, plan->n_sources),
-        FX8_ITEMS(simulator->clipped, n_inputs),
         FX8_ITEMS(simulator->dropout, n_dropouts),
         FX8_ITEMS(simulator->missing, n_dropouts),
     };
@@ -244,37 +251,29 @@ static enum fx8_status allocate_inputs(struct fx8_simulator *simulator,
 static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
                                        struct fx8_error *error)
 {
-    const struct fx8_simulation *plan = &simulator->plan;
-    FX8_TRY(fx8_fft_open(plan->is_complex ? FX8_FFT_INVERSE_COMPLEX
-                                          : FX8_FFT_INVERSE_REAL,
-                         simulator->length, 1, false, &simulator->fft, error));
-    const size_t n_half = fx8_product(simulator->n_inputs, simulator->half,
-                                      simulator->n_parts, 1);
-    const struct fx8_array arrays[] = {
-        FX8_ITEMS(simulator->window, simulator->length),
-        FX8_ITEMS(simulator->scratch,
-                  fx8_product(plan->n_threads, SCRATCH,
-                              fx8_fft_stride(simulator->fft), 1)),
-        FX8_ITEMS(simulator->spectra,
-                  fx8_product(plan->n_sources, 2, simulator->length, 1)),
-        FX8_ITEMS(simulator->tail, n_half),
-        {&simulator->samples, n_half, 1},
-        FX8_ITEMS(simulator->series,
-                  fx8_product(simulator->n_tones, simulator->half, 1, 1)),
-    };
-    FX8_TRY(fx8_simulator_allocate(simulator, arrays,
-                                   sizeof arrays / sizeof *arrays, error));
-    for (size_t k = 0; k < simulator->n_tones; k++)
-        simulator->tones[k].series = simulator->series + k * simulator->half;
-    for (size_t n = 0; n < simulator->length; n++)
-        simulator->window[n] =
-            (float)sin(pi * ((double)n + 0.5) / (double)simulator->length);
-    return FX8_OK;
+    const size_t length = simulator->length, n_parts = simulator->n_parts;
+    const size_t n_bins = n_parts == 2 ? length : length / 2 + 1;
+    simulator->n_bins =
+        (n_bins + FX8_LOOPS_TILE - 1) / FX8_LOOPS_TILE * FX8_LOOPS_TILE;
+    FX8_TRY(fx8_fft_open(n_parts == 2 ? FX8_FFT_COMPLEX : FX8_FFT_INVERSE_REAL,
+                         length, 1, false, &simulator->fft, error));
+    const struct fx8_array window =
+        FX8_ITEMS(simulator->window, fx8_product(length, n_parts, 1, 1));
+    FX8_TRY(fx8_simulator_allocate(simulator, &window, 1, error));
+    const size_t fade = length - simulator->step;
+    for (size_t k = 0; k < length * n_parts; k++) {
+        const double place = (double)(k / n_parts) + 0.5;
+        const double inside = fmin(place, (double)length - place);
+        simulator->window[k] =
+            (float)sin(0.5 * pi * fmin(inside / (double)fade, 1.0));
+    }
+    return fx8_simulator_plan_sky(simulator, error);
 }
 
-/* Tones must lie in the sampled band. */
-static enum fx8_status list_tones(struct fx8_simulator *simulator,
-                                  struct fx8_error *error)
+/* Count and list the sources by their kind; tones must lie in the sampled
+ * band. */
+static enum fx8_status list_sources(struct fx8_simulator *simulator,
+                                    struct fx8_error *error)
 {
     const struct fx8_simulation *plan = &simulator->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
@@ -284,8 +283,11 @@ static enum fx8_status list_tones(struct fx8_simulator *simulator,
     const double high = plan->is_complex || !is_lower ? dc + half : dc;
     for (size_t s = 0; s < plan->n_sources; s++) {
         const struct fx8_source *source = &simulator->plan.sources[s];
-        if (!source->is_tone)
+        if (!source->is_tone) {
+            simulator->n_moving += source->is_celestial;
+            simulator->n_fixed += !source->is_celestial;
             continue;
+        }
         if (!(source->tone_hz >= low && source->tone_hz <= high))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "simulate.sources: tone_hz: %.12g: expected a "
@@ -303,9 +305,10 @@ static void draw_gains(struct fx8_simulator *simulator)
 {
     for (size_t input = 0; input < simulator->n_inputs; input++) {
         float normals[4];
-        fx8_random_normals((struct fx8_random){simulator->plan.seed,
-                                               RANDOM_GAIN, (uint32_t)input},
-                           0, normals);
+        fx8_loops_reference.normals((struct fx8_random){simulator->plan.seed,
+                                                        RANDOM_GAIN,
+                                                        (uint32_t)input},
+                                    0, 1, normals);
         simulator->gain[input] =
             exp(simulator->plan.gain_spread * (double)normals[0]);
         simulator->gain_turns[input] =
@@ -362,11 +365,10 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
         .plan = *simulation,
         .n_inputs = simulation->n_antennas * simulation->n_polarizations,
         .n_parts = simulation->is_complex ? 2 : 1,
-        .tail_block = -1,
-        .samples_half = -1,
+        .loops = fx8_loops_find(),
     };
     FX8_TRY(allocate_inputs(made, error));
-    FX8_TRY(list_tones(made, error));
+    FX8_TRY(list_sources(made, error));
     FX8_TRY(fx8_simulator_plan_motion(made, error));
     FX8_TRY(choose_length(made, error));
     FX8_TRY(fx8_simulator_check_motion(made, error));
@@ -378,27 +380,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
     return FX8_OK;
 }
 
-/* --- reading ----------------------------------------------------- */
-
-void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
-                        int64_t n, int8_t *samples)
-{
-    const int64_t half = (int64_t)simulator->half;
-    const size_t n_parts = simulator->n_parts;
-    for (int64_t at = first; at < first + n;) {
-        const int64_t half_block = at / half, offset = at % half;
-        const int64_t left = first + n - at;
-        const int64_t run = half - offset < left ? half - offset : left;
-        fx8_simulator_make(simulator, half_block);
-        for (size_t input = 0; input < simulator->n_inputs; input++)
-            memcpy(samples +
-                       (input * (size_t)n + (size_t)(at - first)) * n_parts,
-                   simulator->samples +
-                       (input * (size_t)half + (size_t)offset) * n_parts,
-                   (size_t)run * n_parts);
-        at += run;
-    }
-}
+/* --- results ----------------------------------------------------- */
 
 const struct fx8_missing *fx8_simulator_missing(
     const struct fx8_simulator *simulator, size_t *n_missing)
@@ -409,10 +391,7 @@ const struct fx8_missing *fx8_simulator_missing(
 
 int64_t fx8_simulator_clipped(const struct fx8_simulator *simulator)
 {
-    int64_t sum = 0;
-    for (size_t input = 0; input < simulator->n_inputs; input++)
-        sum += simulator->clipped[input];
-    return sum;
+    return simulator->n_clamped;
 }
 
 double fx8_simulator_gain(const struct fx8_simulator *simulator, size_t input)

@@ -10,11 +10,15 @@
  * sinusoids.
  *
  * Broad-band signals are made in blocks of L samples: random spectra, the
- * phases above in each bin, an inverse FFT, a sine window.  Blocks overlap by
- * half; the squared windows add up to 1, so the power is constant.  Error: a
+ * phases above in each bin, an inverse FFT.  A block overlaps with the next by
+ * F samples, in which one goes down as a cosine and the other up as a sine; the
+ * squares add up to 1, so the power is constant.  Error: where they overlap, a
  * delay of d samples between two inputs loses the share
- * 1 - cos(pi d / L) < 5 (d / L)^2 of the coherence; L is chosen so that this
- * stays below 2e-5 for the longest delay.
+ * 1 - cos(pi d / 2F) of the coherence, so on the mean less than
+ * (pi d)^2 / 8 F (L - F).  L is chosen so that this stays below 2e-5 for the
+ * longest delay: at least 768 d for F = L/8, and 512 d for F = L/2.
+ *
+ * With celestial sources F is L/2, otherwise L/8.
  *
  * A celestial source moves.  A block has the delay of its centre, and turns
  * with the fringe at the middle of the band; the phase of a tone is linear from
@@ -114,8 +118,9 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
  *
  * Returned: samples  int8 or ci8 [n_inputs][n], 0 where missing
  * Numerics: rounded half to even, clamped to +-127; a sample does not depend on
- *           what was read before, nor on the number of threads
- * Notes:    fastest when read in ascending order
+ *           what was read before, nor on the number of threads, nor on which
+ *           vectors the CPU has, except for the rounding of its FFT
+ * Notes:    each read makes a block more than it needs: fastest in long reads
  */
 void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
                         int64_t n, int8_t *samples);
@@ -124,7 +129,8 @@ void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
 const struct fx8_missing *fx8_simulator_missing(
     const struct fx8_simulator *simulator, size_t *n_missing);
 
-/** Real numbers clamped so far, reading in ascending order. */
+/** Real numbers clamped so far; of reads that begin before the end of an
+ *  earlier one none count. */
 int64_t fx8_simulator_clipped(const struct fx8_simulator *simulator);
 
 /** Modulus of the voltage gain of an input. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * simulator_private.h -- what simulator.c and sky.c share.
+ * simulator_private.h -- what simulator.c, motion.c and sky.c share.
  */
 #ifndef FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
 #define FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "config/base/shape.h"
 #include "correlator/run/celestial.h"
+#include "correlator/simulate/loops.h"
 #include "correlator/simulate/random.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/fft.h"
-#include "kernels/operations.h"
 
 /* Purposes of random streams: `kind` of struct fx8_random. */
 enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
@@ -18,23 +20,18 @@ enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
 /* Each input loses one stretch in each of so many equal parts. */
 #define DROPOUT_PARTS 32
 
-/* Buffers of a thread: all sources, and one that moves, with what is a quarter
- * of a turn behind it. */
-enum { ALL_SOURCES, MOVING, BEHIND, SCRATCH };
-
 /* Most arrays of a simulator. */
-#define N_ARRAYS 22
+#define N_ARRAYS 10
 
 /* A stretch of samples. */
 struct stretch {
     int64_t first, n;
 };
 
-/* A tone over one half block: cos and sin of its phase at the site. */
+/* A tone. */
 struct tone {
     size_t source;
     double cycles_per_sample; /* (f - dc) / fs */
-    float (*series)[2];       /* [half] */
 };
 
 struct fx8_simulator {
@@ -53,25 +50,22 @@ struct fx8_simulator {
     struct fx8_celestial celestial;
     double (*celestial_enu)[3]; /* [n_celestial] of the last sample */
 
-    /* the blocks: block b covers half blocks b - 1 and b */
-    size_t length; /* L */
-    size_t half;   /* L / 2 */
+    /* the blocks: the centre of block b is before sample b step */
+    size_t length;            /* L */
+    size_t step;              /* L - F */
+    size_t n_bins;            /* of a spectrum: whole tiles */
+    size_t n_fixed, n_moving; /* broad-band sources that stand, and move */
     struct fx8_fft *fft;
-    float *window;            /* [length] */
-    float *scratch;           /* [n_threads][SCRATCH][stride] */
-    struct fx8_cf32 *spectra; /* [n_sources][2][length] of one block */
-    double (*directions)[3];  /* [n_sources] at the centre of one block */
-    double (*earlier)[3]; /* [n_sources] at the centre of the block before */
-    double (*motion)[3];  /* [n_sources] change per sample at the centre */
+    float *window; /* [length][n_parts] */
+    const struct fx8_loops *loops;
+    size_t group;            /* inputs that a thread makes at a time */
+    size_t desk;             /* floats that a thread needs for them */
+    float *desks;            /* [n_threads][desk] */
+    double (*directions)[3]; /* [blocks of a batch][n_sources] at the centres */
     struct tone *tones;
     size_t n_tones;
-    float (*series)[2]; /* [n_tones][half] */
-    float *tail;        /* [n_inputs][half][n_parts] of tail_block, windowed */
-    int64_t tail_block; /* -1: none */
-    int8_t *samples;    /* [n_inputs][half][n_parts] of samples_half */
-    int64_t samples_half; /* -1: none */
-    int64_t *clipped;     /* [n_inputs] up to counted_half */
-    int64_t counted_half; /* half blocks below this one are counted */
+    int64_t counted_to; /* samples below this one are counted */
+    atomic_llong n_clamped;
 
     struct fx8_array arrays[N_ARRAYS]; /* all of the above */
     size_t n_arrays;
@@ -94,8 +88,10 @@ double fx8_simulator_advance(const struct fx8_simulator *simulator,
 /* Whether an input is the Y feed. */
 bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input);
 
-/* Fill simulator->samples with half block `half_block`. */
-void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block);
+/* Choose how many inputs a thread makes at a time, and allocate; after
+ * fx8_simulator.length, .fft and the tones. */
+enum fx8_status fx8_simulator_plan_sky(struct fx8_simulator *simulator,
+                                       struct fx8_error *error);
 
 /* motion.c: prepare for celestial sources; after fx8_simulator.plan. */
 enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,

@@ -1,123 +1,274 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sky.c -- one half block of voltages: sky, noise, gain, rounding.
+ * sky.c -- voltages: sky, noise, gain, rounding.
+ *
+ * A step is the way from the centre of a block to that of the next.  A thread
+ * makes a stretch of steps for a group of inputs, and needs nothing of any
+ * other stretch: it makes the block before its own once more.  Signals of a
+ * source are drawn once for the group, and spectra stay in a cache that is
+ * near.
  */
 #include <erfam.h>
 #include <math.h>
 #include <string.h>
 
 #include "config/base/parallel.h"
+#include "config/base/try.h"
 #include "correlator/simulate/simulator_private.h"
 
-/* Bins between two exact phases: the recurrence between them drifts by less
- * than 1e-13. */
-#define ANCHOR 256
+/* Most inputs of a group, which a draw of the sources is shared by, and bytes
+ * of their spectra. */
+#define GROUP_MOST  32
+#define GROUP_BYTES ((size_t)8 << 20)
 
-/* One block being made. */
-struct making {
+/* Steps whose directions are known at a time. */
+#define BATCH_STEPS 256
+
+/* Pieces of work per thread, so that all end at about the same time; shortest
+ * stretch in steps, to each of which comes one block more. */
+#define ITEMS_A_THREAD   4
+#define SHORTEST_STRETCH 16
+
+/* What lies on the desk of a thread, in this order; the sizes are in
+ * find_sizes(). */
+enum {
+    SIGNALS, /* of a source: [signal][re, im][n_bins] */
+    SPECTRA, /* of all sources that stand still: [group][re, im][n_bins] */
+    ONE,     /* of one that moves: [re, im][n_bins] */
+    MOVED,   /* all that move, in time: [group][length][n_parts] */
+    SUM,     /* of the step so far: [group][step][n_parts] */
+    FFT,
+    BEHIND, /* the same a quarter of a turn behind */
+    TILES,  /* cos and sin of tiles of bins or samples: [2][most] */
+    SCALED, /* the same times an amplitude */
+    PLACES, /* of bins in a tile: [2][FX8_LOOPS_TILE] */
+    TURNS,  /* of samples, of what moves: [2][length] */
+    NOISE,  /* [step][n_parts] */
+    N_THINGS
+};
+
+/* Samples [first, first + n) being read: steps [begin, end) of them. */
+struct reading {
     struct fx8_simulator *simulator;
+    int64_t first, n;
+    int8_t *samples;
+    int64_t begin, end;
+    int64_t stretch; /* steps of an item */
+    size_t n_groups;
+    bool is_counted;
+};
+
+/* A group of inputs in one block. */
+struct making {
+    const struct reading *reading;
+    float *things[N_THINGS];
+    size_t first_input, n_inputs;
     int64_t block;
-    bool emit; /* also finish half block `block` - 1 */
 };
 
-/* --- signals of the sources -------------------------------------- */
-
-/* Spectra of one source: two signals of unit power, scaled for the inverse
- * FFT, E|x|^2 = L E|S|^2. */
-static void draw_source(void *context, size_t source, size_t thread)
+/* Tiles of a block, in frequency or in time. */
+static size_t most_tiles(const struct fx8_simulator *simulator)
 {
-    const struct making *making = context;
-    const struct fx8_simulator *simulator = making->simulator;
-    (void)thread;
-    if (simulator->plan.sources[source].is_tone)
-        return;
-    const size_t length = simulator->length;
-    struct fx8_cf32 *first = simulator->spectra + 2 * source * length;
-    struct fx8_cf32 *second = first + length;
-    const float scale =
-        (float)sqrt(0.5 * fx8_simulator_unit(simulator) / (double)length);
-    const struct fx8_random stream = {simulator->plan.seed, RANDOM_SOURCE,
-                                      (uint32_t)source};
-    for (size_t bin = 0; bin < length; bin++) {
-        float normals[4];
-        fx8_random_normals(stream, (uint64_t)making->block * length + bin,
-                           normals);
-        first[bin] = (struct fx8_cf32){scale * normals[0], scale * normals[1]};
-        second[bin] = (struct fx8_cf32){scale * normals[2], scale * normals[3]};
+    return simulator->length / FX8_LOOPS_TILE + 1;
+}
+
+static void find_sizes(const struct fx8_simulator *simulator, size_t group,
+                       size_t sizes[N_THINGS])
+{
+    const size_t n_parts = simulator->n_parts, n_bins = simulator->n_bins;
+    const size_t block = simulator->length * n_parts;
+    const size_t step = simulator->step * n_parts;
+    const size_t moving = simulator->n_moving > 0;
+    const size_t fft = fx8_fft_size(simulator->fft);
+    memcpy(sizes,
+           (const size_t[N_THINGS]){
+               [SIGNALS] = 4 * n_bins,
+               [SPECTRA] = group * 2 * n_bins,
+               [ONE] = moving * 2 * n_bins,
+               [MOVED] = group * moving * block,
+               [SUM] = group * step,
+               [FFT] = fft,
+               [BEHIND] = n_parts == 1 ? moving * fft : 0,
+               [TILES] = 2 * most_tiles(simulator),
+               [SCALED] = 2 * most_tiles(simulator),
+               [PLACES] = 2 * FX8_LOOPS_TILE,
+               [TURNS] = moving * 2 * simulator->length,
+               [NOISE] = step,
+           },
+           N_THINGS * sizeof *sizes);
+}
+
+/* Sum of the sizes, each in whole cache lines; fills the beginnings. */
+static size_t lay_out(const size_t sizes[N_THINGS], size_t begins[N_THINGS])
+{
+    const size_t line = FX8_ALIGNMENT / sizeof(float);
+    size_t at = 0;
+    for (size_t k = 0; k < N_THINGS; k++) {
+        begins[k] = at;
+        at += (sizes[k] + line - 1) / line * line;
     }
+    return at;
 }
 
-/* exp(2 pi i cycles) */
-static void rotate(double cycles, double value[2])
+enum fx8_status fx8_simulator_plan_sky(struct fx8_simulator *simulator,
+                                       struct fx8_error *error)
 {
-    const double phase = ERFA_D2PI * (cycles - floor(cycles));
-    value[0] = cos(phase);
-    value[1] = sin(phase);
+    const size_t n_inputs = simulator->n_inputs;
+    size_t sizes[N_THINGS], begins[N_THINGS];
+    find_sizes(simulator, 1, sizes);
+    const size_t input_bytes =
+        (sizes[SPECTRA] + sizes[MOVED] + sizes[SUM]) * sizeof(float);
+    size_t most = GROUP_BYTES / input_bytes;
+    most = most < 1 ? 1 : most < GROUP_MOST ? most : GROUP_MOST;
+    const size_t n_groups = (n_inputs + most - 1) / most;
+    simulator->group = (n_inputs + n_groups - 1) / n_groups;
+    find_sizes(simulator, simulator->group, sizes);
+    simulator->desk = lay_out(sizes, begins);
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(simulator->desks, fx8_product(simulator->plan.n_threads,
+                                                simulator->desk, 1, 1)),
+        FX8_ITEMS(
+            simulator->directions,
+            fx8_product(BATCH_STEPS + 3, simulator->plan.n_sources, 1, 1)),
+    };
+    return fx8_simulator_allocate(simulator, arrays, 2, error);
 }
 
-/* exp(2 pi i (base + k step)) for ascending k. */
-struct rotor {
-    double base, step;
-    double turn[2], now[2];
-};
+/* --- phases ------------------------------------------------------ */
 
-static struct rotor start_rotor(double base, double step)
+/* In units of 2^-64 turn, so that multiples are reduced without rounding. */
+static uint64_t find_phase(double turns)
 {
-    struct rotor rotor = {.base = base, .step = step};
-    rotate(step, rotor.turn);
-    return rotor;
+    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
 }
 
-/* To k, the `index`th of a series: exact at anchors. */
-static void advance_rotor(struct rotor *rotor, double k, size_t index)
+/* Factors of the places in a tile. */
+static void find_places(const struct making *making, uint64_t step)
 {
-    const double re = rotor->now[0], im = rotor->now[1];
-    rotor->now[0] = re * rotor->turn[0] - im * rotor->turn[1];
-    rotor->now[1] = re * rotor->turn[1] + im * rotor->turn[0];
-    if (index % ANCHOR == 0)
-        rotate(rotor->base + k * rotor->step, rotor->now);
+    float *re = making->things[PLACES];
+    making->reading->simulator->loops->rotate(0, step, FX8_LOOPS_TILE, re,
+                                              re + FX8_LOOPS_TILE);
+}
+
+/* The factors found, times an amplitude. */
+static struct fx8_turning scale(const struct making *making, size_t n_tiles,
+                                double amplitude, const double mix[2])
+{
+    const size_t most = most_tiles(making->reading->simulator);
+    const float a = (float)(amplitude * mix[0]);
+    const float b = (float)(amplitude * mix[1]);
+    const float *re = making->things[TILES], *im = re + most;
+    float *to_re = making->things[SCALED], *to_im = to_re + most;
+    for (size_t tile = 0; tile < n_tiles; tile++) {
+        to_re[tile] = a * re[tile] - b * im[tile];
+        to_im[tile] = a * im[tile] + b * re[tile];
+    }
+    return (struct fx8_turning){to_re, to_im, making->things[PLACES],
+                                making->things[PLACES] + FX8_LOOPS_TILE};
+}
+
+/* Directions of the sources at the centre of a block of the batch, or of the
+ * one before and behind it. */
+static double (*find_directions(const struct reading *reading,
+                                int64_t block))[3]
+{
+    const struct fx8_simulator *simulator = reading->simulator;
+    return simulator->directions +
+           (size_t)(block - reading->begin + 1) * simulator->plan.n_sources;
+}
+
+static double find_advance(const struct making *making, int64_t block,
+                           size_t source, size_t input)
+{
+    return fx8_simulator_advance(
+        making->reading->simulator,
+        find_directions(making->reading, block)[source], input);
 }
 
 /*
- * Add a source to the spectrum of an input: bin v of the sky spectrum is at
+ * Factors of a source in the bins of an input: bin v of the sky spectrum is at
  * dc + v fs / L; with a real lower sideband at dc - v fs / L, and the recorded
- * spectrum is its conjugate.  Complex: v = -L/2 ... L/2 - 1, negative ones
- * wrapped to the upper half; real: v = 0 ... L/2.
+ * spectrum is its conjugate.  Real: v = 0 ... L/2.  Complex: in the order of a
+ * forward transform, which is the faster one, v = 0, -1 ... -L/2 + 1, then L/2
+ * ... 1.
  */
-static void add_source(const struct fx8_simulator *simulator, size_t source,
-                       size_t input, float *bins)
+static void find_turning(const struct making *making, size_t source,
+                         size_t input)
 {
+    const struct fx8_simulator *simulator = making->reading->simulator;
     const struct fx8_simulation *plan = &simulator->plan;
-    const int64_t length = (int64_t)simulator->length;
-    const bool mirrored = !plan->is_complex && plan->lower_sideband;
-    const double advance_s =
-        fx8_simulator_advance(simulator, simulator->directions[source], input);
-    const double step = (mirrored ? -1.0 : 1.0) * advance_s *
-                        fx8_rate_hz(plan->sample_rate) / (double)length;
-    const double base =
+    const size_t n_tiles = simulator->n_bins / FX8_LOOPS_TILE;
+    const double advance_s = find_advance(making, making->block, source, input);
+    const bool is_backward = plan->is_complex || plan->lower_sideband;
+    const uint64_t step =
+        find_phase((is_backward ? -1.0 : 1.0) * advance_s *
+                   fx8_rate_hz(plan->sample_rate) / (double)simulator->length);
+    const double turns =
         advance_s * plan->dc_frequency_hz + simulator->gain_turns[input];
-    const struct fx8_cf32 *signals =
-        simulator->spectra + 2 * source * simulator->length;
-    struct rotor rotor = start_rotor(base, step);
-    const double *now = rotor.now;
+    const uint64_t base = find_phase(turns);
+    float *re = making->things[TILES], *im = re + most_tiles(simulator);
+    const size_t first = plan->is_complex ? n_tiles / 2 : n_tiles;
+    simulator->loops->rotate(base, FX8_LOOPS_TILE * step, first, re, im);
+    simulator->loops->rotate(
+        base + (first * FX8_LOOPS_TILE - simulator->length) * step,
+        FX8_LOOPS_TILE * step, n_tiles - first, re + first, im + first);
+    find_places(making, step);
+}
+
+/* --- signals of the sources -------------------------------------- */
+
+/* Signals of a source: only Y receives the second. */
+static size_t count_signals(const struct fx8_simulator *simulator)
+{
+    return simulator->plan.n_polarizations;
+}
+
+/* Spectra of the signals of one source, of variance 1. */
+static void draw_source(const struct making *making, size_t source)
+{
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const size_t n = count_signals(simulator) * 2 * simulator->n_bins / 4;
+    const struct fx8_random stream = {simulator->plan.seed, RANDOM_SOURCE,
+                                      (uint32_t)source};
+    simulator->loops->normals(stream, (uint64_t)making->block * n, n,
+                              making->things[SIGNALS]);
+}
+
+/* Add the source to the spectrum of an input, scaled for the inverse FFT:
+ * E|x|^2 = L E|S|^2. */
+static void add_source(const struct making *making, size_t source, size_t input,
+                       float *spectrum)
+{
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const size_t n_bins = simulator->n_bins;
+    const size_t n_tiles = n_bins / FX8_LOOPS_TILE;
+    const double amplitude =
+        sqrt(0.5 * fx8_simulator_unit(simulator) / (double)simulator->length);
     double mix[2][2];
     fx8_simulator_mix(&simulator->plan.sources[source],
                       fx8_simulator_is_y(simulator, input), mix);
-    const int64_t first = plan->is_complex ? -length / 2 : 0;
-    const int64_t end = plan->is_complex ? length / 2 : length / 2 + 1;
-    for (int64_t v = first; v < end; v++) {
-        advance_rotor(&rotor, (double)v, (size_t)(v - first));
-        const size_t bin = (size_t)(v < 0 ? v + length : v);
-        const struct fx8_cf32 s = signals[bin],
-                              z = signals[bin + (size_t)length];
-        const double re = mix[0][0] * s.re - mix[0][1] * s.im +
-                          mix[1][0] * z.re - mix[1][1] * z.im;
-        const double im = mix[0][0] * s.im + mix[0][1] * s.re +
-                          mix[1][0] * z.im + mix[1][1] * z.re;
-        const double turned = re * now[1] + im * now[0];
-        bins[2 * bin] += (float)(re * now[0] - im * now[1]);
-        bins[2 * bin + 1] += (float)(mirrored ? -turned : turned);
+    find_turning(making, source, input);
+    for (size_t k = 0; k < count_signals(simulator); k++) {
+        const float *signal = making->things[SIGNALS] + k * 2 * n_bins;
+        if (mix[k][0] == 0.0 && mix[k][1] == 0.0)
+            continue;
+        const struct fx8_turning turning =
+            scale(making, n_tiles, amplitude, mix[k]);
+        simulator->loops->add_signal(&turning, n_tiles, signal, signal + n_bins,
+                                     spectrum, spectrum + n_bins);
     }
+}
+
+/* Bins of the FFT from a spectrum. */
+static void join(const struct fx8_simulator *simulator, const float *spectrum,
+                 float *data)
+{
+    const bool is_real = simulator->n_parts == 1;
+    const bool is_mirrored = is_real && simulator->plan.lower_sideband;
+    const size_t n_bins =
+        is_real ? simulator->length / 2 + 1 : simulator->length;
+    simulator->loops->join(n_bins, spectrum, spectrum + simulator->n_bins,
+                           is_mirrored ? -1.0f : 1.0f, data);
 }
 
 /* Make an end bin of a real spectrum real, with the power of both parts: it has
@@ -129,14 +280,16 @@ static void make_real(float *end)
 }
 
 /* From spectrum to signal: of real samples only the real part. */
-static void transform(const struct fx8_simulator *simulator, float *bins)
+static float *transform(const struct fx8_simulator *simulator, float *data)
 {
     if (!simulator->plan.is_complex) {
-        make_real(bins);
-        make_real(bins + simulator->length);
+        make_real(data);
+        make_real(data + simulator->length);
     }
-    fx8_fft_execute(simulator->fft, bins);
+    return fx8_fft_execute(simulator->fft, data);
 }
+
+/* --- sources that move ------------------------------------------- */
 
 /* Spectrum of what is a quarter of a turn behind: times -i. */
 static void turn_back(const float *bins, size_t n_bins, float *turned)
@@ -147,184 +300,142 @@ static void turn_back(const float *bins, size_t n_bins, float *turned)
     }
 }
 
-/* Add a source that moves: the block's delay turns into a fringe, whose phase
- * at the middle of the band is zero at the centre of the block. */
-static void add_moving(const struct fx8_simulator *simulator, size_t source,
-                       size_t input, float *scratch)
+/* The fringe of a source over the block: its phase at the middle of the band,
+ * zero at the centre of the block. */
+static void find_fringe(const struct making *making, size_t source,
+                        size_t input)
 {
+    const struct fx8_simulator *simulator = making->reading->simulator;
     const struct fx8_simulation *plan = &simulator->plan;
     const size_t length = simulator->length;
-    const size_t stride = fx8_fft_stride(simulator->fft);
-    float *data = scratch + ALL_SOURCES * stride;
-    float *moving = scratch + MOVING * stride,
-          *behind = scratch + BEHIND * stride;
-    const bool is_real = !plan->is_complex;
-    const double sense = is_real && plan->lower_sideband ? -1.0 : 1.0;
+    const double *earlier =
+        find_directions(making->reading, making->block - 1)[source];
+    const double *later =
+        find_directions(making->reading, making->block + 1)[source];
+    const double sense = !plan->is_complex && plan->lower_sideband ? -1.0 : 1.0;
     const double middle_hz =
         plan->dc_frequency_hz +
-        (is_real ? sense * 0.25 * fx8_rate_hz(plan->sample_rate) : 0.0);
+        (plan->is_complex ? 0.0
+                          : sense * 0.25 * fx8_rate_hz(plan->sample_rate));
+    double motion[3];
+    for (size_t axis = 0; axis < 3; axis++)
+        motion[axis] =
+            (later[axis] - earlier[axis]) / (2.0 * (double)simulator->step);
     const double step =
-        sense * middle_hz *
-        fx8_simulator_path(simulator, simulator->motion[source], input);
-    struct rotor rotor = start_rotor(-step * 0.5 * (double)(length - 1), step);
-    memset(moving, 0, stride * sizeof *moving);
-    add_source(simulator, source, input, moving);
-    if (is_real) {
-        turn_back(moving, length / 2 + 1, behind);
-        transform(simulator, behind);
+        sense * middle_hz * fx8_simulator_path(simulator, motion, input);
+    float *turns = making->things[TURNS];
+    simulator->loops->rotate(find_phase(-step * 0.5 * (double)(length - 1)),
+                             find_phase(step), length, turns, turns + length);
+}
+
+/* Add a source that moves, whose signals are drawn: the block's delay turns
+ * into a fringe. */
+static void add_moving(const struct making *making, size_t source, size_t input,
+                       float *moved)
+{
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const size_t length = simulator->length;
+    float *one = making->things[ONE], *behind = making->things[BEHIND];
+    const float *re = making->things[TURNS], *im = re + length;
+    memset(one, 0, 2 * simulator->n_bins * sizeof *one);
+    add_source(making, source, input, one);
+    join(simulator, one, making->things[FFT]);
+    find_fringe(making, source, input);
+    if (simulator->n_parts == 2) {
+        const float *signal = transform(simulator, making->things[FFT]);
+        simulator->loops->add_turned_complex(length, signal, re, im, moved);
+        return;
     }
-    transform(simulator, moving);
-    for (size_t n = 0; n < length; n++) {
-        advance_rotor(&rotor, (double)n, n);
-        const float re = (float)rotor.now[0], im = (float)rotor.now[1];
-        if (is_real) {
-            data[n] += moving[n] * re - behind[n] * im;
-        } else {
-            data[2 * n] += moving[2 * n] * re - moving[2 * n + 1] * im;
-            data[2 * n + 1] += moving[2 * n] * im + moving[2 * n + 1] * re;
-        }
+    turn_back(making->things[FFT], length / 2 + 1, behind);
+    const float *signal = transform(simulator, making->things[FFT]);
+    simulator->loops->add_turned_real(
+        length, signal, transform(simulator, behind), re, im, moved);
+}
+
+/* --- the broad-band sky ------------------------------------------ */
+
+/* Spectra of the sources that stand still, and signals of those that move. */
+static void add_sources(const struct making *making)
+{
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const struct fx8_source *sources = simulator->plan.sources;
+    const size_t spectrum = 2 * simulator->n_bins;
+    const size_t block = simulator->length * simulator->n_parts;
+    float *spectra = making->things[SPECTRA], *moved = making->things[MOVED];
+    memset(spectra, 0, making->n_inputs * spectrum * sizeof *spectra);
+    if (simulator->n_moving > 0)
+        memset(moved, 0, making->n_inputs * block * sizeof *moved);
+    for (size_t s = 0; s < simulator->plan.n_sources; s++) {
+        if (sources[s].is_tone)
+            continue;
+        draw_source(making, s);
+        for (size_t k = 0; k < making->n_inputs; k++)
+            if (sources[s].is_celestial)
+                add_moving(making, s, making->first_input + k,
+                           moved + k * block);
+            else
+                add_source(making, s, making->first_input + k,
+                           spectra + k * spectrum);
     }
 }
 
-/* The broad-band sky of an input over the whole block, windowed. */
-static void synthesise(const struct fx8_simulator *simulator, size_t input,
-                       float *scratch)
+/* The sky of the block in an input of the group; NULL: there is none. */
+static const float *find_sky(const struct making *making, size_t k)
 {
-    const struct fx8_source *sources = simulator->plan.sources;
-    const size_t n_parts = simulator->n_parts;
-    float *data = scratch;
-    memset(data, 0, fx8_fft_stride(simulator->fft) * sizeof *data);
-    size_t n_fixed = 0;
-    for (size_t source = 0; source < simulator->plan.n_sources; source++)
-        if (!sources[source].is_tone && !sources[source].is_celestial) {
-            add_source(simulator, source, input, data);
-            n_fixed++;
-        }
-    if (n_fixed > 0)
-        transform(simulator, data);
-    for (size_t source = 0; source < simulator->plan.n_sources; source++)
-        if (!sources[source].is_tone && sources[source].is_celestial)
-            add_moving(simulator, source, input, scratch);
-    for (size_t n = 0; n < simulator->length; n++)
-        for (size_t part = 0; part < n_parts; part++)
-            data[n * n_parts + part] *= simulator->window[n];
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const size_t block = simulator->length * simulator->n_parts;
+    const float *moved = making->things[MOVED] + k * block;
+    if (simulator->n_fixed == 0)
+        return simulator->n_moving > 0 ? moved : NULL;
+    join(simulator, making->things[SPECTRA] + k * 2 * simulator->n_bins,
+         making->things[FFT]);
+    float *sky = transform(simulator, making->things[FFT]);
+    for (size_t n = 0; simulator->n_moving > 0 && n < block; n++)
+        sky[n] += moved[n];
+    return sky;
 }
 
 /* --- tones ------------------------------------------------------- */
 
-static void make_tone(void *context, size_t index, size_t thread)
+/* Add a tone to the step before `block`: from the centre of the previous block
+ * to that of this one. */
+static void add_tone(const struct making *making, const struct tone *tone,
+                     size_t input, float *sum)
 {
-    const struct making *making = context;
-    const struct fx8_simulator *simulator = making->simulator;
-    const struct tone *tone = &simulator->tones[index];
-    (void)thread;
-    const int64_t first = (making->block - 1) * (int64_t)simulator->half;
-    for (size_t n = 0; n < simulator->half; n++) {
-        double value[2];
-        rotate(tone->cycles_per_sample * (double)(first + (int64_t)n), value);
-        tone->series[n][0] = (float)value[0];
-        tone->series[n][1] = (float)value[1];
-    }
-}
-
-/* Add a tone to half a block; the phase between input and site is `cycles` at
- * its beginning and grows by `step` per sample. */
-static void add_tone(const struct fx8_simulator *simulator,
-                     const struct tone *tone, const double amplitude[2],
-                     double cycles, double step, float *data)
-{
-    const size_t n_parts = simulator->n_parts;
-    struct rotor rotor = start_rotor(cycles, step);
-    const double *now = rotor.now;
-    for (size_t n = 0; n < simulator->half; n++) {
-        advance_rotor(&rotor, (double)n, n);
-        const float re = (float)(amplitude[0] * now[0] - amplitude[1] * now[1]);
-        const float im = (float)(amplitude[0] * now[1] + amplitude[1] * now[0]);
-        const float *series = tone->series[n];
-        data[n * n_parts] += series[0] * re - series[1] * im;
-        if (n_parts == 2)
-            data[2 * n + 1] += series[0] * im + series[1] * re;
-    }
-}
-
-/* Add the tones to the first half of `data`: from the centre of the previous
- * block to that of this one. */
-static void add_tones(const struct fx8_simulator *simulator, size_t input,
-                      float *data)
-{
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const struct fx8_source *source = &simulator->plan.sources[tone->source];
+    const size_t n_parts = simulator->n_parts, n = simulator->step;
+    const uint64_t first = (uint64_t)(making->block - 1) * n;
+    const double from =
+        find_advance(making, making->block - 1, tone->source, input);
+    const double to = find_advance(making, making->block, tone->source, input);
+    const double step = source->tone_hz * (to - from) / (double)n;
+    double mix[2][2];
+    fx8_simulator_mix(source, fx8_simulator_is_y(simulator, input), mix);
     /* a real sinusoid of amplitude A has power A^2 / 2 */
     const double unit =
-        fx8_simulator_unit(simulator) * (simulator->n_parts == 1 ? 2.0 : 1.0);
-    for (size_t k = 0; k < simulator->n_tones; k++) {
-        const struct tone *tone = &simulator->tones[k];
-        const struct fx8_source *source =
-            &simulator->plan.sources[tone->source];
-        const double from = fx8_simulator_advance(
-            simulator, simulator->earlier[tone->source], input);
-        const double to = fx8_simulator_advance(
-            simulator, simulator->directions[tone->source], input);
-        const double step =
-            source->tone_hz * (to - from) / (double)simulator->half;
-        double mix[2][2];
-        fx8_simulator_mix(source, fx8_simulator_is_y(simulator, input), mix);
-        const double amplitude[2] = {sqrt(unit) * mix[0][0],
-                                     sqrt(unit) * mix[0][1]};
-        /* centres lie half a sample before the first of a half block */
-        add_tone(simulator, tone, amplitude,
-                 source->tone_hz * from + simulator->gain_turns[input] +
-                     0.5 * step,
-                 step, data);
-    }
+        fx8_simulator_unit(simulator) * (n_parts == 1 ? 2.0 : 1.0);
+    const uint64_t site = find_phase(tone->cycles_per_sample);
+    const uint64_t each = site + find_phase(step);
+    /* centres lie half a sample before the first of a step */
+    const double turns =
+        source->tone_hz * from + simulator->gain_turns[input] + 0.5 * step;
+    float *re = making->things[TILES], *im = re + most_tiles(simulator);
+    simulator->loops->rotate(find_phase(turns) + first * site,
+                             FX8_LOOPS_TILE * each, n / FX8_LOOPS_TILE, re, im);
+    find_places(making, each);
+    const struct fx8_turning turning =
+        scale(making, n / FX8_LOOPS_TILE, sqrt(unit), mix[0]);
+    simulator->loops->add_tone(&turning, n / FX8_LOOPS_TILE, n_parts, sum);
 }
 
 /* --- noise, gain, rounding --------------------------------------- */
 
-/* Add receiver noise to the half block that starts at sample `first`: four
- * numbers per address, so the address is (first + n) * n_parts / 4. */
-static void add_noise(const struct fx8_simulator *simulator, size_t input,
-                      int64_t first, float *data)
-{
-    const float rms = (float)simulator->plan.noise_rms;
-    if (rms == 0.0f)
-        return;
-    const struct fx8_random stream = {simulator->plan.seed, RANDOM_NOISE,
-                                      (uint32_t)input};
-    const size_t n_numbers = simulator->half * simulator->n_parts;
-    const uint64_t index = (uint64_t)first * simulator->n_parts / 4;
-    for (size_t k = 0; k < n_numbers; k += 4) {
-        float normals[4];
-        fx8_random_normals(stream, index + k / 4, normals);
-        for (size_t i = 0; i < 4; i++)
-            data[k + i] += rms * normals[i];
-    }
-}
-
-/* Round to int8; returns how many numbers were clamped. */
-static int64_t quantise(const struct fx8_simulator *simulator, size_t input,
-                        size_t n_samples, const float *data, int8_t *samples)
-{
-    const size_t n_parts = simulator->n_parts;
-    const float gain = (float)simulator->gain[input];
-    const bool conjugate =
-        simulator->plan.is_complex && simulator->plan.lower_sideband;
-    int64_t n_clamped = 0;
-    for (size_t k = 0; k < n_samples * n_parts; k++) {
-        const bool negate = conjugate && k % 2 == 1;
-        const float value = rintf(negate ? -gain * data[k] : gain * data[k]);
-        const float clamped = value > 127.0f    ? 127.0f
-                              : value < -127.0f ? -127.0f
-                                                : value;
-        n_clamped += value != clamped;
-        samples[k] = (int8_t)clamped;
-    }
-    return n_clamped;
-}
-
-/* Missing samples are recorded as 0. */
+/* Missing samples of [first, first + n) are recorded as 0. */
 static void blank(const struct fx8_simulator *simulator, size_t input,
-                  int64_t first, int8_t *samples)
+                  int64_t first, int64_t n, int8_t *samples)
 {
-    const int64_t end = first + (int64_t)simulator->half;
+    const int64_t end = first + n;
     for (size_t part = 0; part < DROPOUT_PARTS; part++) {
         const struct stretch *dropout =
             &simulator->dropout[input * DROPOUT_PARTS + part];
@@ -337,91 +448,135 @@ static void blank(const struct fx8_simulator *simulator, size_t input,
     }
 }
 
-/* Finish half block `block` - 1 of an input: add the previous block's tail to
- * this block's first half, then tones and noise; round to int8. */
-static void finish_half(struct fx8_simulator *simulator, size_t input,
-                        int64_t half_block, float *data)
+/* Finish the step before `block` of an input, whose broad-band sky is in
+ * `sum`: add tones and noise, and round what is read of it.  Four numbers have
+ * one address in the noise. */
+static void finish_step(const struct making *making, size_t input, float *sum)
 {
-    const size_t n_numbers = simulator->half * simulator->n_parts;
-    const float *tail = simulator->tail + input * n_numbers;
-    int8_t *samples = simulator->samples + input * n_numbers;
-    const int64_t first = half_block * (int64_t)simulator->half;
-    for (size_t k = 0; k < n_numbers; k++)
-        data[k] += tail[k];
-    add_tones(simulator, input, data);
-    add_noise(simulator, input, first, data);
-    const int64_t left = simulator->plan.n_samples - first;
-    const size_t n_samples = left < (int64_t)simulator->half
-                                 ? (size_t)(left > 0 ? left : 0)
-                                 : simulator->half;
-    const int64_t n_clamped =
-        quantise(simulator, input, n_samples, data, samples);
-    blank(simulator, input, first, samples);
-    if (half_block >= simulator->counted_half)
-        simulator->clipped[input] += n_clamped;
+    const struct reading *reading = making->reading;
+    struct fx8_simulator *simulator = reading->simulator;
+    const size_t n_parts = simulator->n_parts;
+    const int64_t step = (int64_t)simulator->step;
+    const int64_t begin = (making->block - 1) * step, end = begin + step;
+    const int64_t read_end = reading->first + reading->n;
+    const int64_t first = begin > reading->first ? begin : reading->first;
+    const int64_t n = (end < read_end ? end : read_end) - first;
+    const size_t at = (size_t)(first - begin) * n_parts;
+    float *noise = making->things[NOISE];
+    const float gain = (float)simulator->gain[input];
+    const bool is_conjugate =
+        simulator->plan.is_complex && simulator->plan.lower_sideband;
+    for (size_t k = 0; k < simulator->n_tones; k++)
+        add_tone(making, &simulator->tones[k], input, sum);
+    const struct fx8_random stream = {simulator->plan.seed, RANDOM_NOISE,
+                                      (uint32_t)input};
+    const size_t skipped = at % 4;
+    if (simulator->plan.noise_rms > 0.0)
+        simulator->loops->normals(stream, ((uint64_t)begin * n_parts + at) / 4,
+                                  (skipped + (size_t)n * n_parts + 3) / 4,
+                                  noise);
+    int8_t *samples = reading->samples + (input * (size_t)reading->n +
+                                          (size_t)(first - reading->first)) *
+                                             n_parts;
+    const int64_t n_clamped = simulator->loops->quantise(
+        (size_t)n * n_parts, sum + at, noise + skipped,
+        (float)simulator->plan.noise_rms,
+        (const float[]){gain, is_conjugate ? -gain : gain}, samples);
+    blank(simulator, input, first, n, samples);
+    if (reading->is_counted)
+        atomic_fetch_add(&simulator->n_clamped, n_clamped);
 }
 
-static void make_input(void *context, size_t input, size_t thread)
+/* --- stretches --------------------------------------------------- */
+
+/* Make a block, and finish the step before it unless it is the first of the
+ * stretch. */
+static void make_block(const struct making *making, bool is_first)
 {
-    const struct making *making = context;
-    struct fx8_simulator *simulator = making->simulator;
-    const size_t n_numbers = simulator->half * simulator->n_parts;
-    float *data =
-        simulator->scratch + thread * SCRATCH * fx8_fft_stride(simulator->fft);
-    synthesise(simulator, input, data);
-    float *tail = simulator->tail + input * n_numbers;
-    if (making->emit)
-        finish_half(simulator, input, making->block - 1, data);
-    memcpy(tail, data + n_numbers, n_numbers * sizeof *tail);
+    const struct fx8_simulator *simulator = making->reading->simulator;
+    const size_t half = simulator->length / 2 * simulator->n_parts;
+    const size_t step = simulator->step * simulator->n_parts;
+    if (simulator->n_fixed + simulator->n_moving > 0)
+        add_sources(making);
+    for (size_t k = 0; k < making->n_inputs; k++) {
+        float *sum = making->things[SUM] + k * step;
+        const float *sky = find_sky(making, k);
+        if (!is_first && sky != NULL)
+            simulator->loops->fade_in(half, simulator->window, sky,
+                                      sum + step - half);
+        if (!is_first)
+            finish_step(making, making->first_input + k, sum);
+        memset(sum, 0, step * sizeof *sum);
+        if (sky != NULL)
+            simulator->loops->fade_out(half, simulator->window + half,
+                                       sky + half, sum);
+    }
 }
 
-/* Position of the centre of a block, between two samples. */
-static double centre(const struct fx8_simulator *simulator, int64_t block)
+static void make_stretch(void *context, size_t item, size_t thread)
 {
-    return (double)block * (double)simulator->half - 0.5;
+    const struct reading *reading = context;
+    const struct fx8_simulator *simulator = reading->simulator;
+    const size_t group = simulator->group;
+    const int64_t begin =
+        reading->begin + (int64_t)(item / reading->n_groups) * reading->stretch;
+    const int64_t stop = begin + reading->stretch;
+    const int64_t end = stop < reading->end ? stop : reading->end;
+    struct making making = {.reading = reading,
+                            .first_input = item % reading->n_groups * group};
+    const size_t left = simulator->n_inputs - making.first_input;
+    making.n_inputs = left < group ? left : group;
+    size_t sizes[N_THINGS], begins[N_THINGS];
+    find_sizes(simulator, group, sizes);
+    lay_out(sizes, begins);
+    for (size_t k = 0; k < N_THINGS; k++)
+        making.things[k] =
+            simulator->desks + thread * simulator->desk + begins[k];
+    for (making.block = begin; making.block <= end; making.block++)
+        make_block(&making, making.block == begin);
 }
 
-/* Directions at the centre of a block and of the one before it, and how they
- * change. */
-static void find_directions(struct fx8_simulator *simulator, int64_t block)
+/* Steps [begin, end), at most BATCH_STEPS. */
+static void make_batch(struct reading *reading)
 {
-    const double half = (double)simulator->half;
-    double(*motion)[3] = simulator->motion;
-    fx8_simulator_directions(simulator, centre(simulator, block - 1),
-                             simulator->earlier);
-    fx8_simulator_directions(simulator, centre(simulator, block + 1), motion);
-    for (size_t s = 0; s < simulator->plan.n_sources; s++)
-        for (size_t axis = 0; axis < 3; axis++)
-            motion[s][axis] =
-                (motion[s][axis] - simulator->earlier[s][axis]) / (2.0 * half);
-    fx8_simulator_directions(simulator, centre(simulator, block),
-                             simulator->directions);
-}
-
-static void make_block(struct fx8_simulator *simulator, int64_t block,
-                       bool emit)
-{
+    struct fx8_simulator *simulator = reading->simulator;
+    const int64_t n = reading->end - reading->begin;
     const size_t n_threads = simulator->plan.n_threads;
-    find_directions(simulator, block);
-    struct making making = {simulator, block, emit};
-    fx8_parallel_for(simulator->plan.n_sources, n_threads, false, draw_source,
-                     &making);
-    if (emit)
-        fx8_parallel_for(simulator->n_tones, n_threads, false, make_tone,
-                         &making);
-    fx8_parallel_for(simulator->n_inputs, n_threads, false, make_input,
-                     &making);
-    simulator->tail_block = block;
+    /* a centre lies between two samples */
+    for (int64_t block = reading->begin - 1; block <= reading->end + 1; block++)
+        fx8_simulator_directions(simulator,
+                                 (double)block * (double)simulator->step - 0.5,
+                                 find_directions(reading, block));
+    reading->n_groups =
+        (simulator->n_inputs + simulator->group - 1) / simulator->group;
+    const int64_t wanted =
+        (int64_t)(ITEMS_A_THREAD * n_threads / reading->n_groups) + 1;
+    reading->stretch = (n + wanted - 1) / wanted;
+    if (reading->stretch < SHORTEST_STRETCH)
+        reading->stretch = SHORTEST_STRETCH;
+    const size_t n_stretches =
+        (size_t)((n + reading->stretch - 1) / reading->stretch);
+    fx8_parallel_for(n_stretches * reading->n_groups, n_threads, false,
+                     make_stretch, reading);
 }
 
-void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block)
+void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
+                        int64_t n, int8_t *samples)
 {
-    if (simulator->samples_half == half_block)
-        return;
-    if (simulator->tail_block != half_block)
-        make_block(simulator, half_block, false);
-    make_block(simulator, half_block + 1, true);
-    simulator->samples_half = half_block;
-    if (half_block >= simulator->counted_half)
-        simulator->counted_half = half_block + 1;
+    const int64_t step = (int64_t)simulator->step;
+    const int64_t end = (first + n + step - 1) / step;
+    struct reading reading = {
+        .simulator = simulator,
+        .first = first,
+        .n = n,
+        .samples = samples,
+        .is_counted = first >= simulator->counted_to,
+    };
+    for (int64_t at = first / step; at < end; at += BATCH_STEPS) {
+        reading.begin = at;
+        reading.end = end - at < BATCH_STEPS ? end : at + BATCH_STEPS;
+        make_batch(&reading);
+    }
+    if (reading.is_counted)
+        simulator->counted_to = first + n;
 }

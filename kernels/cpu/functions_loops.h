@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "kernels/cpu/function_forms.h"
+#include "kernels/cpu/simd.h"
 #include "kernels/numeric/atan2.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
@@ -18,16 +19,6 @@
 #include "kernels/numeric/rsqrt.h"
 #include "kernels/numeric/tanh.h"
 #include "kernels/numeric/turns.h"
-
-/** Iterations of the next loop are independent: its arrays are identical or do
- *  not overlap. */
-#if defined(__clang__)
-/* Some builds keep loops scalar on purpose, such as for the thread checker. */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define FX8_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define FX8_INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 /** An fx8_unary called `name` whose element is `value`, a term in x[k]. */
 #define FX8_UNARY_LOOP(name, value)                                            \

@@ -20,4 +20,14 @@
 #define FX8_UNROLL _Pragma("GCC unroll 64")
 #endif
 
+/** Iterations of the next loop are independent: its arrays are identical or do
+ *  not overlap. */
+#if defined(__clang__)
+/* Some builds keep loops scalar on purpose, such as for the thread checker. */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define FX8_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FX8_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 #endif
