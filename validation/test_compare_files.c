@@ -149,6 +149,35 @@ TEST(different_files_are_refused)
                    error, FX8_ERR_INPUT, "nowhere");
 }
 
+/* Both walks say how far they are. */
+TEST(progress_is_shown)
+{
+    const char *const paths[3] = {write_file(&x), write_file(&down),
+                                  write_file(&up)};
+    for (size_t kind = 0; kind < 2; kind++) {
+        FILE *log = tmpfile();
+        assert_non_null(log);
+        char line[80] = "";
+        struct fx8_progress_display display;
+        fx8_progress_start(&display, "compare", NULL, log);
+        display.start_s = display.last_s -= 60.0;
+        struct fx8_comparison comparison = {0};
+        struct fx8_enclosure enclosure = {0};
+        struct fx8_error error;
+        must(kind == 0
+                 ? fx8_compare_files(paths[0], paths[0], &display, &comparison,
+                                     &error)
+                 : fx8_enclosure_test(paths, &display, &enclosure, &error),
+             error);
+        fx8_compare_clear(&comparison);
+        fx8_enclosure_clear(&enclosure);
+        rewind(log);
+        assert_non_null(fgets(line, sizeof line, log));
+        assert_string_equal(line, "fx8: compare    0 %  -- left\n");
+        fclose(log);
+    }
+}
+
 /* --- a file between bounds ---------------------------------------- */
 
 static struct fx8_enclosure test(const struct variant *of_x,

@@ -11,6 +11,7 @@
 
 #include "config/base/text.h"
 #include "correlator/commands/command.h"
+#include "correlator/run/progress.h"
 #include "io/parts.h"
 
 const struct fx8_command *const fx8_commands[] = {
@@ -125,6 +126,7 @@ static void stop_now(void)
     const bool is_removed = fx8_part_remove_all() > 0 || file != NULL;
     if (file != NULL)
         (void)unlink(file);
+    fx8_progress_wipe();
     if (write(STDERR_FILENO, is_removed ? removed : message,
               (is_removed ? sizeof removed : sizeof message) - 1) < 0)
         errno = 0; /* nothing else to do */

@@ -20,7 +20,17 @@
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
 
-enum { OUTPUT, SOURCE, AZIMUTH, ELEVATION, BLIND, REFERENCE, JSON, FORCE };
+enum {
+    OUTPUT,
+    SOURCE,
+    AZIMUTH,
+    ELEVATION,
+    BLIND,
+    REFERENCE,
+    JSON,
+    FORCE,
+    QUIET
+};
 
 static const struct fx8_option options[] = {
     [OUTPUT] = {.name = "output",
@@ -51,6 +61,7 @@ static const struct fx8_option options[] = {
                            "highest signal to noise"},
     [JSON] = {.name = "json", .help = "all figures as JSON"},
     [FORCE] = {.name = "force", .help = "replace GAINS.csv"},
+    [QUIET] = FX8_OPTION_QUIET("no progress"),
 };
 
 const struct fx8_command fx8_command_fringe = {
@@ -202,6 +213,9 @@ static enum fx8_status run(const struct fx8_command_line *line,
     const char *gains = line->given[OUTPUT];
     FX8_AUTO(fx8_output_abandon) struct fx8_output *output = NULL;
     FX8_AUTO(fx8_fringes_clear) struct fx8_fringes fringes = {0};
+    FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
+    fx8_progress_start(&progress, "fringe", "baseline",
+                       line->given[QUIET] == NULL ? stderr : NULL);
     if (line->n_files != 1)
         return fx8_command_misuse(line, error, "%zu %s: expected one result",
                                   FX8_COUNTED(line->n_files, "file", "files"));
@@ -214,7 +228,9 @@ static enum fx8_status run(const struct fx8_command_line *line,
                                   line->given[REFERENCE]);
     if (gains != NULL)
         FX8_TRY(open_gains(line, &output, error));
-    FX8_TRY(fx8_fringes_read(line->files[0], &direction, &fringes, error));
+    FX8_TRY(fx8_fringes_read(line->files[0], &direction, &progress, &fringes,
+                             error));
+    fx8_progress_end(&progress);
     FX8_TRY(fx8_fringes_solve(
         &fringes, line->given[REFERENCE] != NULL ? &reference : NULL, error));
     if (gains != NULL)

@@ -112,6 +112,7 @@ struct fx8_fringes {
  *
  * Given:     path       UVH5; lives as long as the fringes
  *            direction  of the source
+ *            progress   of the baselines; NULL: none
  * Status:    FX8_ERR_INPUT: no UVH5, fewer than two channels, no cross
  *            baselines or parallel products, positions that are not known or a
  *            direction that is not; FX8_ERR_SYSTEM: memory
@@ -123,6 +124,7 @@ struct fx8_fringes {
  */
 enum fx8_status fx8_fringes_read(const char *path,
                                  const struct fx8_fringe_direction *direction,
+                                 struct fx8_progress_display *progress,
                                  struct fx8_fringes *fringes,
                                  struct fx8_error *error);
 

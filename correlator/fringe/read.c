@@ -311,6 +311,7 @@ static enum fx8_status note_names(struct walk *walk, struct fx8_error *error)
 }
 
 static enum fx8_status read(const struct fx8_fringe_direction *direction,
+                            struct fx8_progress_display *progress,
                             struct walk *walk, struct fx8_error *error)
 {
     struct fx8_fringes *fringes = walk->fringes;
@@ -336,6 +337,7 @@ static enum fx8_status read(const struct fx8_fringe_direction *direction,
         FX8_TRY(read_block(walk, error));
         fx8_parallel_for((walk->end - walk->begin) * walk->n_parallel,
                          n_threads, false, search_one, walk);
+        fx8_progress_count(progress, (int64_t)walk->end, (int64_t)n_baselines);
     }
     for (size_t k = 0; k < fringes->n; k++) {
         struct fx8_fringe *item = &fringes->items[k];
@@ -347,12 +349,13 @@ static enum fx8_status read(const struct fx8_fringe_direction *direction,
 
 enum fx8_status fx8_fringes_read(const char *path,
                                  const struct fx8_fringe_direction *direction,
+                                 struct fx8_progress_display *progress,
                                  struct fx8_fringes *fringes,
                                  struct fx8_error *error)
 {
     *fringes = (struct fx8_fringes){.path = path};
     FX8_AUTO(close_walk) struct walk walk = {.fringes = fringes};
-    return read(direction, &walk, error);
+    return read(direction, progress, &walk, error);
 }
 
 void fx8_fringes_clear(struct fx8_fringes *fringes)

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "config/base/clock.h"
 #include "correlator/run/progress.h"
+
+/* Back to the first column, and nothing behind it. */
+static const char wipe[] = "\r\033[K";
+
+/* The terminal that shows an unfinished line, for a signal handler; -1: none.
+ */
+static atomic_int open_terminal = -1;
 
 /* What is over sooner shows nothing. */
 #define SILENT_S 2.0
@@ -155,9 +163,10 @@ void fx8_progress_show(void *context, const struct fx8_progress *progress)
     }
     /* a letter in the last column may wrap too */
     fit(&line, share, (size_t)terminal_columns(display->stream) - 1);
-    fprintf(display->stream, "\r\033[K%s", line.text);
-    fflush(display->stream);
     display->is_line_open = true;
+    open_terminal = fileno(display->stream);
+    fprintf(display->stream, "%s%s", wipe, line.text);
+    fflush(display->stream);
 }
 
 void fx8_progress_count(struct fx8_progress_display *display, int64_t done,
@@ -177,8 +186,16 @@ void fx8_progress_end(struct fx8_progress_display *display)
 {
     if (!display->is_line_open)
         return;
-    fprintf(display->stream, "\r\033[K");
+    fputs(wipe, display->stream);
     fflush(display->stream);
+    open_terminal = -1;
     display->is_line_open = false;
     display->last_s = display->start_s; /* the next one is due at once */
+}
+
+void fx8_progress_wipe(void)
+{
+    const int terminal = open_terminal;
+    if (terminal >= 0 && write(terminal, wipe, sizeof wipe - 1) < 0)
+        open_terminal = -1; /* nothing else to do */
 }

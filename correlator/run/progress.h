@@ -42,6 +42,9 @@ void fx8_progress_count(struct fx8_progress_display *display, int64_t done,
  *  progress callback of a request. */
 void fx8_progress_show(void *context, const struct fx8_progress *progress);
 
+/** Remove the line of any bar that is shown.  Async-signal-safe. */
+void fx8_progress_wipe(void);
+
 /** Remove the line of the bar, before anything else is printed; also at the
  *  end.  FX8_AUTO(fx8_progress_end) does so on every way out. */
 void fx8_progress_end(struct fx8_progress_display *display);

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Progress on a terminal, and none with --quiet.
+
+Shows (commands, progress shown): after 2 s a bar of a simulation appears on a
+    terminal, and a signal removes it before the message; --quiet leaves stderr
+    empty, and the figures that were asked for on stdout
+Within: letters equal
+In: test_progress.c, test_compare_files.c
+"""
+import os
+import pty
+import signal
+import subprocess
+
+import program
+
+
+class Progress(program.Case):
+    """The demo of README.md."""
+
+    def simulate(self, *settings):
+        return ("simulate", "config/ready/demo.ini", "-o",
+                self.path("sky.h5"), "--force",
+                *(f"--set={setting}" for setting in settings))
+
+    def test_bar_of_a_simulation(self):
+        """Of so many sources that it takes minutes."""
+        sources = self.save("sources.csv", "az_deg,el_deg,I\n"
+                            + "40,65,0.01\n" * 500)
+        end, terminal = pty.openpty()
+        process = subprocess.Popen(
+            [program.FX8, *self.simulate("simulate.duration_s=20",
+                                         f"simulate.sources={sources}")],
+            stdout=subprocess.DEVNULL, stderr=terminal)
+        os.close(terminal)
+        text = ""
+        while "real time" not in text:
+            text += os.read(end, 1000).decode()
+        self.assertRegex(text, r"^\r\x1b\[Ksimulate  \[[#.]{8,24}\]  "
+                               r" [ \d]\d %  [\d.]+ Msamples/s  [\d.e+]+ x "
+                               r"real time  [\d:]+ left")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        while "nothing" not in text:
+            text += os.read(end, 1000).decode()
+        os.close(end)
+        self.assertRegex(text, r"\r\x1b\[Kfx8: error: stopped by a signal: "
+                               r"nothing is written\r\n$")
+        self.assertEqual(os.listdir(self.folder), ["sources.csv"])
+
+    def test_quiet_is_silent(self):
+        truth = self.path("sky.true.uvh5")
+        for words, prints in (
+                (self.simulate("simulate.duration_s=0.1005"), False),
+                (("info", self.path("sky.h5"), "--all"), True),
+                (("compare", truth, truth), True),
+                (("fringe", truth, "--blind"), True),
+                (("bench", "--list"), True)):
+            with self.subTest(command=words[0]):
+                done = self.well(*words, "--quiet")
+                self.assertEqual(done.stderr, "")
+                self.assertEqual(done.stdout != "", prints)
