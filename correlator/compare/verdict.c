@@ -236,23 +236,28 @@ static void explain(const struct fx8_comparison *comparison,
                  FX8_COUNTED(worst->n_outside, "cell", "cells"), place);
     else if (isinf(worst->ratio))
         snprintf(reason, FX8_TEXT_SIZE,
-                 "%s: not zero, though an input has no power; %" PRId64
-                 " in all",
-                 place, worst->n_outside);
+                 "%s: INT8 is not zero, though an input has no power; %" PRId64
+                 " such %s in all",
+                 place, FX8_COUNTED(worst->n_outside, "cell", "cells"));
     else if (check == FX8_COMPARE_CHECK_BOUNDS)
         snprintf(reason, FX8_TEXT_SIZE,
-                 "%s: %.4g times the most that rounding and clips can change "
-                 "it by; %" PRId64 " in all",
-                 place, worst->ratio, worst->n_outside);
+                 "%s: INT8 loss is %.4g x the most that rounding and clips can "
+                 "cause; %" PRId64 " such %s in all",
+                 place, worst->ratio,
+                 FX8_COUNTED(worst->n_outside, "cell", "cells"));
     else {
         const bool is_above = worst->ratio > worst->limits[1];
+        const bool is_all = check == FX8_COMPARE_CHECK_ALL;
+        char among[64] = "";
+        if (!is_all)
+            snprintf(among, sizeof among, " (worst of %" PRId64 " %s)",
+                     worst->n_judged, fx8_compare_check_names[check]);
         snprintf(reason, FX8_TEXT_SIZE,
-                 "%s: measured / predicted %.4g, chance allows %s %.4g for the "
-                 "worst of %" PRId64,
-                 place[0] == '\0' ? fx8_compare_check_names[check] : place,
+                 "%s: INT8 loss is %.4g x predicted, allowed %s %.4g%s",
+                 is_all ? fx8_compare_check_names[check] : place,
                  is_above ? worst->ratio : worst->plain,
                  is_above ? "at most" : "at least", worst->limits[is_above],
-                 worst->n_judged);
+                 among);
     }
 }
 
@@ -280,13 +285,13 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
     }
     if (comparison->lacks_levels) {
         snprintf(reason, FX8_TEXT_SIZE,
-                 "different, and without %s nothing can be predicted",
+                 "the files differ, and without %s nothing can be predicted",
                  comparison->is_absolute ? "auto-correlations" : "/fx8/gain");
         return false;
     }
     if (!comparison->has_theory && comparison->n_channels_used > 0) {
         snprintf(reason, FX8_TEXT_SIZE,
-                 "different; no prediction to hold it against");
+                 "the files differ, and nothing is predicted for them");
         return true;
     }
     if (comparison->n_channels_used == 0) {
@@ -301,12 +306,10 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
     }
     const double ratio = comparison->median_ratio;
     snprintf(reason, FX8_TEXT_SIZE,
-             "median over %zu %s of measured / predicted %.4f, expected "
-             "%.4f to %.4f (%.1f to %.1f and %.0f standard errors of %.4f)",
-             FX8_COUNTED(comparison->n_channels_used, "channel", "channels"),
-             ratio, comparison->low, comparison->high, FX8_COMPARE_RATIO_LOW,
-             FX8_COMPARE_RATIO_HIGH, FX8_COMPARE_SIGMAS,
-             comparison->standard_error);
+             "INT8 loss is %.4f x predicted, allowed %.3f to %.3f (median over "
+             "%zu %s)",
+             ratio, comparison->low, comparison->high,
+             FX8_COUNTED(comparison->n_channels_used, "channel", "channels"));
     return ratio >= comparison->low && ratio <= comparison->high;
 }
 

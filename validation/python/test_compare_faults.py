@@ -15,7 +15,8 @@ Shows (commands, compare calls nothing good that is not): exit 3 with the place
     of 1e6; for a conjugated baseline of 1,128 pairs; for spoiled dumps, autos,
     flags or weights; in either file, also where cells are left out for clips
     or low levels; a wild cell is found among any interference
-Within: exit 3, the reason begins with the place
+Within: exit 3, the reason begins with the place and has the numbers that
+    failed
 In: test_compare_alarms.c nothing_wild_is_good
 """
 import shutil
@@ -99,6 +100,25 @@ FAULTS = (
     ("everything is turned", one(..., lambda v: v * np.exp(0.02j)), ""),
     ("everything is 2 % too large", one(..., lambda v: 1.02 * v), ""),
 )
+
+
+def failures(result):
+    """How the verdict may tell of what failed."""
+    median = result["median_ratio"]
+    yield (f"INT8 loss is {median['value']:.4f} x predicted, allowed "
+           f"{median['low']:.3f} to {median['high']:.3f} (median over ")
+    for check in result["checks"]:
+        if check["is_inside"]:
+            continue
+        if check["name"] == "bounds":
+            yield (f": INT8 loss is {check['value']:.4g} x the most that "
+                   "rounding and clips can cause; ")
+            continue
+        yield (f": INT8 loss is {check['value']:.4g} x predicted, allowed at "
+               f"most {check['most']:.4g}")
+        if check.get("least"):
+            yield (f": INT8 loss is {check['plain_value']:.4g} x predicted, "
+                   f"allowed at least {check['least']:.4g}")
 
 
 class Faults(program.Case):
@@ -218,6 +238,9 @@ class Faults(program.Case):
                 result = self.compare(self.spoiled(self.rough, change),
                                       self.exact, 3)
                 self.assertTrue(result["reason"].startswith(place),
+                                result["reason"])
+                self.assertTrue(any(words in result["reason"]
+                                    for words in failures(result)),
                                 result["reason"])
 
     def test_faults_of_the_reference(self):

@@ -203,8 +203,9 @@ class Figures(program.Case):
                       f"baselines and {header['Nfreqs']:,} channels",
                       RECORDINGS_PAGE)
         done = self.well("compare", *names)
-        for pattern in (r"median over (\d+) channels of measured / predicted "
-                        r"([0-9.]+)", r"(?m)^all pairs +(.*)$",
+        for pattern in (r"INT8 loss is ([0-9.]+) x predicted, allowed "
+                        r"([0-9.]+) to ([0-9.]+) ",
+                        r"(?m)^all pairs +(.*)$",
                         r"(?m)^baseline 8-13 +(.*)$",
                         r"(?m)^channels +(.*)  channel 761 \(1577",
                         r"(?m)^cells +(.*)  baseline 6-13 XX, channel 515"):
