@@ -110,11 +110,14 @@ static enum fx8_status write_page(const struct fx8_comparison *comparison,
     FX8_AUTO_FREE char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    if (stream != NULL)
-        fx8_compare_print_html(comparison, stream);
-    return stream == NULL || fclose(stream) != 0
-               ? fx8_no_memory("the page", error)
-               : fx8_output_finish(page, text, size, error);
+    if (stream == NULL)
+        return fx8_no_memory("the page", error);
+    const enum fx8_status status =
+        fx8_compare_print_html(comparison, stream, error);
+    const bool is_whole = fclose(stream) == 0;
+    FX8_TRY(status);
+    return is_whole ? fx8_output_finish(page, text, size, error)
+                    : fx8_no_memory("the page", error);
 }
 
 static enum fx8_status compare(const struct fx8_command_line *line,

@@ -299,9 +299,10 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
 void fx8_compare_print_json(const struct fx8_comparison *comparison,
                             FILE *stream);
 
-/** Print as a page with figures: HTML that is also XML, SVG inside. */
-void fx8_compare_print_html(const struct fx8_comparison *comparison,
-                            FILE *stream);
+/** Print as a page with figures: HTML that is also XML, SVG inside.  Status:
+ *  FX8_ERR_SYSTEM when memory is short. */
+enum fx8_status fx8_compare_print_html(const struct fx8_comparison *comparison,
+                                       FILE *stream, struct fx8_error *error);
 
 /**
  * fx8_compare_verdict -- whether the difference is what theory predicts.

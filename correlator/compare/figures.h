@@ -101,9 +101,10 @@ size_t fx8_compare_print_inputs(const struct fx8_comparison *comparison,
 size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
                                 const char *dash, FILE *stream);
 
-/** The figures on the page, each with title and caption; every mark carries its
- *  numbers as text. */
-void fx8_compare_draw(const struct fx8_comparison *comparison, FILE *stream);
+/** The figures on the page, each with a caption; every mark carries its numbers
+ *  as text.  Status: FX8_ERR_SYSTEM when memory is short. */
+enum fx8_status fx8_compare_draw(const struct fx8_comparison *comparison,
+                                 FILE *stream, struct fx8_error *error);
 
 /** Why cells are left out, in words. */
 extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "config/base/try.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/plot.h"
 #include "correlator/compare/sides.h"
 #include "correlator/fx8.h"
 #include "correlator/plot/svg.h"
@@ -15,33 +15,41 @@
 /* Most items listed. */
 #define MAX_LISTED 64
 
+/* Figures lie side by side where there is room for two; wide tables scroll in a
+ * box of their own, so that the page itself never does. */
 static const char *const style =
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:1em auto;"
-    "padding:0 1em;color:#222}"
+    ":root{color-scheme:light}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:70em;margin:1em auto;"
+    "padding:0 12px;color:#222;background:#fff}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin:2em 0 .3em}"
+    "p{max-width:46em;overflow-wrap:anywhere}"
+    ".box{overflow-x:auto}"
     "table{border-collapse:collapse;margin:.5em 0}"
-    "td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd;"
-    "font-variant-numeric:tabular-nums}"
-    "td:first-child,th:first-child{text-align:left}"
-    ".text td{text-align:left;overflow-wrap:anywhere}"
+    "td,th{padding:.15em .7em;text-align:right;vertical-align:top;"
+    "border-bottom:1px solid #ddd;font-variant-numeric:tabular-nums}"
+    "tr>:first-child,.files td,#judged tr>:last-child,"
+    "#left-out tr>:nth-child(n+3){text-align:left}"
+    "tr>:first-child{padding-left:0}"
+    ".files td+td{overflow-wrap:anywhere}"
+    "#key td,#judged td{white-space:nowrap}"
+    "#left-out td:nth-child(n+3){min-width:8em}"
     ".verdict{padding:.6em 1em;border-left:.5em solid;background:#f4f4f4}"
     ".good{border-color:#2a7f2a}.outside{border-color:#b22}"
     ".none{border-color:#999}"
-    "figure{margin:.5em 0}svg{width:100%;height:auto;font-size:13px}"
-    "figcaption{color:#444}"
-    ".f{fill:none;stroke:#444}.g{stroke:#e4e4e4}"
-    ".m{text-anchor:middle}.e{text-anchor:end}"
-    ".a{fill:#1f6fb4;fill-opacity:.65}.w{fill:#c23b22}"
-    ".p{fill:none;stroke:#d9760f;stroke-width:1.5}"
-    ".q{fill:none;stroke:#1f6fb4;stroke-width:1}"
-    ".d{stroke:#999;stroke-dasharray:5 4}.r{stroke:#1f6fb4;stroke-width:2}";
+    ".figures{display:grid;gap:1.5em}"
+    "@media(min-width:56em){.figures{grid-template-columns:1fr 1fr}}"
+    "figure{margin:0;min-width:0;max-width:44em}"
+    "svg{display:block;width:100%;height:auto}figcaption{color:#444;font-size:."
+    "9em}"
+    "[pointer-events]:hover{stroke:#000;stroke-width:0.7}";
 
 static void put_head(const struct fx8_comparison *comparison, FILE *stream)
 {
     fprintf(stream,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
             "charset=\"utf-8\"/>\n<meta name=\"viewport\" "
-            "content=\"width=device-width\"/>\n<title>fx8 compare: %s</title>\n"
+            "content=\"width=device-width, initial-scale=1\"/>\n<title>fx8 "
+            "compare: %s</title>\n"
             "<style>%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
             fx8_compare_verdict_word(comparison), style,
             comparison->has_theory ? "What INT8 costs against FP32"
@@ -67,7 +75,7 @@ static void put_verdict(const struct fx8_comparison *comparison, FILE *stream)
     fprintf(stream, "<p class=\"verdict %s\"><strong>Verdict: %s.</strong> ",
             word, word);
     fx8_svg_text(stream, reason);
-    fputs(".</p>\n<table class=\"text\">\n", stream);
+    fputs(".</p>\n<table class=\"files\">\n", stream);
     put_file("compared", comparison->subject_name, comparison->precision[0],
              stream);
     put_file("with", comparison->reference_name, comparison->precision[1],
@@ -138,13 +146,14 @@ static void put_figures(const struct fx8_comparison *comparison, FILE *stream)
     const struct fx8_compare_figures autos = fx8_compare_figures_of(
         comparison, &comparison->autos, FX8_COMPARE_CHANNEL);
     fprintf(stream,
-            "<h2>Key figures</h2>\n<table id=\"key\">\n<tr><th></th><th>cells"
+            "<h2>Key figures</h2>\n<div class=\"box\"><table "
+            "id=\"key\">\n<tr><th></th><th>cells"
             "</th><th>amplitude ratio</th><th>phase difference, deg</th>"
             "<th>rms difference</th>%s</tr>\n",
             comparison->has_theory ? "<th>predicted</th><th>ratio</th>" : "");
     put_row("all pairs", &pairs, comparison->has_theory, stream);
     put_row("auto-correlations", &autos, comparison->has_theory, stream);
-    fputs("</table>\n", stream);
+    fputs("</table></div>\n", stream);
     if (comparison->log_amplitude.n == 0)
         return;
     const struct fx8_compare_amplitudes amplitudes =
@@ -165,7 +174,7 @@ static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
     fputs("<h2>Judged</h2>\n<p>Besides the median over channels: the worst "
           "of each kind beside the most that chance leaves to the worst of "
           "so many; of bounds, beside the most that rounding and clamping "
-          "can do where chance does not rule.</p>\n<table class=\"text\" "
+          "can do where chance does not rule.</p>\n<div class=\"box\"><table "
           "id=\"judged\">\n<tr><th></th><th>looked at</th><th>measured / "
           "predicted</th><th>at most</th><th>where</th></tr>\n",
           stream);
@@ -180,7 +189,7 @@ static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
         put_cell("%.6g", worst->limits[1], stream);
         fprintf(stream, "<td>%s</td></tr>\n", place);
     }
-    fputs("</table>\n", stream);
+    fputs("</table></div>\n", stream);
 }
 
 /* --- cells left out ---------------------------------------------- */
@@ -194,12 +203,15 @@ static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
         total += comparison->left_out[reason];
     fputs("<h2>Left out</h2>\n", stream);
     if (total == 0) {
-        fputs("<p>Nothing: every cell counts.</p>\n", stream);
+        fprintf(stream, "<p>Nothing: %s.</p>\n",
+                comparison->overall.n_cells > 0 ? "every cell counts"
+                                                : "there are no pairs");
         return;
     }
     fputs("<p>Cells that say nothing about the quantiser do not count. A "
           "channel is named here as soon as one of its cells is left "
-          "out.</p>\n<table class=\"text\" id=\"left-out\">\n<tr><th>reason"
+          "out.</p>\n<div class=\"box\"><table "
+          "id=\"left-out\">\n<tr><th>reason"
           "</th><th>cells</th><th>channels</th><th>inputs</th></tr>\n",
           stream);
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
@@ -220,19 +232,20 @@ static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
             fprintf(stream, " and %zu more", n_named - MAX_LISTED);
         fputs("</td></tr>\n", stream);
     }
-    fputs("</table>\n", stream);
+    fputs("</table></div>\n", stream);
 }
 
-void fx8_compare_print_html(const struct fx8_comparison *comparison,
-                            FILE *stream)
+enum fx8_status fx8_compare_print_html(const struct fx8_comparison *comparison,
+                                       FILE *stream, struct fx8_error *error)
 {
     put_head(comparison, stream);
     put_verdict(comparison, stream);
     put_meaning(comparison, stream);
     put_figures(comparison, stream);
     put_checks(comparison, stream);
-    fx8_compare_draw(comparison, stream);
+    FX8_TRY(fx8_compare_draw(comparison, stream, error));
     put_left_out(comparison, stream);
     fprintf(stream, "<p>Made by fx8 %s.</p>\n</body>\n</html>\n",
             fx8_version());
+    return FX8_OK;
 }

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * page.c -- the figures on the page of a comparison, each with title and
- * caption; every mark carries its numbers as text.
+ * page.c -- the figures on the page of a comparison, each with a caption; every
+ * mark carries its numbers as text.
  */
-#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 
+#include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/plot.h"
+#include "correlator/plot/figure.h"
+#include "correlator/plot/svg.h"
 
 /* Most marks per figure: the page of any array stays below 0.5 MB. */
-#define MAX_BASELINES ((size_t)500)
+#define MAX_BASELINES ((size_t)300)
 #define MAX_CHANNELS  ((size_t)256)
-#define MAX_INPUTS    ((size_t)256)
+#define MAX_INPUTS    ((size_t)128)
 
 /* Sigmas within which a deviation is chance. */
 #define CHANCE 5.0
 
-static void take(struct fx8_plot_axis *axis, double value)
-{
-    axis->low = fmin(axis->low, value);
-    axis->high = fmax(axis->high, value);
-}
+/* Size of a figure in points: as wide as a telephone, so that its texts can be
+ * read there. */
+#define WIDTH  400.0
+#define HEIGHT 290.0
+
+/* Room for a caption, with its end. */
+#define CAPTION_SIZE 600
 
 /* Neighbours to combine so that at most `most` of `n` remain. */
 static size_t step_of(size_t n, size_t most)
@@ -34,77 +39,135 @@ static size_t end_of(size_t first, size_t step, size_t n)
     return first + step < n ? first + step : n;
 }
 
+/* --- marks -------------------------------------------------------- */
+
+/* Add a series whose marks say what put_mark() is told. */
+static enum fx8_status add_marks(struct fx8_panel *panel, const char *name,
+                                 enum fx8_mark mark, size_t n,
+                                 struct fx8_series **series,
+                                 struct fx8_error *error)
+{
+    FX8_TRY(fx8_panel_series(panel, name, mark, n, series, error));
+    (*series)->has_own_texts = true;
+    return fx8_allocate(n, sizeof *(*series)->labels, "labels",
+                        &(*series)->labels, error);
+}
+
+/* Add a line that says nothing. */
+static enum fx8_status add_line(struct fx8_panel *panel, const char *name,
+                                size_t n, struct fx8_series **line,
+                                struct fx8_error *error)
+{
+    FX8_TRY(fx8_panel_series(panel, name, FX8_MARK_LINE, n, line, error));
+    (*line)->has_own_texts = true;
+    return FX8_OK;
+}
+
+static void FX8_PRINTF(5, 6)
+    put_mark(struct fx8_series *series, size_t i, double x, double y,
+             const char *format, ...)
+{
+    series->x[i] = x;
+    series->y[i] = y;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(series->labels[i], sizeof series->labels[i], format, arguments);
+    va_end(arguments);
+}
+
+/* "channel 3", "channels 3 to 5" */
+static const char *plural(bool is_one)
+{
+    return is_one ? "" : "s";
+}
+
 /* --- measured against predicted ---------------------------------- */
 
 static void mark_baseline(const struct fx8_comparison *comparison,
-                          const struct fx8_plot *plot, size_t baseline,
-                          const char *style)
+                          struct fx8_series *series, size_t i, size_t baseline)
 {
     const struct fx8_compare_figures figures =
         fx8_compare_baseline_figures(comparison, baseline);
     char name[FX8_COMPARE_NAME_SIZE];
     fx8_compare_baseline_name(comparison, baseline, name);
-    if (!isnan(figures.predicted))
-        fx8_plot_mark(plot, style, figures.predicted, figures.measured,
-                      "baseline %s: measured %.6g, predicted %.6g, ratio %.6g",
-                      name, figures.measured, figures.predicted, figures.ratio);
+    put_mark(series, i, figures.predicted, figures.measured,
+             "baseline %s: measured %.6g, predicted %.6g, ratio %.6g", name,
+             figures.measured, figures.predicted, figures.ratio);
 }
 
-static void draw_baselines(const struct fx8_comparison *comparison,
-                           FILE *stream)
+/* Lines of measured = slope x predicted from `low` to `high`; of many points,
+ * as one axis alone may be logarithmic. */
+static enum fx8_status add_slopes(struct fx8_panel *panel, const char *name,
+                                  const double *slopes, size_t n, double low,
+                                  double high, struct fx8_error *error)
 {
+    enum { POINTS = 51 };
+    struct fx8_series *line;
+    FX8_TRY(add_line(panel, name, n * (POINTS + 1), &line, error));
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < POINTS; i++) { /* the last stays NaN: a gap */
+            const size_t at = k * (POINTS + 1) + i;
+            line->x[at] = low + (high - low) * (double)i / (POINTS - 1);
+            line->y[at] = slopes[k] * line->x[at];
+        }
+    return FX8_OK;
+}
+
+static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
+                                      struct fx8_panel *panel, char *caption,
+                                      struct fx8_error *error)
+{
+    static const double slopes[] = {1.0, FX8_COMPARE_RATIO_LOW,
+                                    FX8_COMPARE_RATIO_HIGH};
     const size_t n = comparison->shape.n_baselines;
     const size_t step = step_of(n, MAX_BASELINES);
-    static const double slopes[] = {FX8_COMPARE_RATIO_LOW,
-                                    FX8_COMPARE_RATIO_HIGH};
-    struct fx8_plot plot = {
-        stream,
-        {INFINITY, -INFINITY, .label = "predicted rms difference (coherence)"},
-        {INFINITY, -INFINITY, .label = "measured rms difference (coherence)"},
-    };
-    for (size_t b = 0; b < n; b++) {
-        const struct fx8_compare_figures figures =
-            fx8_compare_baseline_figures(comparison, b);
-        if (isnan(figures.predicted))
-            continue;
-        take(&plot.x, figures.predicted);
-        take(&plot.y, figures.measured);
-        take(&plot.y, slopes[0] * figures.predicted);
-        take(&plot.y, slopes[1] * figures.predicted);
-    }
-    if (!(plot.x.high >= plot.x.low))
-        return; /* nothing is predicted; the page says so */
-    fx8_plot_open(&plot, "baselines", "Measured against predicted loss",
-                  "Measured against predicted loss, by baseline");
-    for (size_t k = 0; k < 2; k++) {
-        fx8_plot_begin_path(&plot, "d");
-        /* in steps: lines are clamped to the frame point by point */
-        for (int i = 0; i <= 50; i++) {
-            const double x = plot.x.low + (plot.x.high - plot.x.low) * i / 50.0;
-            fx8_plot_point(&plot, x, slopes[k] * x, i == 0);
-        }
-        fx8_plot_end_path(&plot);
-    }
-    fx8_plot_begin_path(&plot, "p");
-    fx8_plot_point(&plot, plot.x.low, plot.x.low, true);
-    fx8_plot_point(&plot, plot.x.high, plot.x.high, false);
-    fx8_plot_end_path(&plot);
-    for (size_t b = 0; b < n; b += step)
-        mark_baseline(comparison, &plot, b, "a");
+    double low = INFINITY, high = -INFINITY;
+    char name[FX8_LABEL_SIZE], more[96] = "";
     size_t worst[FX8_COMPARE_WORST];
-    const size_t n_worst =
-        fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
-    for (size_t k = 0; k < n_worst; k++)
-        mark_baseline(comparison, &plot, worst[k], "w");
-    char more[80] = "";
+    struct fx8_series *series;
+    for (size_t b = 0; b < n; b++) {
+        const double predicted =
+            fx8_compare_baseline_figures(comparison, b).predicted;
+        low = fmin(low, predicted); /* fmin, fmax skip NaN */
+        high = fmax(high, predicted);
+    }
+    if (!(high >= low))
+        return FX8_OK; /* nothing is predicted; the page says so */
+    /* lines of a length, also for one baseline */
+    low *= 0.98;
+    high *= 1.02;
+    snprintf(name, sizeof name, "%.0f %% off",
+             100.0 * (FX8_COMPARE_RATIO_HIGH - 1.0));
+    FX8_TRY(add_slopes(panel, "as predicted", slopes, 1, low, high, error));
+    FX8_TRY(add_slopes(panel, name, slopes + 1, 2, low, high, error));
+    FX8_TRY(add_marks(panel, "baselines", FX8_MARK_DOTS, (n + step - 1) / step,
+                      &series, error));
+    for (size_t i = 0; i < series->n; i++)
+        mark_baseline(comparison, series, i, i * step);
+    size_t n_worst = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
+    while (n_worst > 0 &&
+           !(fabs(fx8_compare_baseline_figures(comparison, worst[n_worst - 1])
+                      .sigmas) > CHANCE))
+        n_worst--;
+    if (n_worst > 0) {
+        snprintf(name, sizeof name, "beyond %g sigma", CHANCE);
+        FX8_TRY(add_marks(panel, name, FX8_MARK_DOTS, n_worst, &series, error));
+        series->is_bad = true;
+        for (size_t i = 0; i < n_worst; i++)
+            mark_baseline(comparison, series, i, worst[i]);
+    }
+    panel->x.may_be_log = panel->y.may_be_log = true;
     if (step > 1)
-        snprintf(more, sizeof more,
-                 " One of %zu baselines is drawn, and the worst.", step);
-    fx8_plot_close(&plot,
-                   "Each mark is a baseline, over all its products, channels "
-                   "and dumps; the worst are red. On the orange line 8 bits "
-                   "cost what they must; the dashed lines are 10 %% off.%s",
-                   more);
+        snprintf(
+            more, sizeof more,
+            " One of %zu baselines is drawn, and the worst, if beyond chance.",
+            step);
+    snprintf(caption, CAPTION_SIZE,
+             "Each mark is a baseline, over all its products, channels and "
+             "dumps. On the line \"as predicted\" 8 bits cost what they "
+             "must.%s",
+             more);
+    return FX8_OK;
 }
 
 /* --- by channel -------------------------------------------------- */
@@ -129,160 +192,137 @@ static struct fx8_compare_figures combine(
     return fx8_compare_figures_of(comparison, &sums, FX8_COMPARE_CHANNEL);
 }
 
-/* Draw the measured marks, or the predicted line. */
-static void draw_along(const struct fx8_comparison *comparison,
-                       const struct fx8_plot *plot, size_t step,
-                       bool is_prediction)
+static void mark_channels(const struct fx8_comparison *comparison,
+                          struct fx8_series *series, size_t i, size_t first,
+                          size_t end)
 {
-    const size_t n = comparison->shape.n_channels;
-    bool is_first = true;
-    for (size_t c = 0; c < n; c += step) {
-        const size_t end = end_of(c, step, n);
-        double mhz;
-        const struct fx8_compare_figures figures =
-            combine(comparison, c, end, &mhz);
-        const bool is_there =
-            !isnan(is_prediction ? figures.predicted : figures.measured);
-        char prediction[64] = "";
-        if (!isnan(figures.predicted))
-            snprintf(prediction, sizeof prediction,
-                     ", predicted %.6g, ratio %.6g", figures.predicted,
-                     figures.ratio);
-        if (is_there && is_prediction)
-            fx8_plot_point(plot, mhz, figures.predicted, is_first);
-        else if (is_there)
-            fx8_plot_mark(plot, "a", mhz, figures.measured,
-                          "channel %zu to %zu, %.9g MHz: measured %.6g%s", c,
-                          end - 1, mhz, figures.measured, prediction);
-        is_first = !is_there;
-    }
+    double mhz;
+    const struct fx8_compare_figures figures =
+        combine(comparison, first, end, &mhz);
+    char range[64], prediction[64] = "";
+    snprintf(range, sizeof range, first + 1 == end ? "%zu" : "%zu to %zu",
+             first, end - 1);
+    if (!isnan(figures.predicted))
+        snprintf(prediction, sizeof prediction, ", predicted %.6g, ratio %.6g",
+                 figures.predicted, figures.ratio);
+    put_mark(series, i, mhz, figures.measured,
+             "channel%s %s, %.9g MHz: measured %.6g%s",
+             plural(first + 1 == end), range, mhz, figures.measured,
+             prediction);
 }
 
-static void draw_channels(const struct fx8_comparison *comparison, FILE *stream)
+static enum fx8_status fill_channels(const struct fx8_comparison *comparison,
+                                     struct fx8_panel *panel, char *caption,
+                                     struct fx8_error *error)
 {
     const size_t n = comparison->shape.n_channels;
     const size_t step = step_of(n, MAX_CHANNELS);
-    char label[FX8_TEXT_SIZE + 32], more[64] = "";
-    snprintf(label, sizeof label, "rms difference (%s)",
-             fx8_compare_unit(comparison));
-    struct fx8_plot plot = {
-        stream,
-        {INFINITY, -INFINITY, .label = "frequency (MHz)"},
-        {0.0, -INFINITY, .label = label},
-    };
-    for (size_t c = 0; c < n; c += step) {
-        double mhz;
-        const struct fx8_compare_figures figures =
-            combine(comparison, c, end_of(c, step, n), &mhz);
-        take(&plot.x, mhz);
-        take(&plot.y, figures.measured); /* fmin, fmax skip NaN */
-        take(&plot.y, figures.predicted);
-    }
-    fx8_plot_open(&plot, "channels", "Loss by channel", "Loss by channel");
-    draw_along(comparison, &plot, step, false);
+    const size_t n_marks = (n + step - 1) / step;
+    struct fx8_series *series;
+    char more[64] = "";
+    FX8_TRY(
+        add_marks(panel, "measured", FX8_MARK_DOTS, n_marks, &series, error));
+    for (size_t i = 0; i < n_marks; i++)
+        mark_channels(comparison, series, i, i * step,
+                      end_of(i * step, step, n));
     if (comparison->has_theory) {
-        fx8_plot_begin_path(&plot, "p");
-        draw_along(comparison, &plot, step, true);
-        fx8_plot_end_path(&plot);
+        FX8_TRY(add_line(panel, "predicted", n_marks, &series, error));
+        for (size_t i = 0; i < n_marks; i++)
+            series->y[i] = combine(comparison, i * step,
+                                   end_of(i * step, step, n), &series->x[i])
+                               .predicted;
     }
+    panel->y.low = 0.0;
+    panel->y.may_be_log = true;
     if (step > 1)
         snprintf(more, sizeof more, " Each mark covers %zu channels.", step);
-    fx8_plot_close(
-        &plot,
-        "The rms difference over all pairs and dumps of a channel%s."
-        " Channels without a mark are left out as a whole.%s",
-        comparison->has_theory ? "; the orange line is the prediction" : "",
-        more);
+    snprintf(caption, CAPTION_SIZE,
+             "The rms difference over all pairs and dumps of a channel. "
+             "Channels without a mark are left out as a whole.%s",
+             more);
+    return FX8_OK;
 }
 
 /* --- phases ------------------------------------------------------ */
 
-static void draw_phases(const struct fx8_comparison *comparison, FILE *stream)
+static enum fx8_status fill_phases(const struct fx8_comparison *comparison,
+                                   struct fx8_panel *panel, char *caption,
+                                   struct fx8_error *error)
 {
     struct fx8_compare_phases phases;
+    struct fx8_series *series;
     fx8_compare_phases_of(comparison, &phases);
     if (comparison->phase.n == 0)
-        return;
-    struct fx8_plot plot = {
-        stream,
-        {phases.first_deg, -phases.first_deg, "phase difference (degrees)",
-         .is_fixed = true},
-        {0.0, 0.0, .label = "cells (% of all in a bin)"},
-    };
-    for (size_t k = 0; k < FX8_COMPARE_PHASE_BINS; k++)
-        take(&plot.y, phases.percent[k]);
-    fx8_plot_open(&plot, "phases", "Phase differences",
-                  "Histogram of the phase differences");
+        return FX8_OK;
+    FX8_TRY(add_marks(panel, "", FX8_MARK_BARS, FX8_COMPARE_PHASE_BINS, &series,
+                      error));
+    series->width = phases.step_deg;
     for (size_t k = 0; k < FX8_COMPARE_PHASE_BINS; k++) {
         const double low = phases.first_deg + (double)k * phases.step_deg;
-        fx8_plot_bar(&plot, low, 0.0, low + phases.step_deg, phases.percent[k],
-                     "%.6g to %.6g degrees: %.6g %%", low,
-                     low + phases.step_deg, phases.percent[k]);
+        put_mark(series, k, low + 0.5 * phases.step_deg, phases.percent[k],
+                 "%.6g to %.6g degrees: %.6g %%", low, low + phases.step_deg,
+                 phases.percent[k]);
     }
-    fx8_plot_close(
-        &plot,
+    panel->x.low = phases.first_deg;
+    panel->x.high = -phases.first_deg;
+    panel->y.low = 0.0;
+    snprintf(
+        caption, CAPTION_SIZE,
         "The phase of the first file minus that of the second, for every pair, "
         "channel and dump: median %.6g degrees, half of the cells within %.6g, "
-        "rms %.6g; %.6g %% lie outside the figure. A cell of noise has a "
+        "rms %.6g; %.2f %% lie outside the figure. A cell of noise has a "
         "random phase, so that rounding turns weak cells far: what matters is "
         "that the distribution is narrow and centred on zero.",
         phases.median_deg, phases.median_absolute_deg, phases.rms_deg,
         phases.percent_outside);
+    return FX8_OK;
 }
 
 /* --- the worst baselines ----------------------------------------- */
 
-static void draw_worst(const struct fx8_comparison *comparison, FILE *stream)
+static enum fx8_status fill_worst(const struct fx8_comparison *comparison,
+                                  struct fx8_panel *panel, char *caption,
+                                  struct fx8_error *error)
 {
     size_t worst[FX8_COMPARE_WORST];
     const size_t n = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
-    if (n == 0)
-        return;
-    char label[FX8_TEXT_SIZE + 32];
-    snprintf(label, sizeof label, "rms difference (%s)",
-             fx8_compare_unit(comparison));
     const bool has_theory = comparison->has_theory;
-    const double limit = has_theory ? CHANCE : 0.0;
-    struct fx8_plot plot = {
-        stream,
-        {-1.1 * limit, 1.1 * limit,
-         .label = has_theory ? "beyond the prediction (standard deviations)"
-                             : label},
-        {0.4, (double)n + 0.6, "baseline (antenna numbers)", .is_fixed = true,
-         .has_names = true},
-    };
+    struct fx8_series *series;
+    if (n == 0)
+        return FX8_OK;
+    FX8_TRY(fx8_axis_names(&panel->y, n, error));
+    FX8_TRY(add_marks(panel, "", FX8_MARK_DOTS, n, &series, error));
     for (size_t k = 0; k < n; k++) {
         const struct fx8_compare_figures figures =
             fx8_compare_baseline_figures(comparison, worst[k]);
-        take(&plot.x, has_theory ? figures.sigmas : figures.measured);
-    }
-    fx8_plot_open(&plot, "worst", "The worst baselines", "The worst baselines");
-    for (size_t k = 0; k < n; k++) {
-        const struct fx8_compare_figures figures =
-            fx8_compare_baseline_figures(comparison, worst[k]);
-        const double y = (double)(n - k);
+        const size_t row = n - 1 - k; /* the worst on top */
         char name[FX8_COMPARE_NAME_SIZE];
         fx8_compare_baseline_name(comparison, worst[k], name);
-        fx8_plot_name(&plot, y, name);
+        snprintf(panel->y.names[row], FX8_LABEL_SIZE, "%s", name);
         if (has_theory)
-            fx8_plot_bar(&plot, 0.0, y - 0.35, figures.sigmas, y + 0.35,
-                         "baseline %s: %.6g sigma, measured %.6g, predicted "
-                         "%.6g",
-                         name, figures.sigmas, figures.measured,
-                         figures.predicted);
+            put_mark(series, k, figures.sigmas, (double)row,
+                     "baseline %s: %.6g sigma, measured %.6g, predicted %.6g",
+                     name, figures.sigmas, figures.measured, figures.predicted);
         else
-            fx8_plot_bar(&plot, 0.0, y - 0.35, figures.measured, y + 0.35,
-                         "baseline %s: measured %.6g", name, figures.measured);
+            put_mark(series, k, figures.measured, (double)row,
+                     "baseline %s: measured %.6g", name, figures.measured);
     }
-    for (double x = CHANCE; has_theory && x >= -CHANCE; x -= 2.0 * CHANCE)
-        fx8_plot_line(&plot, "d", x, plot.y.low, x, plot.y.high);
-    fx8_plot_close(
-        &plot, "%s",
-        has_theory
-            ? "How far the mean square difference of a baseline is above "
-              "(right) or below (left) the prediction, in standard deviations "
-              "of that mean. Within the dashed lines, at 5, it may be chance."
-            : "The baselines that differ most.");
+    for (double at = -CHANCE; has_theory && at <= CHANCE; at += 2.0 * CHANCE)
+        fx8_panel_limit(panel, true, at, "%+.0f", at);
+    if (has_theory)
+        snprintf(panel->x.label, sizeof panel->x.label,
+                 "beyond the prediction (standard deviations)");
+    else
+        panel->x.low = 0.0;
+    panel->x.may_be_log = true;
+    snprintf(caption, CAPTION_SIZE, "%s",
+             has_theory
+                 ? "How far the mean square difference of a baseline is above "
+                   "(right) or below (left) the prediction, in standard "
+                   "deviations of that mean. Within the dashed lines it may "
+                   "be chance."
+                 : "The baselines that differ most.");
+    return FX8_OK;
 }
 
 /* --- gains and clips --------------------------------------------- */
@@ -301,86 +341,174 @@ static struct fx8_compare_input combine_inputs(
     return all;
 }
 
-/* One mark of gains or of clips for inputs [first, last). */
-static void draw_input(const struct fx8_comparison *comparison,
-                       const struct fx8_plot *plot, size_t first, size_t last,
-                       bool is_clips)
+/* "input 3X", "inputs 3X to 3Y" */
+static void name_inputs(const struct fx8_comparison *comparison, size_t first,
+                        size_t last, char text[FX8_LABEL_SIZE])
 {
-    const struct fx8_compare_input input =
-        combine_inputs(comparison, first, last);
-    const double x = 0.5 * (double)(first + last - 1);
     char names[2][FX8_COMPARE_NAME_SIZE];
+    const bool is_one = first + 1 == last;
     fx8_compare_input_name(comparison, first, names[0]);
     fx8_compare_input_name(comparison, last - 1, names[1]);
-    if (is_clips) {
-        const double half = 0.4 * (double)(last - first);
-        fx8_plot_bar(plot, x - half, 0.0, x + half, input.clip_largest,
-                     "input %s to %s: clipped at most %.6g", names[0], names[1],
-                     input.clip_largest);
-        return;
-    }
-    if (isnan(input.gain_median))
-        return;
-    fx8_plot_line(plot, "r", x, input.gain_lowest, x, input.gain_highest);
-    char level[32] = "not known"; /* without power in the reference */
-    if (!isnan(input.level_median))
-        snprintf(level, sizeof level, "%.6g LSB", input.level_median);
-    fx8_plot_mark(plot, "a", x, input.gain_median,
-                  "input %s to %s: gain %.6g to %.6g, median %.6g, level %s",
-                  names[0], names[1], input.gain_lowest, input.gain_highest,
-                  input.gain_median, level);
+    snprintf(text, FX8_LABEL_SIZE, "input%s %s%s%s", plural(is_one), names[0],
+             is_one ? "" : " to ", is_one ? "" : names[1]);
 }
 
-static void draw_inputs(const struct fx8_comparison *comparison, FILE *stream,
-                        bool is_clips)
+/* Axes of a figure by input; returns how many share a mark. */
+static enum fx8_status begin_inputs(const struct fx8_comparison *comparison,
+                                    struct fx8_panel *panel, size_t *step,
+                                    struct fx8_error *error)
 {
     const size_t n = fx8_compare_inputs(&comparison->shape);
-    const size_t step = step_of(n, MAX_INPUTS);
-    struct fx8_plot plot = {
-        stream,
-        {-1.0, (double)n, "input, in the order of the file", .is_fixed = true},
-        {0.0, is_clips ? FX8_COMPARE_CLIPS : 0.0,
-         .label = is_clips ? "largest share clipped"
-                           : "gain (steps per recorded count)"},
-    };
+    *step = step_of(n, MAX_INPUTS);
+    FX8_TRY(fx8_axis_names(&panel->x, n, error));
     for (size_t i = 0; i < n; i++) {
-        const struct fx8_compare_input *input = &comparison->inputs[i];
-        take(&plot.y, is_clips ? input->clip_largest : input->gain_highest);
+        char name[FX8_COMPARE_NAME_SIZE];
+        fx8_compare_input_name(comparison, i, name);
+        snprintf(panel->x.names[i], FX8_LABEL_SIZE, "%s", name);
     }
-    if (is_clips)
-        fx8_plot_open(&plot, "clips", "Clipped samples", "Clips by input");
-    else
-        fx8_plot_open(&plot, "gains", "Gains of the quantiser",
-                      "Gains by input");
-    for (size_t i = 0; i < n; i += step)
-        draw_input(comparison, &plot, i, end_of(i, step, n), is_clips);
-    if (is_clips)
-        fx8_plot_line(&plot, "d", plot.x.low, FX8_COMPARE_CLIPS, plot.x.high,
-                      FX8_COMPARE_CLIPS);
-    char more[80] = "";
-    if (step > 1)
-        snprintf(more, sizeof more, " %zu inputs share a %s.", step,
-                 is_clips ? "bar, at the largest of them"
-                          : "mark, at the median of the first");
-    fx8_plot_close(
-        &plot, "%s%s",
-        is_clips
-            ? "The largest share of its spectra that was clipped in a channel "
-              "of an input, flagged ones included. Channels above the dashed "
-              "line, 1e-4, are left out."
-            : "Median gain over the channels of an input (dot), and the range "
-              "of its gains (line).",
-        more);
+    panel->y.low = 0.0;
+    panel->y.may_be_log = true;
+    return FX8_OK;
 }
 
-void fx8_compare_draw(const struct fx8_comparison *comparison, FILE *stream)
+static enum fx8_status fill_gains(const struct fx8_comparison *comparison,
+                                  struct fx8_panel *panel, char *caption,
+                                  struct fx8_error *error)
 {
-    draw_baselines(comparison, stream);
-    draw_channels(comparison, stream);
-    draw_phases(comparison, stream);
-    draw_worst(comparison, stream);
-    if (!comparison->has_theory)
-        return;
-    draw_inputs(comparison, stream, false);
-    draw_inputs(comparison, stream, true);
+    const size_t n = fx8_compare_inputs(&comparison->shape);
+    size_t step;
+    struct fx8_series *range, *median;
+    char more[80] = "";
+    FX8_TRY(begin_inputs(comparison, panel, &step, error));
+    const size_t n_marks = (n + step - 1) / step;
+    FX8_TRY(add_line(panel, "range", 3 * n_marks, &range, error));
+    for (size_t k = 0; k < 2 * n_marks; k++) { /* the third point is a gap */
+        const size_t first = k / 2 * step, last = end_of(first, step, n);
+        const struct fx8_compare_input input =
+            combine_inputs(comparison, first, last);
+        const size_t at = 3 * (k / 2) + k % 2;
+        range->x[at] = 0.5 * (double)(first + last - 1);
+        range->y[at] = k % 2 == 0 ? input.gain_lowest : input.gain_highest;
+    }
+    FX8_TRY(add_marks(panel, "median", FX8_MARK_DOTS, n_marks, &median, error));
+    for (size_t k = 0; k < n_marks; k++) {
+        const size_t first = k * step, last = end_of(first, step, n);
+        const struct fx8_compare_input input =
+            combine_inputs(comparison, first, last);
+        char name[FX8_LABEL_SIZE];
+        char level[32] = "not known"; /* without power in the reference */
+        name_inputs(comparison, first, last, name);
+        if (!isnan(input.level_median))
+            snprintf(level, sizeof level, "%.6g LSB", input.level_median);
+        put_mark(median, k, 0.5 * (double)(first + last - 1), input.gain_median,
+                 "%s: gain %.6g to %.6g, median %.6g, level %s", name,
+                 input.gain_lowest, input.gain_highest, input.gain_median,
+                 level);
+    }
+    if (step > 1)
+        snprintf(more, sizeof more,
+                 " %zu inputs share a mark, at the median of the first.", step);
+    snprintf(caption, CAPTION_SIZE,
+             "Median gain over the channels of an input, and the range of its "
+             "gains.%s",
+             more);
+    return FX8_OK;
+}
+
+static enum fx8_status fill_clips(const struct fx8_comparison *comparison,
+                                  struct fx8_panel *panel, char *caption,
+                                  struct fx8_error *error)
+{
+    const size_t n = fx8_compare_inputs(&comparison->shape);
+    size_t step;
+    struct fx8_series *bars;
+    char more[80] = "";
+    FX8_TRY(begin_inputs(comparison, panel, &step, error));
+    FX8_TRY(add_marks(panel, "", FX8_MARK_BARS, (n + step - 1) / step, &bars,
+                      error));
+    bars->width = (double)step;
+    for (size_t k = 0; k < bars->n; k++) {
+        const size_t first = k * step, last = end_of(first, step, n);
+        const double clips =
+            combine_inputs(comparison, first, last).clip_largest;
+        char name[FX8_LABEL_SIZE];
+        name_inputs(comparison, first, last, name);
+        put_mark(bars, k, 0.5 * (double)(first + last - 1), clips,
+                 "%s: clipped at most %.6g", name, clips);
+    }
+    fx8_panel_limit(panel, false, FX8_COMPARE_CLIPS, "left out above %g",
+                    FX8_COMPARE_CLIPS);
+    if (step > 1)
+        snprintf(more, sizeof more,
+                 " %zu inputs share a bar, at the largest of them.", step);
+    snprintf(caption, CAPTION_SIZE,
+             "The largest share of its spectra that was clipped in a channel "
+             "of an input, flagged ones included. Channels above the dashed "
+             "line are left out.%s",
+             more);
+    return FX8_OK;
+}
+
+/* --- all figures -------------------------------------------------- */
+
+/* What a figure shows; it is not drawn if no series is added. */
+struct kind {
+    const char *id, *title, *x_label, *y_label;
+    enum fx8_status (*fill)(const struct fx8_comparison *comparison,
+                            struct fx8_panel *panel, char *caption,
+                            struct fx8_error *error);
+    bool needs_theory;
+};
+
+static const struct kind kinds[] = {
+    {"baselines", "Measured against predicted loss, by baseline",
+     "predicted rms difference (coherence)",
+     "measured rms difference (coherence)", fill_baselines, true},
+    {"channels", "Loss by channel", "frequency (MHz)", NULL, fill_channels,
+     false},
+    {"phases", "Phase differences", "phase difference (degrees)",
+     "cells (% of all in a bin)", fill_phases, false},
+    {"worst", "The worst baselines", NULL, "baseline (antenna numbers)",
+     fill_worst, false},
+    {"gains", "Gains of the quantiser", "input",
+     "gain (steps per recorded count)", fill_gains, true},
+    {"clips", "Clipped samples", "input", "largest share clipped", fill_clips,
+     true},
+};
+
+static enum fx8_status draw(const struct kind *kind,
+                            const struct fx8_comparison *comparison,
+                            FILE *stream, struct fx8_error *error)
+{
+    FX8_AUTO(fx8_figure_clear) struct fx8_figure figure = {0};
+    FX8_AUTO_FREE char *svg = NULL;
+    size_t size;
+    char caption[CAPTION_SIZE], rms[FX8_TEXT_SIZE + 32];
+    snprintf(rms, sizeof rms, "rms difference (%s)",
+             fx8_compare_unit(comparison));
+    struct fx8_panel *panel = fx8_figure_panel(
+        &figure, kind->title, kind->x_label != NULL ? kind->x_label : rms,
+        kind->y_label != NULL ? kind->y_label : rms);
+    snprintf(panel->note, sizeof panel->note, "no pair of inputs counts");
+    FX8_TRY(kind->fill(comparison, panel, caption, error));
+    if (panel->n_series == 0)
+        return FX8_OK;
+    FX8_TRY(fx8_figure_settle(&figure, error));
+    FX8_TRY(fx8_panel_draw(panel, &fx8_surface_svg, WIDTH, HEIGHT, &svg, &size,
+                           error));
+    fprintf(stream, "<figure id=\"%s\">\n%s<figcaption>", kind->id, svg);
+    fx8_svg_text(stream, caption);
+    fputs("</figcaption>\n</figure>\n", stream);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_compare_draw(const struct fx8_comparison *comparison,
+                                 FILE *stream, struct fx8_error *error)
+{
+    fputs("<h2>Figures</h2>\n<div class=\"figures\">\n", stream);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (comparison->has_theory || !kinds[k].needs_theory)
+            FX8_TRY(draw(&kinds[k], comparison, stream, error));
+    fputs("</div>\n", stream);
+    return FX8_OK;
 }

@@ -11,7 +11,7 @@
 #include "correlator/plot/draw.h"
 
 /** Room for a label or a name, with its end. */
-#define FX8_LABEL_SIZE 96
+#define FX8_LABEL_SIZE 160
 
 /** How values are spread along an axis. */
 enum fx8_scale {
@@ -25,7 +25,8 @@ struct fx8_axis {
     char label[FX8_LABEL_SIZE]; /**< quantity and unit */
     double low, high;           /**< values at its ends, which differ */
     enum fx8_scale scale;
-    double step; /**< distance of ticks; 0: chosen */
+    bool may_be_log; /**< so if values above 0 span decades and none is below */
+    double step;     /**< distance of ticks; 0: chosen */
     /** [n_names] names of the values 0, 1 ... instead of numbers, or NULL */
     char (*names)[FX8_LABEL_SIZE];
     size_t n_names;

@@ -11,6 +11,9 @@
 /* Share of a matrix's values beyond either end of its colours. */
 #define BEYOND 0.01
 
+/* Highest over lowest value from which an axis may be logarithmic. */
+#define WIDE 100.0
+
 /* --- building ----------------------------------------------------- */
 
 static void name_axis(struct fx8_axis *axis, const char *label)
@@ -141,20 +144,41 @@ static void settle_axis(struct fx8_axis *axis, double low, double high,
         axis->high = axis->low + 1.0;
 }
 
+/* Values along an axis. */
+struct range {
+    double low, high;
+    double least; /* of those above 0 */
+};
+
+static void take(struct range *range, double value)
+{
+    range->low = fmin(range->low, value);
+    range->high = fmax(range->high, value);
+    if (value > 0.0)
+        range->least = fmin(range->least, value);
+}
+
 static void settle_by_series(struct fx8_panel *panel, bool is_x)
 {
-    double low = INFINITY, high = -INFINITY;
+    struct fx8_axis *axis = is_x ? &panel->x : &panel->y;
+    struct range range = {INFINITY, -INFINITY, INFINITY};
     for (size_t s = 0; s < panel->n_series; s++) {
         const struct fx8_series *series = &panel->series[s];
-        for (size_t i = 0; i < series->n; i++) {
-            const double value = is_x ? series->x[i] : series->y[i];
-            if (!isfinite(series->x[i]) || !isfinite(series->y[i]))
-                continue;
-            low = fmin(low, value);
-            high = fmax(high, value);
-        }
+        for (size_t i = 0; i < series->n; i++)
+            if (isfinite(series->x[i]) && isfinite(series->y[i]))
+                take(&range, is_x ? series->x[i] : series->y[i]);
     }
-    settle_axis(is_x ? &panel->x : &panel->y, low, high, is_x ? 0.02 : 0.06);
+    for (size_t i = 0; i < panel->n_limits; i++)
+        if (panel->limits[i].is_vertical == is_x)
+            take(&range, panel->limits[i].at);
+    if (axis->may_be_log && range.low >= 0.0 &&
+        range.high >= WIDE * range.least) {
+        axis->scale = FX8_SCALE_LOG;
+        axis->low = axis->low > 0.0 ? axis->low : NAN;
+    }
+    const bool is_log = axis->scale == FX8_SCALE_LOG;
+    settle_axis(axis, is_log ? range.least : range.low, range.high,
+                is_x ? 0.02 : 0.06);
 }
 
 /* Make a square panel's axes as long as the longer. */

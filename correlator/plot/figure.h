@@ -31,6 +31,9 @@ struct fx8_series {
     char name[FX8_LABEL_SIZE];
     enum fx8_mark mark;
     bool is_bad; /**< in the colour of what looks wrong */
+    /** texts under the pointer are the labels alone; there are none without */
+    bool has_own_texts;
+    double width; /**< from bar to bar, in units of x; 0: 1 */
     size_t n;
     double *x, *y;
     /** [n] names of the points, or NULL */
@@ -105,12 +108,14 @@ enum fx8_status fx8_axis_names(struct fx8_axis *axis, size_t n,
 /** Make an axis one of phases. */
 void fx8_axis_degrees(struct fx8_axis *axis, const char *label);
 
-/** Add a line across the frame. */
+/** Add a line across the frame; axis ends that are given must leave it inside.
+ */
 void fx8_panel_limit(struct fx8_panel *panel, bool is_vertical, double at,
                      const char *format, ...) FX8_PRINTF(4, 5);
 
-/** Replace the ends that are NaN by those of the data: of a matrix, those
- *  within which 98 % of its values are.  Status as fx8_panel_series(). */
+/** Replace the ends that are NaN by those of the data and the lines across: of
+ *  a matrix, those within which 98 % of its values are.  An axis that becomes
+ *  logarithmic ends above 0.  Status as fx8_panel_series(). */
 enum fx8_status fx8_figure_settle(struct fx8_figure *figure,
                                   struct fx8_error *error);
 
@@ -126,6 +131,18 @@ void fx8_figure_print_json(const struct fx8_figure *figure, FILE *stream);
 enum fx8_status fx8_figure_draw(const struct fx8_figure *figure,
                                 const struct fx8_surface *surface, char **bytes,
                                 size_t *size, struct fx8_error *error);
+
+/**
+ * fx8_panel_draw -- draw a panel of a settled figure alone.
+ *
+ * Given:    width, height  of the drawing, in points
+ * Returned: bytes, size    of the file, the caller frees
+ * Status:   FX8_ERR_SYSTEM when memory is short
+ */
+enum fx8_status fx8_panel_draw(const struct fx8_panel *panel,
+                               const struct fx8_surface *surface, double width,
+                               double height, char **bytes, size_t *size,
+                               struct fx8_error *error);
 
 /** Release; a zeroed one is legal. */
 void fx8_figure_clear(struct fx8_figure *figure);

@@ -152,6 +152,11 @@ static void put_hover(const struct frame *frame,
                       struct fx8_box box)
 {
     char x[FX8_LABEL_SIZE], y[FX8_LABEL_SIZE], text[FX8_WORDS_SIZE];
+    if (series->has_own_texts) {
+        if (series->labels != NULL)
+            fx8_draw_hover(frame->drawing, box, series->labels[i]);
+        return;
+    }
     fx8_axis_format(&frame->panel->x, series->x[i], x);
     fx8_axis_format(&frame->panel->y, series->y[i], y);
     snprintf(text, sizeof text, "%s%s%s%s%s: %s", series->name,
@@ -161,18 +166,30 @@ static void put_hover(const struct frame *frame,
     fx8_draw_hover(frame->drawing, box, text);
 }
 
+/* What is wrong is seen, however low and among however many. */
+static double least_bar(const struct fx8_series *series)
+{
+    return series->is_bad ? 3.0 : 0.8;
+}
+
+static double bar_width(const struct frame *frame,
+                        const struct fx8_series *series)
+{
+    const struct fx8_axis *x = &frame->panel->x;
+    const double apart = series->width > 0.0 ? series->width : 1.0;
+    return fmax(least_bar(series),
+                0.8 * apart * frame->box.width / (x->high - x->low));
+}
+
 static void put_bars(const struct frame *frame, const struct fx8_series *series,
                      uint32_t colour)
 {
     const double floor_y = frame->box.y + frame->box.height;
-    const double room =
-        frame->box.width / (frame->panel->x.high - frame->panel->x.low);
-    /* what is wrong is seen, however low and among however many */
-    const double least = series->is_bad ? 3.0 : 0.8;
-    const double width = fmax(least, 0.8 * room);
+    const double width = bar_width(frame, series);
     for (size_t i = 0; i < series->n; i++) {
         const double x = place_x(frame, series->x[i]);
-        const double y = fmin(place_y(frame, series->y[i]), floor_y - least);
+        const double y =
+            fmin(place_y(frame, series->y[i]), floor_y - least_bar(series));
         if (isfinite(x) && isfinite(series->y[i]))
             fx8_draw_rectangle(
                 frame->drawing,
@@ -215,9 +232,14 @@ static void put_hovers(const struct frame *frame)
             const struct fx8_series *series = &panel->series[s];
             const double x = place_x(frame, series->x[i]);
             const double y = place_y(frame, series->y[i]);
+            struct fx8_box box = {x - 3.0, y - 3.0, 6.0, 6.0};
+            if (series->mark == FX8_MARK_BARS) { /* all of its column */
+                box.width = bar_width(frame, series);
+                box = (struct fx8_box){x - 0.5 * box.width, frame->box.y,
+                                       box.width, frame->box.height};
+            }
             if (isfinite(x) && isfinite(y))
-                put_hover(frame, series, i,
-                          (struct fx8_box){x - 3.0, y - 3.0, 6.0, 6.0});
+                put_hover(frame, series, i, box);
         }
 }
 
@@ -355,7 +377,8 @@ static void put_limit(const struct frame *frame, const struct fx8_limit *limit)
     const struct fx8_point upright[] = {{x, box->y}, {x, bottom}};
     const struct fx8_point level[] = {{box->x, y}, {right, y}};
     struct fx8_font font = limit_font;
-    struct fx8_point at = {right - 4.0, y - 3.0};
+    /* above the line, if there is room in the frame */
+    struct fx8_point at = {right - 4.0, y - box->y > 12.0 ? y - 3.0 : y + 9.0};
     if (limit->is_vertical) { /* on the side that has more room */
         const bool is_right = x > box->x + 0.5 * box->width;
         font.anchor = is_right ? FX8_ANCHOR_END : FX8_ANCHOR_START;
@@ -368,14 +391,21 @@ static void put_limit(const struct frame *frame, const struct fx8_limit *limit)
     fx8_draw_text(frame->drawing, at, &font, limit->words);
 }
 
-/* Room on the right of all frames of a column: some may have colours there. */
+/* Room on the right of a frame, for colours if there are any. */
+static double right_beside(const struct fx8_panel *panel)
+{
+    return panel->matrix.values != NULL ? BAR_GAP + BAR_WIDTH + BAR_RIGHT
+                                        : RIGHT;
+}
+
+/* The same for all frames of a column. */
 static double right_of(const struct fx8_figure *figure, size_t column)
 {
     const size_t step = figure->n_columns > 1 ? 2 : 1;
+    double right = RIGHT;
     for (size_t p = column; p < figure->n_panels; p += step)
-        if (figure->panels[p].matrix.values != NULL)
-            return BAR_GAP + BAR_WIDTH + BAR_RIGHT;
-    return RIGHT;
+        right = fmax(right, right_beside(&figure->panels[p]));
+    return right;
 }
 
 /* The rectangle of the data in a panel's cell, below title and legend. */
@@ -492,5 +522,18 @@ enum fx8_status fx8_figure_draw(const struct fx8_figure *figure,
                           &drawing, error));
     put_head(drawing, figure);
     FX8_TRY(put_panels(drawing, figure, top, &bottom, error));
+    return fx8_draw_finish(drawing, bytes, size, error);
+}
+
+enum fx8_status fx8_panel_draw(const struct fx8_panel *panel,
+                               const struct fx8_surface *surface, double width,
+                               double height, char **bytes, size_t *size,
+                               struct fx8_error *error)
+{
+    FX8_AUTO(fx8_draw_close) struct fx8_drawing *drawing = NULL;
+    FX8_TRY(
+        fx8_draw_open(surface, width, height, panel->title, &drawing, error));
+    FX8_TRY(put_panel(drawing, (struct fx8_box){0, 0, width, height},
+                      right_beside(panel), panel, error));
     return fx8_draw_finish(drawing, bytes, size, error);
 }

@@ -6,11 +6,13 @@ Shows (commands, the report of compare): the report is correct in words, JSON an
     page: polarised and gappy files, unequal gains at 4 and 20 LSB, coarse
     bands, clips and low levels named; two files of pyuvdata (lzf, circular
     feeds, cross-correlations alone, another unit, phased); all flagged, NaN,
-    quick-look, names that exist
+    quick-look, names that exist; arrays of one input; the page fits 420 pixels,
+    its threshold lines are inside the frames, its axes are logarithmic where
+    values span decades
 Within: measured, predicted, phase rms 10⁻⁸; medians 1 %; the page is HTML5 and
-    XML, its marks the JSON's to 10⁻⁵
+    XML, its marks the JSON's to 10⁻⁵; positions 0.02 points
 Because: doubles are summed in another order than numpy's; medians have the
-    width of a histogram bin; the page has six digits
+    width of a histogram bin; the page has six digits, and of a point two
 """
 import json
 import pathlib
@@ -28,6 +30,7 @@ import program
 import test_bands
 import uvdata
 
+SVG = "{http://www.w3.org/2000/svg}"
 PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
 
 
@@ -130,6 +133,13 @@ class Report(program.Case):
         report = json.loads(done.stdout)
         self.assertEqual(words.stdout.splitlines()[0],
                          f"verdict: {report['verdict']}: {report['reason']}")
+        if report["verdict"] == "good" and report["has_theory"]:
+            median = report["median_ratio"]
+            self.assertEqual(
+                report["reason"], f"INT8 loss is {median['value']:.4f} x "
+                f"predicted, allowed {median['low']:.3f} to "
+                f"{median['high']:.3f} (median over {median['n_channels']} "
+                "channels)")
         self.check_page(program.text(page), report)
         return report, words.stdout
 
@@ -155,15 +165,57 @@ class Report(program.Case):
                 self.assertAlmostEqual(float(row[2].text), check["value"],
                                        delta=1e-5 * check["value"])
             self.assertEqual(row[4].text, check["worst"])
+        self.check_screen(root)
         marks = {}
         for figure in root.iter("figure"):
-            svg = figure.find("{http://www.w3.org/2000/svg}svg")
+            svg = figure.find(f"{SVG}svg")
             self.assertIsNotNone(figure.find("figcaption"))
             marks[figure.get("id")] = [
-                item.text for kind in ("circle", "rect") for item in
-                svg.findall("{http://www.w3.org/2000/svg}%s/"
-                            "{http://www.w3.org/2000/svg}title" % kind)]
+                item.text for item in svg.findall(f"{SVG}rect/{SVG}title")]
+            self.check_lines(svg, figure.get("id"), report)
         self.check_marks(marks, report)
+
+    def check_screen(self, root):
+        """Fits 420 pixels: figures no wider that shrink, and every table but
+        that of the files, whose names break, in a box that scrolls."""
+        self.assertIn("width=device-width", root.find(
+            "head/meta[@name='viewport']").get("content"))
+        style = root.find("head/style").text
+        for rule in (".box{overflow-x:auto}", "width:100%;height:auto",
+                     ".files td+td{overflow-wrap:anywhere}"):
+            self.assertIn(rule, style)
+        for svg in root.iter(f"{SVG}svg"):
+            self.assertLessEqual(float(svg.get("viewBox").split()[2]), 420)
+        boxed = root.findall(".//div[@class='box']/table")
+        self.assertEqual(len(boxed) + 1, len(list(root.iter("table"))))
+
+    def check_lines(self, svg, name, report):
+        """Where the dashed lines are, with their words, inside the frame."""
+        lines = [[np.array(point.split(","), float)
+                  for point in line.get("points").split()]
+                 for line in svg.iter(f"{SVG}polyline")
+                 if line.get("stroke-dasharray")]
+        expected = {"clips": 1, "worst": 2 * report["has_theory"]}
+        self.assertEqual(len(lines), expected.get(name, 0))
+        if not lines:
+            return
+        frame = np.array([point.split(",") for line in
+                          svg.iter(f"{SVG}polyline") for point in
+                          line.get("points").split()
+                          if line.get("stroke") == "#9a9a9a"], float)
+        low, high = frame.min(axis=0), frame.max(axis=0)
+        along = 0 if name == "worst" else 1
+        for line in lines:
+            for end in line:
+                self.assertTrue(np.all((low <= end) & (end <= high)))
+                self.assertTrue(low[along] < end[along] < high[along])
+        words = [text for text in svg.iter(f"{SVG}text")
+                 if re.match(r"left out above|[+-]5$", text.text)
+                 and text.get("font-size") == "8.0"]
+        self.assertEqual(len(words), len(lines))
+        for text in words:
+            at = np.array([text.get("x"), text.get("y")], float)
+            self.assertTrue(np.all((low < at) & (at < high)))
 
     def check_marks(self, marks, report):
         """The numbers of the marks (six digits) equal the JSON's."""
@@ -178,8 +230,9 @@ class Report(program.Case):
             expected |= {"gains", "clips"}
         self.assertEqual(set(marks), expected)
         if judged:
-            self.assertEqual(len(marks["baselines"]), len(judged)
-                             + len(report["worst_baselines"]))
+            self.assertEqual(len(marks["baselines"]), len(judged) + sum(
+                abs(report["baselines"][index]["sigmas"]) > 5
+                for index in report["worst_baselines"]))
         for text in marks.get("baselines", []):
             name = re.match(r"baseline (\S+):", text)[1]
             self.check_numbers(text, by_name[name], "measured", "predicted",
@@ -187,7 +240,7 @@ class Report(program.Case):
         self.assertEqual(len(marks["channels"]), sum(
             row["n_cells"] > 0 for row in report["channels"]))
         for text in marks["channels"]:
-            row = report["channels"][int(re.match(r"channel (\d+)", text)[1])]
+            row = report["channels"][int(re.match(r"channel (\d+),", text)[1])]
             self.check_numbers(text, row, "measured",
                                *(["predicted", "ratio"] if judged else []))
         shown = [float(text.split(": ")[1].split()[0])
@@ -200,10 +253,14 @@ class Report(program.Case):
         self.assertEqual(worst, [report["baselines"][index] for index in
                                  report["worst_baselines"]])
         for text, row in zip(marks.get("clips", []), report["inputs"]):
-            self.assertEqual(text.split()[1], row["input"])
+            self.assertEqual(text.split(":")[0], f"input {row['input']}")
             self.assertAlmostEqual(float(text.split()[-1]),
-                                   row["clip_largest"], places=5)
+                                   row["clip_largest"],
+                                   delta=1e-5 * row["clip_largest"])
+        for name in ("clips", "gains"):
+            self.assertEqual(len(marks.get(name, [])), len(report["inputs"]))
         for text, row in zip(marks.get("gains", []), report["inputs"]):
+            self.assertEqual(text.split(":")[0], f"input {row['input']}")
             self.assertAlmostEqual(
                 float(re.search(r"median (\S+),", text)[1]),
                 row["gain_median"], delta=1e-5 * row["gain_median"])
@@ -307,6 +364,53 @@ class Report(program.Case):
         self.assertRegex(words, r"level below 1 LSB: \d+ cells, "
                          r"channels 40-41, inputs 13X\n")
         self.check_against_numpy(report, rough, exact)
+
+    def test_arrays_of_one_or_two_inputs(self):
+        """The old page named one input "0X to 0X", and drew nothing for it."""
+        for n_antennas, n_pols, n_pairs in ((1, 1, 0), (1, 2, 1), (2, 1, 1)):
+            with self.subTest(n_antennas=n_antennas, n_pols=n_pols):
+                samples = self.samples(n_antennas=n_antennas, count=16_000)
+                files = self.correlate_both(
+                    [self.write(program.Scene(samples[:, :n_pols]))],
+                    oracle.Setup(64, 64 * 120e-6, taps=4, precision="int8"))
+                report, _ = self.report(*files, code=0 if n_pairs else 3)
+                self.assertEqual(report["verdict"],
+                                 "good" if n_pairs else "none")
+                self.assertEqual(len(report["inputs"]), n_antennas * n_pols)
+
+    def test_clips_over_decades(self):
+        """The axis is logarithmic, with powers of ten beside it: the top of a
+        bar is where its value is among them.  Positions have two decimals, and
+        three of them meet here."""
+        rough, exact = self.make(20)
+        shares = {0: 3e-6, 1: 2e-4, 2: 3e-2}
+
+        def clip(file):
+            clips = np.zeros_like(file["fx8/clip_fraction"][...])
+            for row, share in shares.items():
+                clips[row, 30] = share
+            file["fx8/clip_fraction"][...] = clips
+        self.report(self.changed(rough, clip), exact)
+        svg = ElementTree.parse(self.path("page.html")).find(
+            f".//figure[@id='clips']/{SVG}svg")
+        ticks = [(np.log10(float(text.text)), float(text.get("y")) - 3)
+                 for text in svg.iter(f"{SVG}text")
+                 if text.get("text-anchor") == "end"
+                 and text.get("font-size") == "8.5"]
+        self.assertGreaterEqual(len(ticks), 4)
+        self.assertTrue(all(power == round(power) for power, _ in ticks))
+        slope, start = np.polyfit(*zip(*ticks), 1)
+        bars = [item for item in svg.findall(f"{SVG}rect")
+                if item.get("fill") not in ("none", "#ffffff")]
+        self.assertEqual(len(bars), 8)
+        for row, share in shares.items():
+            self.assertAlmostEqual(float(bars[row].get("y")),
+                                   start + slope * np.log10(share), delta=0.02)
+        line, = [item for item in svg.iter(f"{SVG}polyline")
+                 if item.get("stroke-dasharray")]
+        self.assertAlmostEqual(
+            float(line.get("points").split(",")[-1]),
+            start + slope * np.log10(1e-4), delta=0.02)
 
     # --- other files ---------------------------------------------------
 
