@@ -296,7 +296,6 @@ static inline void compare_array(struct array *array,
                                  struct fx8_comparison *comparison)
 {
     const struct fx8_compare_shape *shape = &array->shape;
-    const size_t n_row = shape->n_channels * shape->n_products;
     const size_t n_plan = shape->n_channels * array->n_average;
     const size_t n_autos = array->n_inputs * shape->n_channels;
     const size_t n_bytes = array->n_inputs * n_plan * sizeof(double);
@@ -313,6 +312,8 @@ static inline void compare_array(struct array *array,
     must(fx8_compare_open(shape, array->has_no_theory ? NULL : &theory,
                           comparison, &error),
          error);
+    memcpy(comparison->baseline_antennas, array->antennas,
+           shape->n_baselines * sizeof *array->antennas);
     for (size_t d = 0; d < array->n_dumps; d++) {
         make_dump(array, d);
         if (array->spoil != NULL)
@@ -322,15 +323,11 @@ static inline void compare_array(struct array *array,
                                &(struct fx8_compare_autos){
                                    array->autos, array->autos + n_autos,
                                    array->autos + 2 * n_autos, array->length});
-        for (size_t b = 0; b < shape->n_baselines; b++)
-            fx8_compare_add(
-                comparison, b, array->antennas[b][0], array->antennas[b][1],
-                &(struct fx8_compare_row){array->int8 + 2 * b * n_row,
-                                          array->flags + b * n_row,
-                                          array->nsamples + b * n_row},
-                &(struct fx8_compare_row){array->fp32 + 2 * b * n_row,
-                                          array->flags + b * n_row,
-                                          array->nsamples + b * n_row});
+        fx8_compare_add(comparison, 0, shape->n_baselines,
+                        &(struct fx8_compare_row){array->int8, array->flags,
+                                                  array->nsamples},
+                        &(struct fx8_compare_row){array->fp32, array->flags,
+                                                  array->nsamples});
     }
     fx8_compare_finish(comparison);
 }

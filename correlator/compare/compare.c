@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "config/base/try.h"
 #include "correlator/compare/figures.h"
+
+/* Baselines that are added between two mergers of the parts. */
+#define N_ROWS ((size_t)256)
 
 static size_t n_inputs(const struct fx8_comparison *comparison)
 {
@@ -37,12 +41,15 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         FX8_ITEMS(comparison->baselines, shape->n_baselines),
         FX8_ITEMS(comparison->channels_left_out,
                   fx8_product(FX8_COMPARE_N_REASONS, n_channels, 1, 1)),
-        FX8_ITEMS(
-            comparison->inputs_left_out,
-            fx8_product(FX8_COMPARE_N_REASONS, n_inputs(comparison), 1, 1)),
+        FX8_ITEMS(comparison->inputs_left_out,
+                  fx8_product(comparison->n_parts, FX8_COMPARE_N_REASONS,
+                              n_inputs(comparison), 1)),
         FX8_ITEMS(comparison->frequencies_hz, n_channels),
         FX8_ITEMS(comparison->antenna_numbers, shape->n_antennas),
         FX8_ITEMS(comparison->baseline_antennas, shape->n_baselines),
+        FX8_ITEMS(comparison->parts, comparison->n_parts),
+        FX8_ITEMS(comparison->row_sums,
+                  fx8_product(comparison->n_parts, N_ROWS, 1, 1)),
     };
     memcpy(comparison->arrays, arrays, sizeof arrays);
     comparison->n_arrays = sizeof arrays / sizeof *arrays;
@@ -51,6 +58,26 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
     FX8_TRY(fx8_compare_spread_open(&comparison->phase, "phases", error));
     return fx8_compare_spread_open(&comparison->log_amplitude, "amplitudes",
                                    error);
+}
+
+/* The parts, each with its channels. */
+static enum fx8_status open_parts(struct fx8_comparison *comparison,
+                                  struct fx8_error *error)
+{
+    const size_t n_channels = comparison->shape.n_channels;
+    for (size_t k = 0; k < comparison->n_parts; k++) {
+        struct fx8_compare_part *part = &comparison->parts[k];
+        part->first_channel = k * n_channels / comparison->n_parts;
+        part->end_channel = (k + 1) * n_channels / comparison->n_parts;
+        part->is_identical = true;
+        part->inputs_left_out =
+            comparison->inputs_left_out +
+            k * FX8_COMPARE_N_REASONS * n_inputs(comparison);
+        FX8_TRY(fx8_compare_spread_open(&part->phase, "phases", error));
+        FX8_TRY(
+            fx8_compare_spread_open(&part->log_amplitude, "amplitudes", error));
+    }
+    return FX8_OK;
 }
 
 /* Levels of the groups of averaged channels. */
@@ -94,8 +121,11 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
         .shape = *shape,
         .has_theory = theory != NULL,
         .is_identical = true,
+        .n_parts = shape->n_channels < FX8_COMPARE_PARTS ? shape->n_channels
+                                                         : FX8_COMPARE_PARTS,
     };
     FX8_TRY(allocate_all(comparison, error));
+    FX8_TRY(open_parts(comparison, error));
     if (theory != NULL)
         combine_levels(theory, comparison);
     return FX8_OK;
@@ -104,8 +134,10 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
                             const struct fx8_compare_autos *autos)
 {
-    if (comparison->n_dumps > 0)
+    if (comparison->n_dumps > 0) {
+        fx8_compare_merge_dump(comparison);
         fx8_compare_judge_dump(comparison);
+    }
     comparison->dump = *autos;
     comparison->dump_spectra = comparison->spectra_per_mean * autos->length;
     comparison->n_dumps++;
@@ -119,24 +151,27 @@ void fx8_compare_begin_dump(struct fx8_comparison *comparison,
         fx8_compare_level_input(comparison, input);
 }
 
+/* --- cells ------------------------------------------------------- */
+
 /* Count a cell as left out; a fault of one input counts for that input alone.
  */
 static void leave_out(struct fx8_comparison *comparison,
+                      struct fx8_compare_part *part,
                       const struct fx8_compare_cell *cell,
                       enum fx8_compare_reason reason, bool first_input,
                       bool second_input)
 {
     const size_t n_channels = comparison->shape.n_channels;
-    comparison->left_out[reason]++;
+    part->left_out[reason]++;
     comparison->channels_left_out[reason * n_channels + cell->place.channel]++;
-    int64_t *inputs =
-        comparison->inputs_left_out + reason * n_inputs(comparison);
+    int64_t *inputs = part->inputs_left_out + reason * n_inputs(comparison);
     inputs[cell->inputs[0]] += first_input;
     inputs[cell->inputs[1]] += second_input;
 }
 
 /* Why the cell is left out, or N_REASONS; counts it. */
 static enum fx8_compare_reason reason_of(struct fx8_comparison *comparison,
+                                         struct fx8_compare_part *part,
                                          const struct fx8_compare_cell *cell)
 {
     enum fx8_compare_reason
@@ -149,7 +184,8 @@ static enum fx8_compare_reason reason_of(struct fx8_comparison *comparison,
         cell->coherence > FX8_COMPARE_COHERENCE * FX8_COMPARE_COHERENCE)
         reason = first = second = FX8_COMPARE_COHERENT;
     if (reason != FX8_COMPARE_N_REASONS)
-        leave_out(comparison, cell, reason, first == reason, second == reason);
+        leave_out(comparison, part, cell, reason, first == reason,
+                  second == reason);
     return reason;
 }
 
@@ -160,19 +196,19 @@ static void add_to(struct fx8_compare_sums *sums,
     sums->n_cells++;
     sums->difference += cell->difference;
     sums->expected += cell->expected;
-    if (cell->expected > 0.0)
-        sums->ratio += cell->difference / cell->expected;
+    sums->ratio += cell->ratio;
     sums->coherence += cell->coherence;
     sums->product[0] += product[0];
     sums->product[1] += product[1];
 }
 
 static void add_auto(struct fx8_comparison *comparison,
+                     struct fx8_compare_part *part,
                      struct fx8_compare_cell *cell)
 {
     if (cell->is_flagged || !(cell->nsamples > 0.0))
         return;
-    fx8_compare_judge_auto(comparison, cell);
+    fx8_compare_judge_auto(comparison, part, cell);
     if (cell->levels[0]->reason != FX8_COMPARE_N_REASONS)
         return;
     const double power = cell->reference[0];
@@ -180,107 +216,288 @@ static void add_auto(struct fx8_comparison *comparison,
     const double difference = (cell->subject[0] - power) / power;
     cell->difference = difference * difference;
     cell->coherence = 1.0;
-    add_to(&comparison->autos, cell, product);
+    add_to(&part->autos, cell, product);
 }
 
-/* `product` is conj(B) A, `coherence` |B|^2. */
-static void add_to_spreads(struct fx8_comparison *comparison,
-                           const double product[2], double coherence)
+/*
+ * x + s x^3 / 3 + x^5 / 5 + s x^7 / 7 ...: atan(x) for s = -1, atanh(x) for s =
+ * 1; to 2e-11 of itself for |x| < 1/4.
+ */
+static double arc(double x, double s)
 {
-    const double magnitude = hypot(product[0], product[1]);
-    if (!(magnitude > 0.0))
+    const double y = s * x * x;
+    double sum = 0.0;
+    for (int n = 15; n > 0; n -= 2)
+        sum = sum * y + 1.0 / n;
+    return sum * x;
+}
+
+/* The angle of conj(B) A, and ln |A / B| = atanh((a - b) / (a + b)) of the
+ * squares a and b; `product` is the first times any positive number. */
+static void add_to_spreads(struct fx8_compare_part *part,
+                           const double product[2], double a, double b)
+{
+    if (!(a > 0.0 && b > 0.0))
         return; /* one is zero and has no phase */
-    fx8_compare_spread_add(&comparison->phase, atan2(product[1], product[0]));
-    fx8_compare_spread_add(&comparison->log_amplitude,
-                           log(magnitude / coherence));
+    const double tangent = product[1] / product[0];
+    const double ratio = (a - b) / (a + b);
+    fx8_compare_spread_add(&part->phase,
+                           product[0] > 0.0 && fabs(tangent) < 0.25
+                               ? arc(tangent, -1.0)
+                               : atan2(product[1], product[0]));
+    fx8_compare_spread_add(&part->log_amplitude, fabs(ratio) < 0.25
+                                                     ? arc(ratio, 1.0)
+                                                     : 0.5 * log(a / b));
 }
 
 static void add_pair(struct fx8_comparison *comparison,
+                     struct fx8_compare_part *part,
                      struct fx8_compare_cell *cell)
 {
     const double *a = cell->subject, *b = cell->reference;
-    const double power = cell->power;
+    const double inverse =
+        cell->levels[0]->inverse_power * cell->levels[1]->inverse_power;
     const double re = a[0] - b[0], im = a[1] - b[1];
-    cell->coherence = (b[0] * b[0] + b[1] * b[1]) / power;
-    cell->difference = (re * re + im * im) / power;
-    const double of_i = cell->levels[0]->noise, of_j = cell->levels[1]->noise;
-    cell->expected = (of_i + of_j + of_i * of_j) /
-                     (comparison->dump_spectra * cell->nsamples);
-    const enum fx8_compare_reason reason = reason_of(comparison, cell);
+    const double square = b[0] * b[0] + b[1] * b[1];
+    cell->coherence = square * inverse;
+    cell->difference = (re * re + im * im) * inverse;
+    if (comparison->has_theory) {
+        const double i = cell->levels[0]->noise, j = cell->levels[1]->noise;
+        cell->expected =
+            (i + j + i * j) / (comparison->dump_spectra * cell->nsamples);
+        cell->ratio =
+            cell->expected > 0.0 ? cell->difference / cell->expected : 0.0;
+    }
+    const enum fx8_compare_reason reason = reason_of(comparison, part, cell);
     if (comparison->has_theory && reason != FX8_COMPARE_FLAGGED)
-        fx8_compare_judge_pair(comparison, cell, reason);
+        fx8_compare_judge_pair(comparison, part, cell, reason);
     if (reason != FX8_COMPARE_N_REASONS)
         return;
-    const double product[2] = {(b[0] * a[0] + b[1] * a[1]) / power,
-                               (b[0] * a[1] - b[1] * a[0]) / power};
-    if (!comparison->has_theory)
-        cell->expected = 0.0;
-    add_to_spreads(comparison, product, cell->coherence);
-    add_to(&comparison->overall, cell, product);
+    const double product[2] = {(b[0] * a[0] + b[1] * a[1]) * inverse,
+                               (b[0] * a[1] - b[1] * a[0]) * inverse};
+    add_to_spreads(part, product, a[0] * a[0] + a[1] * a[1], square);
     add_to(&comparison->channels[cell->place.channel], cell, product);
-    add_to(&comparison->baselines[cell->place.baseline], cell, product);
+    add_to(part->row, cell, product);
 }
 
-/* Powers and levels of the inputs of a cell. */
-static void look_up(const struct fx8_comparison *comparison,
-                    struct fx8_compare_cell *cell)
+/* --- rows -------------------------------------------------------- */
+
+/* Baselines of the dump to add. */
+struct rows {
+    struct fx8_comparison *comparison;
+    size_t first, n;
+    const struct fx8_compare_row *subject, *reference;
+};
+
+static bool are_identical(const struct fx8_compare_row *a,
+                          const struct fx8_compare_row *b, size_t first,
+                          size_t n)
 {
-    cell->power = 1.0;
+    return memcmp(a->visibilities + 2 * first, b->visibilities + 2 * first,
+                  2 * n * sizeof(double)) == 0 &&
+           memcmp(a->flags + first, b->flags + first, n) == 0 &&
+           memcmp(a->nsamples + first, b->nsamples + first,
+                  n * sizeof(float)) == 0;
+}
+
+/* Cell `at` of all rows, whose place and inputs are set. */
+static void add_cell(const struct rows *rows, struct fx8_compare_part *part,
+                     struct fx8_compare_cell *cell, size_t at)
+{
+    struct fx8_comparison *comparison = rows->comparison;
+    const struct fx8_compare_row *subject = rows->subject;
+    const struct fx8_compare_row *reference = rows->reference;
+    const float one = subject->nsamples[at], other = reference->nsamples[at];
+    cell->subject = subject->visibilities + 2 * at;
+    cell->reference = reference->visibilities + 2 * at;
+    cell->nsamples = (double)(one < other ? one : other);
+    cell->is_flagged = subject->flags[at] != 0 || reference->flags[at] != 0;
     for (size_t end = 0; end < 2; end++) {
-        const size_t at = cell->inputs[end] * comparison->shape.n_channels +
-                          cell->place.channel;
-        cell->power *= comparison->dump.reference[at];
-        cell->weights[end] = comparison->dump.weight[at];
-        cell->levels[end] = &comparison->levels[at];
+        const size_t level = cell->inputs[end] * comparison->shape.n_channels +
+                             cell->place.channel;
+        cell->levels[end] = &comparison->levels[level];
         cell->has_unit_gain =
-            cell->has_unit_gain || comparison->has_unit_gain[at];
+            cell->has_unit_gain || comparison->has_unit_gain[level];
+    }
+    if (comparison->has_theory)
+        fx8_compare_judge_mask(part, cell, subject, reference, at);
+    if (cell->inputs[0] == cell->inputs[1])
+        add_auto(comparison, part, cell);
+    else
+        add_pair(comparison, part, cell);
+}
+
+/* The channels of a part of one row. */
+static void add_row(const struct rows *rows, size_t row,
+                    struct fx8_compare_part *part)
+{
+    const struct fx8_comparison *comparison = rows->comparison;
+    const struct fx8_compare_shape *shape = &comparison->shape;
+    const size_t *antennas = comparison->baseline_antennas[rows->first + row];
+    const size_t start = row * shape->n_channels;
+    part->is_identical =
+        part->is_identical &&
+        are_identical(rows->subject, rows->reference,
+                      (start + part->first_channel) * shape->n_products,
+                      (part->end_channel - part->first_channel) *
+                          shape->n_products);
+    for (size_t c = part->first_channel; c < part->end_channel; c++)
+        for (size_t p = 0; p < shape->n_products; p++) {
+            const int *feeds = shape->feeds[p];
+            if (antennas[0] == antennas[1] && feeds[0] > feeds[1])
+                continue; /* for one antenna YX is the same pair as XY */
+            struct fx8_compare_cell cell = {
+                .place = {rows->first + row, p, c,
+                          (size_t)comparison->n_dumps - 1},
+                .inputs = {antennas[0] * shape->n_polarizations +
+                               (size_t)feeds[0],
+                           antennas[1] * shape->n_polarizations +
+                               (size_t)feeds[1]},
+            };
+            add_cell(rows, part, &cell, (start + c) * shape->n_products + p);
+        }
+}
+
+static void add_scores(struct fx8_compare_scores *sum,
+                       const struct fx8_compare_scores *more)
+{
+    sum->n += more->n;
+    sum->high += more->high;
+    sum->low += more->low;
+}
+
+/* fx8_parallel_for(): a part of all rows. */
+static void add_part(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    const struct rows *rows = context;
+    struct fx8_compare_part *part = &rows->comparison->parts[item];
+    for (size_t row = 0; row < rows->n; row++) {
+        part->row = &rows->comparison->row_sums[item * N_ROWS + row];
+        *part->row = (struct fx8_compare_sums){0};
+        add_row(rows, row, part);
+        add_scores(&part->dump_scores, &part->row->scores);
     }
 }
 
-void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
-                     size_t antenna_1, size_t antenna_2,
-                     const struct fx8_compare_row *subject,
+static void add_sums(struct fx8_compare_sums *sum,
+                     const struct fx8_compare_sums *more)
+{
+    sum->n_cells += more->n_cells;
+    sum->difference += more->difference;
+    sum->expected += more->expected;
+    sum->ratio += more->ratio;
+    sum->coherence += more->coherence;
+    sum->product[0] += more->product[0];
+    sum->product[1] += more->product[1];
+    add_scores(&sum->scores, &more->scores);
+}
+
+void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
+                     size_t n_rows, const struct fx8_compare_row *subject,
                      const struct fx8_compare_row *reference)
 {
-    const struct fx8_compare_shape *shape = &comparison->shape;
-    const size_t n_cells = shape->n_channels * shape->n_products;
-    comparison->baseline_antennas[baseline][0] = antenna_1;
-    comparison->baseline_antennas[baseline][1] = antenna_2;
-    comparison->is_identical =
-        comparison->is_identical &&
-        memcmp(subject->visibilities, reference->visibilities,
-               2 * n_cells * sizeof(double)) == 0 &&
-        memcmp(subject->flags, reference->flags, n_cells) == 0 &&
-        memcmp(subject->nsamples, reference->nsamples,
-               n_cells * sizeof(float)) == 0;
-    for (size_t at = 0; at < n_cells; at++) {
-        const int *feeds = shape->feeds[at % shape->n_products];
-        if (antenna_1 == antenna_2 && feeds[0] > feeds[1])
-            continue; /* for one antenna YX is the same pair as XY */
-        struct fx8_compare_cell cell = {
-            .place = {baseline, at % shape->n_products, at / shape->n_products,
-                      (size_t)comparison->n_dumps - 1},
-            .inputs = {antenna_1 * shape->n_polarizations + (size_t)feeds[0],
-                       antenna_2 * shape->n_polarizations + (size_t)feeds[1]},
-            .subject = subject->visibilities + 2 * at,
-            .reference = reference->visibilities + 2 * at,
-            .nsamples = fmin(subject->nsamples[at], reference->nsamples[at]),
-            .is_flagged = subject->flags[at] != 0 || reference->flags[at] != 0,
+    const size_t row_size =
+        comparison->shape.n_channels * comparison->shape.n_products;
+    for (size_t done = 0; done < n_rows; done += N_ROWS) {
+        const size_t at = done * row_size, left = n_rows - done;
+        struct rows rows = {
+            .comparison = comparison,
+            .first = first + done,
+            .n = left < N_ROWS ? left : N_ROWS,
+            .subject = &(struct fx8_compare_row){subject->visibilities + 2 * at,
+                                                 subject->flags + at,
+                                                 subject->nsamples + at},
+            .reference =
+                &(struct fx8_compare_row){reference->visibilities + 2 * at,
+                                          reference->flags + at,
+                                          reference->nsamples + at},
         };
-        look_up(comparison, &cell);
-        if (comparison->has_theory)
-            fx8_compare_judge_mask(comparison, &cell, subject, reference, at);
-        if (cell.inputs[0] == cell.inputs[1])
-            add_auto(comparison, &cell);
-        else
-            add_pair(comparison, &cell);
+        fx8_parallel_for(comparison->n_parts, fx8_parallel_cpus(), false,
+                         add_part, &rows);
+        for (size_t part = 0; part < comparison->n_parts; part++)
+            for (size_t row = 0; row < rows.n; row++)
+                add_sums(&comparison->baselines[rows.first + row],
+                         &comparison->row_sums[part * N_ROWS + row]);
     }
+}
+
+/* --- parts ------------------------------------------------------- */
+
+void fx8_compare_merge_dump(struct fx8_comparison *comparison)
+{
+    for (size_t k = 0; k < comparison->n_parts; k++) {
+        struct fx8_compare_part *part = &comparison->parts[k];
+        add_scores(&comparison->dump_scores, &part->dump_scores);
+        part->dump_scores = (struct fx8_compare_scores){0};
+    }
+}
+
+/* Whether `a` is before `b`: by dump, baseline, channel, product. */
+static bool is_before(const struct fx8_compare_place *a,
+                      const struct fx8_compare_place *b)
+{
+    const size_t of_a[] = {a->dump, a->baseline, a->channel, a->product};
+    const size_t of_b[] = {b->dump, b->baseline, b->channel, b->product};
+    size_t k = 0;
+    while (k < 3 && of_a[k] == of_b[k])
+        k++;
+    return of_a[k] < of_b[k];
+}
+
+/* The worse of both, or the first of two that are alike. */
+static void merge_worst(struct fx8_compare_worst_of *sum,
+                        const struct fx8_compare_worst_of *more, bool is_mask)
+{
+    const bool is_alike = sum->high == more->high && sum->ratio == more->ratio;
+    const bool is_empty = is_mask ? sum->n_outside == 0 : sum->n_judged == 0;
+    const bool has_any = is_mask ? more->n_outside > 0 : more->n_judged > 0;
+    const int64_t n_judged = sum->n_judged + more->n_judged;
+    const int64_t n_outside = sum->n_outside + more->n_outside;
+    if (has_any &&
+        (is_empty || more->high > sum->high || more->ratio > sum->ratio ||
+         (is_alike && is_before(&more->place, &sum->place))))
+        *sum = *more;
+    sum->n_judged = n_judged;
+    sum->n_outside = n_outside;
+}
+
+static void merge_part(struct fx8_comparison *comparison,
+                       const struct fx8_compare_part *part)
+{
+    comparison->is_identical = comparison->is_identical && part->is_identical;
+    add_sums(&comparison->autos, &part->autos);
+    fx8_compare_spread_merge(&comparison->phase, &part->phase);
+    fx8_compare_spread_merge(&comparison->log_amplitude, &part->log_amplitude);
+    for (size_t check = 0; check < FX8_COMPARE_N_CHECKS; check++)
+        merge_worst(&comparison->worst[check], &part->worst[check],
+                    check == FX8_COMPARE_CHECK_MASKS);
+    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
+        comparison->left_out[reason] += part->left_out[reason];
+    /* the first part's counts become those of all */
+    const size_t n_counts = FX8_COMPARE_N_REASONS * n_inputs(comparison);
+    for (size_t k = 0; k < n_counts && part != comparison->parts; k++)
+        comparison->inputs_left_out[k] += part->inputs_left_out[k];
+}
+
+void fx8_compare_merge(struct fx8_comparison *comparison)
+{
+    fx8_compare_merge_dump(comparison);
+    for (size_t k = 0; k < comparison->n_parts; k++)
+        merge_part(comparison, &comparison->parts[k]);
+    for (size_t c = 0; c < comparison->shape.n_channels; c++)
+        add_sums(&comparison->overall, &comparison->channels[c]);
 }
 
 void fx8_compare_clear(struct fx8_comparison *comparison)
 {
-    fx8_free_arrays(comparison->arrays, comparison->n_arrays);
+    for (size_t k = 0; k < comparison->n_parts && comparison->parts != NULL;
+         k++) {
+        fx8_compare_spread_clear(&comparison->parts[k].phase);
+        fx8_compare_spread_clear(&comparison->parts[k].log_amplitude);
+    }
     fx8_compare_spread_clear(&comparison->phase);
     fx8_compare_spread_clear(&comparison->log_amplitude);
+    fx8_free_arrays(comparison->arrays, comparison->n_arrays);
     *comparison = (struct fx8_comparison){0};
 }

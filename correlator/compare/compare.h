@@ -114,9 +114,12 @@ struct fx8_compare_level {
     double noise_most; /**< eps of the coarsest step of the averaged channels */
     double level_2;    /**< sigma^2 in that step */
     double finest_2;   /**< sigma^2 in the finest of them */
+    double root_level; /**< sigma in the coarsest step */
     bool is_dithered;  /**< rounding is independent of the signal */
     double gain_error; /**< largest scale error by rounding on a lattice */
     double clip_loss;  /**< largest share of the power lost to clips */
+    double inverse_power; /**< of the reference */
+    double weight;        /**< nsamples of the auto */
 };
 
 /** The levels of the quantiser, or substitutes. */
@@ -145,7 +148,7 @@ static inline size_t fx8_compare_inputs(const struct fx8_compare_shape *shape)
     return shape->n_antennas * shape->n_polarizations;
 }
 
-/** One baseline in one dump. */
+/** A baseline in a dump, or several that follow each other. */
 struct fx8_compare_row {
     const double *visibilities; /**< [n_channels][n_products][re, im] */
     const uint8_t *flags;       /**< [n_channels][n_products] */
@@ -166,6 +169,26 @@ struct fx8_compare_input {
     double gain_lowest, gain_median, gain_highest;
     double level_median; /**< LSB per real component */
     double clip_mean, clip_largest;
+};
+
+/** Most ranges of channels that are added up side by side. */
+#define FX8_COMPARE_PARTS 16
+
+/**
+ * What one thread at a time adds up: a range of channels, in the order of dumps
+ * and baselines.  The ranges follow from the number of channels alone and are
+ * merged in their order, so results do not depend on threads.
+ */
+struct fx8_compare_part {
+    size_t first_channel, end_channel;
+    bool is_identical;
+    struct fx8_compare_sums autos;
+    struct fx8_compare_sums *row; /**< of the baseline being added */
+    struct fx8_compare_scores dump_scores;
+    struct fx8_compare_spread phase, log_amplitude;
+    struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS]; /**< of cells */
+    int64_t left_out[FX8_COMPARE_N_REASONS];
+    int64_t *inputs_left_out; /**< [N_REASONS][n_inputs] */
 };
 
 /**
@@ -204,6 +227,9 @@ struct fx8_comparison {
     struct fx8_compare_level
         *levels;     /**< [n_inputs][n_channels] of this dump */
     double *scratch; /**< [n_channels] */
+    size_t n_parts;
+    struct fx8_compare_part *parts;    /**< [n_parts] */
+    struct fx8_compare_sums *row_sums; /**< [n_parts][rows at a time] */
     struct fx8_compare_scores dump_scores;
 
     struct fx8_compare_sums overall;
@@ -217,13 +243,14 @@ struct fx8_comparison {
     struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS];
     int64_t left_out[FX8_COMPARE_N_REASONS];
     int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
-    int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells */
+    int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells, of each part
+                                     until the end */
 
     double *frequencies_hz;         /**< [n_channels], NaN if unknown */
     int64_t *antenna_numbers;       /**< [n_antennas] */
     size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
 
-    struct fx8_array arrays[17]; /**< all of the above */
+    struct fx8_array arrays[19]; /**< all of the above */
     size_t n_arrays;
 
     size_t n_channels_used;
@@ -251,15 +278,15 @@ void fx8_compare_begin_dump(struct fx8_comparison *comparison,
                             const struct fx8_compare_autos *autos);
 
 /**
- * fx8_compare_add -- one baseline of the dump.
+ * fx8_compare_add -- baselines of the dump, on all CPUs.
  *
- * Given: baseline    index for the sums per baseline
- *        antenna_1, antenna_2  positions
- *        subject, reference    the same cell order; finite
+ * Given: first     index of the first, for the sums per baseline
+ *        n_rows    number of baselines, whose baseline_antennas are set
+ *        subject, reference  the first of n_rows, in the same cell order;
+ *                            finite
  */
-void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
-                     size_t antenna_1, size_t antenna_2,
-                     const struct fx8_compare_row *subject,
+void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
+                     size_t n_rows, const struct fx8_compare_row *subject,
                      const struct fx8_compare_row *reference);
 
 /** Form median_ratio, standard_error and all limits. */

@@ -316,6 +316,7 @@ static void finish_input(struct fx8_comparison *comparison, size_t input,
 
 void fx8_compare_finish(struct fx8_comparison *comparison)
 {
+    fx8_compare_merge(comparison);
     comparison->median_ratio = comparison->standard_error = NAN;
     comparison->low = comparison->high = NAN;
     const size_t n_channels = comparison->shape.n_channels;

@@ -121,33 +121,40 @@ struct fx8_compare_cell {
     size_t inputs[2];
     const double *subject, *reference; /**< re, im */
     double nsamples;
-    double weights[2]; /**< nsamples of the autos of both inputs */
     bool is_flagged;
     bool has_unit_gain;
     const struct fx8_compare_level *levels[2];
-    double power;      /**< P_i P_j */
-    double coherence;  /**< |rho_B|^2, for pairs only, like the next two */
+    double coherence;  /**< |rho_B|^2, for pairs only, like the next three */
     double difference; /**< |delta|^2 */
     double expected;   /**< of difference */
+    double ratio;      /**< difference / expected, 0 if nothing is expected */
 };
 
 /** Levels of an input in the current dump. */
 void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input);
 
-/** Check that both files flag and weight cell `at` of a row alike. */
-void fx8_compare_judge_mask(struct fx8_comparison *comparison,
+/** Check that both files flag and weight cell `at` of the rows alike. */
+void fx8_compare_judge_mask(struct fx8_compare_part *part,
                             struct fx8_compare_cell *cell,
                             const struct fx8_compare_row *subject,
                             const struct fx8_compare_row *reference, size_t at);
 
 /** Judge a pair that is not flagged; `reason`: why its cell is left out. */
 void fx8_compare_judge_pair(struct fx8_comparison *comparison,
+                            struct fx8_compare_part *part,
                             const struct fx8_compare_cell *cell,
                             enum fx8_compare_reason reason);
 
 /** Judge an auto that is not flagged. */
-void fx8_compare_judge_auto(struct fx8_comparison *comparison,
+void fx8_compare_judge_auto(const struct fx8_comparison *comparison,
+                            struct fx8_compare_part *part,
                             const struct fx8_compare_cell *cell);
+
+/** End of a dump: its scores, of all parts. */
+void fx8_compare_merge_dump(struct fx8_comparison *comparison);
+
+/** End of the last dump: add up all parts. */
+void fx8_compare_merge(struct fx8_comparison *comparison);
 
 /** End of a dump. */
 void fx8_compare_judge_dump(struct fx8_comparison *comparison);

@@ -143,6 +143,8 @@ static void note_axes(const struct fx8_compare_sides *sides,
     const struct fx8_uvh5_header *header = &sides->side[SUBJECT].header;
     comparison->is_absolute = !has_autos(header);
     snprintf(comparison->units, sizeof comparison->units, "%s", header->units);
+    memcpy(comparison->baseline_antennas, sides->antennas,
+           header->n_baselines * sizeof *sides->antennas);
     memcpy(comparison->antenna_numbers, header->antenna_numbers,
            header->n_antennas * sizeof *header->antenna_numbers);
     memcpy(comparison->frequencies_hz, header->frequencies_hz,
@@ -189,12 +191,11 @@ static enum fx8_status compare(const char *const *paths,
         walk->autos[at] = 1.0;
     for (size_t dump = 0; dump < side->header.n_times; dump++) {
         FX8_TRY(begin_dump(walk, dump, error));
-        for (size_t b = 0; b < shape->n_baselines; b++) {
-            const size_t *antennas = walk->sides.antennas[b];
+        for (size_t b = 0, n; b < shape->n_baselines; b += n) {
             struct fx8_compare_row rows[N_SIDES];
-            FX8_TRY(fx8_compare_sides_read(&walk->sides, dump, b, rows, error));
-            fx8_compare_add(comparison, b, antennas[0], antennas[1],
-                            &rows[SUBJECT], &rows[REFERENCE]);
+            FX8_TRY(
+                fx8_compare_sides_read(&walk->sides, dump, b, rows, &n, error));
+            fx8_compare_add(comparison, b, n, &rows[SUBJECT], &rows[REFERENCE]);
         }
     }
     fx8_compare_finish(comparison);

@@ -138,21 +138,23 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
         level->noise = comparison->inverse_gain_2[at] / (6.0 * p);
         level->noise_most = comparison->coarsest_2[at] / (6.0 * p);
         level->level_2 = p / twice;
+        level->root_level = sqrt(level->level_2);
         level->finest_2 = p / (2.0 * comparison->finest_2[at]);
         level->is_dithered =
             fmin(p, usual) / twice >= squared(FX8_COMPARE_LEVEL);
         level->reason = (int)reason_of(comparison, at, level->noise);
+        level->inverse_power = 1.0 / p;
+        level->weight = comparison->dump.weight[at];
         read_auto(comparison, at, level);
     }
 }
 
 /* --- cells ------------------------------------------------------- */
 
-static void take_bound(struct fx8_comparison *comparison,
+static void take_bound(struct fx8_compare_part *part,
                        const struct fx8_compare_cell *cell, double ratio)
 {
-    struct fx8_compare_worst_of *worst =
-        &comparison->worst[FX8_COMPARE_CHECK_BOUNDS];
+    struct fx8_compare_worst_of *worst = &part->worst[FX8_COMPARE_CHECK_BOUNDS];
     worst->n_judged++;
     worst->n_outside += ratio > 1.0;
     if (worst->n_judged == 1 || ratio > worst->ratio) {
@@ -161,11 +163,11 @@ static void take_bound(struct fx8_comparison *comparison,
     }
 }
 
-static void take_cell(struct fx8_comparison *comparison,
+static void take_cell(struct fx8_compare_part *part,
                       enum fx8_compare_check check,
                       const struct fx8_compare_cell *cell, double score)
 {
-    struct fx8_compare_worst_of *worst = &comparison->worst[check];
+    struct fx8_compare_worst_of *worst = &part->worst[check];
     if (worst->n_judged++ > 0 && score <= worst->high)
         return;
     worst->high = score;
@@ -182,7 +184,7 @@ static void add_score(struct fx8_compare_scores *scores, double high,
     scores->low += low;
 }
 
-void fx8_compare_judge_mask(struct fx8_comparison *comparison,
+void fx8_compare_judge_mask(struct fx8_compare_part *part,
                             struct fx8_compare_cell *cell,
                             const struct fx8_compare_row *subject,
                             const struct fx8_compare_row *reference, size_t at)
@@ -190,11 +192,11 @@ void fx8_compare_judge_mask(struct fx8_comparison *comparison,
     const bool flags[2] = {subject->flags[at] != 0, reference->flags[at] != 0};
     const double one = (double)subject->nsamples[at];
     const double other = (double)reference->nsamples[at];
-    struct fx8_compare_worst_of *worst =
-        &comparison->worst[FX8_COMPARE_CHECK_MASKS];
+    struct fx8_compare_worst_of *worst = &part->worst[FX8_COMPARE_CHECK_MASKS];
     worst->n_judged++;
     if (flags[0] == flags[1] &&
-        (flags[0] || fabs(one - other) <= WEIGHT_ERROR * fmax(one, other)))
+        (flags[0] || one == other ||
+         fabs(one - other) <= WEIGHT_ERROR * fmax(one, other)))
         return;
     if (cell->has_unit_gain) {
         /* only INT8 flags a level of zero or averages without it */
@@ -205,13 +207,20 @@ void fx8_compare_judge_mask(struct fx8_comparison *comparison,
         worst->place = cell->place;
 }
 
+/* Power of an input in the spectra that it has in common with the other, at
+ * most, in means of all its spectra. */
+static double beyond_common(double weight, double common)
+{
+    return weight > common ? weight / common : 1.0;
+}
+
 /* Whether rounding of both inputs is independent of them and of each other. */
-static bool is_dithered(const struct fx8_compare_cell *cell)
+static bool is_dithered(const struct fx8_compare_cell *cell, double coherence)
 {
     const struct fx8_compare_level *i = cell->levels[0], *j = cell->levels[1];
     return i->is_dithered && j->is_dithered &&
            i->level_2 + j->level_2 -
-                   2.0 * sqrt(cell->coherence * i->level_2 * j->level_2) >=
+                   2.0 * coherence * i->root_level * j->root_level >=
                squared(FX8_COMPARE_LEVEL);
 }
 
@@ -227,6 +236,7 @@ static double clip_bound(const struct fx8_compare_cell *cell)
 }
 
 void fx8_compare_judge_pair(struct fx8_comparison *comparison,
+                            struct fx8_compare_part *part,
                             const struct fx8_compare_cell *cell,
                             enum fx8_compare_reason reason)
 {
@@ -235,40 +245,42 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
         const bool is_zero =
             cell->subject[0] == 0.0 && cell->subject[1] == 0.0 &&
             cell->reference[0] == 0.0 && cell->reference[1] == 0.0;
-        take_bound(comparison, cell, is_zero ? 0.0 : INFINITY);
+        take_bound(part, cell, is_zero ? 0.0 : INFINITY);
         return;
     }
     const double w = cell->nsamples;
-    const double of_i = fmax(1.0, cell->weights[0] / w);
-    const double of_j = fmax(1.0, cell->weights[1] / w);
+    const double of_i = beyond_common(cell->levels[0]->weight, w);
+    const double of_j = beyond_common(cell->levels[1]->weight, w);
     const double difference = sqrt(cell->difference);
     if (reason == FX8_COMPARE_NO_GAIN) {
         /* nothing is known but that both are coherences */
-        take_bound(comparison, cell, 0.5 * difference / sqrt(of_i * of_j));
+        take_bound(part, cell, 0.5 * difference / sqrt(of_i * of_j));
         return;
     }
     const double noise_i = cell->levels[0]->noise_most;
     const double noise_j = cell->levels[1]->noise_most;
-    const double larger = sqrt(fmax(of_i, of_j));
-    const double clips = larger * larger * clip_bound(cell) + FLOAT_ERROR;
-    const double scaled = sqrt(cell->coherence) * (cell->levels[0]->gain_error +
-                                                   cell->levels[1]->gain_error);
+    const double larger = of_i > of_j ? of_i : of_j;
+    const double clips = larger * clip_bound(cell) + FLOAT_ERROR;
+    const double coherence = sqrt(cell->coherence);
     if ((reason != FX8_COMPARE_N_REASONS && reason != FX8_COMPARE_CLIPPED) ||
-        !is_dithered(cell)) {
-        take_bound(comparison, cell,
-                   difference /
-                       (larger * rounding_bound(noise_i, noise_j) + clips));
+        !is_dithered(cell, coherence)) {
+        take_bound(
+            part, cell,
+            difference /
+                (sqrt(larger) * rounding_bound(noise_i, noise_j) + clips));
         return;
     }
-    const double most = (noise_i * of_j + noise_j * of_i + noise_i * noise_j) /
-                        (comparison->dump_spectra * w);
-    const double high = squared(fmax(0.0, difference - clips - scaled)) / most;
-    const double low = cell->difference / cell->expected;
-    add_score(&comparison->overall.scores, high, low);
-    add_score(&comparison->channels[cell->place.channel].scores, high, low);
-    add_score(&comparison->baselines[cell->place.baseline].scores, high, low);
-    add_score(&comparison->dump_scores, high, low);
-    take_cell(comparison, FX8_COMPARE_CHECK_CELLS, cell, high);
+    const double scaled =
+        coherence * (cell->levels[0]->gain_error + cell->levels[1]->gain_error);
+    const double beyond = difference - clips - scaled;
+    const double most = noise_i * of_j + noise_j * of_i + noise_i * noise_j;
+    const double high =
+        beyond > 0.0 ? squared(beyond) * (comparison->dump_spectra * w) / most
+                     : 0.0;
+    add_score(&comparison->channels[cell->place.channel].scores, high,
+              cell->ratio);
+    add_score(&part->row->scores, high, cell->ratio);
+    take_cell(part, FX8_COMPARE_CHECK_CELLS, cell, high);
 }
 
 /*
@@ -277,7 +289,8 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
  * change of scale.  The square of a real Gaussian exceeds 2 x its variance as
  * rarely as the square of a complex Gaussian exceeds x.
  */
-void fx8_compare_judge_auto(struct fx8_comparison *comparison,
+void fx8_compare_judge_auto(const struct fx8_comparison *comparison,
+                            struct fx8_compare_part *part,
                             const struct fx8_compare_cell *cell)
 {
     const struct fx8_compare_level *level = cell->levels[0];
@@ -287,8 +300,7 @@ void fx8_compare_judge_auto(struct fx8_comparison *comparison,
     if (!comparison->has_theory || reason == FX8_COMPARE_NO_GAIN)
         return;
     if (reason == FX8_COMPARE_NO_POWER) {
-        take_bound(comparison, cell,
-                   one == 0.0 && other == 0.0 ? 0.0 : INFINITY);
+        take_bound(part, cell, one == 0.0 && other == 0.0 ? 0.0 : INFINITY);
         return;
     }
     const bool is_clipped = level->clip_loss > 0.0;
@@ -299,11 +311,11 @@ void fx8_compare_judge_auto(struct fx8_comparison *comparison,
     const double beyond =
         fmax(0.0, fabs(change) - scaled - level->noise_most - FLOAT_ERROR);
     if (!level->is_dithered || reason == FX8_COMPARE_LOW_LEVEL)
-        take_bound(comparison, cell,
+        take_bound(part, cell,
                    beyond /
                        rounding_bound(level->noise_most, level->noise_most));
     else
-        take_cell(comparison, FX8_COMPARE_CHECK_AUTOS, cell,
+        take_cell(part, FX8_COMPARE_CHECK_AUTOS, cell,
                   squared(beyond) * comparison->dump_spectra * cell->nsamples /
                       (4.0 * level->noise_most));
 }

@@ -173,7 +173,7 @@ static enum fx8_status test(const char *const *paths,
             fx8_compare_sides_powers(sides, X, dump, walk->power, NULL, error));
         for (size_t b = 0; b < sides->shape.n_baselines; b++) {
             struct fx8_compare_row rows[N_SIDES];
-            FX8_TRY(fx8_compare_sides_read(sides, dump, b, rows, error));
+            FX8_TRY(fx8_compare_sides_read(sides, dump, b, rows, NULL, error));
             FX8_TRY(test_rows(walk, dump, b, rows, error));
         }
     }

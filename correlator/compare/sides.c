@@ -300,13 +300,16 @@ static enum fx8_status read_rows(struct fx8_compare_side *side, size_t first,
 enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
                                        size_t dump, size_t baseline,
                                        struct fx8_compare_row *rows,
-                                       struct fx8_error *error)
+                                       size_t *n_rows, struct fx8_error *error)
 {
     const size_t n_baselines = sides->shape.n_baselines;
     const size_t row = sides->shape.n_channels * sides->shape.n_products;
-    const size_t at = baseline % sides->rows_per_read * row;
-    const size_t left = n_baselines - baseline;
-    const size_t n = left < sides->rows_per_read ? left : sides->rows_per_read;
+    const size_t before = baseline % sides->rows_per_read;
+    const size_t at = before * row, left = n_baselines - baseline;
+    const size_t most = sides->rows_per_read - before;
+    const size_t n = left < most ? left : most;
+    if (n_rows != NULL)
+        *n_rows = n;
     if (at == 0)
         fx8_progress_count(
             sides->progress, (int64_t)(dump * n_baselines + baseline),

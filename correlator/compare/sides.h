@@ -56,12 +56,13 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
 void fx8_compare_sides_close(struct fx8_compare_sides *sides);
 
 /** Read a baseline of a dump, in ascending order: rows [n], the same baseline
- * of each file, valid until the next call.  FX8_ERR_INPUT: a visibility or a
- *  weight that is not finite, a weight below 0. */
+ *  of each file, valid until the next call, and how many baselines follow each
+ *  other there (NULL: not wanted).  FX8_ERR_INPUT: a visibility or a weight
+ *  that is not finite, a weight below 0. */
 enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
                                        size_t dump, size_t baseline,
                                        struct fx8_compare_row *rows,
-                                       struct fx8_error *error);
+                                       size_t *n_rows, struct fx8_error *error);
 
 /** Powers of the inputs in a dump of file `side`, from its autos, and their
  *  weights (may be NULL): double [n_inputs][n_channels].  Before its baselines

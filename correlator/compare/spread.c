@@ -6,14 +6,9 @@
 #include "config/base/shape.h"
 #include "correlator/compare/spread.h"
 
-/* A bin of positive doubles: the exponent and the first six bits of the
- * fraction, which are the top bits of the representation. */
-#define BIN_SHIFT 46
-#define N_HALF    ((size_t)1 << (63 - BIN_SHIFT))
-
-/* Bins run from the most negative to the most positive value; bin N_HALF holds
- * zero and values too small to have any of these bits. */
-#define N_BINS (2 * N_HALF)
+/* Bins run from the most negative to the most positive value. */
+#define N_HALF FX8_COMPARE_SPREAD_HALF
+#define N_BINS (2 * N_HALF + 1)
 
 enum fx8_status fx8_compare_spread_open(struct fx8_compare_spread *spread,
                                         const char *what,
@@ -30,23 +25,23 @@ void fx8_compare_spread_clear(struct fx8_compare_spread *spread)
     *spread = (struct fx8_compare_spread){.n = 0};
 }
 
-void fx8_compare_spread_add(struct fx8_compare_spread *spread, double value)
+void fx8_compare_spread_merge(struct fx8_compare_spread *spread,
+                              const struct fx8_compare_spread *more)
 {
-    const double magnitude = fabs(value);
-    uint64_t bits;
-    memcpy(&bits, &magnitude, sizeof bits);
-    const size_t bin = (size_t)(bits >> BIN_SHIFT);
-    spread->bins[value < 0.0 ? N_HALF - bin : N_HALF + bin]++;
-    spread->n++;
-    spread->sum += value;
-    spread->sum_2 += value * value;
-    spread->largest = fmax(spread->largest, magnitude);
+    for (size_t bin = 0; bin < N_BINS && more->n > 0; bin++)
+        if (more->bins[bin] != 0)
+            spread->bins[bin] += more->bins[bin];
+    spread->n += more->n;
+    spread->sum += more->sum;
+    spread->sum_2 += more->sum_2;
+    spread->largest = fmax(spread->largest, more->largest);
 }
 
-/* Lower edge of bin `bin` of the positive doubles. */
+/* Lower edge of bin `bin` of the positive doubles, from 1 up. */
 static double edge_of(size_t bin)
 {
-    const uint64_t bits = (uint64_t)bin << BIN_SHIFT;
+    const uint64_t bits = (uint64_t)(bin + FX8_COMPARE_SPREAD_LOWEST)
+                          << FX8_COMPARE_SPREAD_SHIFT;
     double edge;
     memcpy(&edge, &bits, sizeof edge);
     return edge;

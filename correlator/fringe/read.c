@@ -248,7 +248,8 @@ static enum fx8_status read_block(struct walk *walk, struct fx8_error *error)
         FX8_TRY(fx8_fringe_model_set(&walk->model, t, error));
         for (size_t b = walk->begin; b < walk->end; b++) {
             struct fx8_compare_row row;
-            FX8_TRY(fx8_compare_sides_read(&walk->sides, t, b, &row, error));
+            FX8_TRY(
+                fx8_compare_sides_read(&walk->sides, t, b, &row, NULL, error));
             if (walk->first[b] != SIZE_MAX)
                 add_row(walk, t, b, &row);
         }
