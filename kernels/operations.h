@@ -94,6 +94,18 @@ static inline size_t fx8_groups(size_t n_spectra)
  *  it is folded into double: 512 * 2 * 128 * 128 = 2^24 is exact. */
 #define FX8_MAX_FP32_PRODUCTS 512
 
+/** Directions of one call of `image`, and rows of a block of its matrix. */
+#define FX8_IMAGE_LANES 16
+#define FX8_IMAGE_ROWS  4
+
+/** One channel of an image. */
+struct fx8_image_channel {
+    size_t n_antennas;
+    const double *turns; /**< [n_antennas][3] positions in wavelengths */
+    /** V_ij of rows i in blocks: [block][j][FX8_IMAGE_ROWS], 0 unless i < j */
+    const struct fx8_cf32 *matrix;
+};
+
 /** Number of input pairs (i, j), i <= j. */
 FX8_NUMERIC size_t fx8_pair_count(size_t n_inputs)
 {
@@ -413,6 +425,22 @@ struct fx8_operations {
     struct fx8_correlate_int8 int8;
     struct fx8_correlate_fp32 fp32;
     struct fx8_correlate_interval interval;
+
+    /**
+     * image -- add what comes from some directions in one channel.
+     *
+     * Given:    channel     antennas and their visibilities
+     *           directions  double [3][FX8_IMAGE_LANES]
+     *           phasors     float [n_antennas][2][FX8_IMAGE_LANES], scratch
+     *                       memory at a multiple of 64 bytes
+     * Returned: sums        float [FX8_IMAGE_LANES]  increased by the real part
+     *                       of the sum over i < j of V_ij a_j conj(a_i), a_i =
+     *                       exp(-2 pi i turns_i . direction)
+     * Numerics: phases are rounded from doubles to 2^-25 turn; the same bits in
+     *           every variant
+     */
+    void (*image)(const struct fx8_image_channel *channel,
+                  const double *directions, float *phasors, float *sums);
 
     /** The functions of post-processing, by mode. */
     struct fx8_functions functions[FX8_N_FUNCTIONS_MODES];

@@ -93,6 +93,13 @@ static void wrong_half(size_t n, float scale, const float *x, uint16_t *half)
     half[n - 1] ^= 1;
 }
 
+static void wrong_image(const struct fx8_image_channel *channel,
+                        const double *directions, float *phasors, float *sums)
+{
+    fx8_operations_variant(0)->image(channel, directions, phasors, sums);
+    sums[FX8_IMAGE_LANES - 1] += 1.0f;
+}
+
 /* The reference has no vectors of pairs; NULL: nor has this machine. */
 static void (*find_unscale(void))(const struct fx8_unscale *)
 {
@@ -133,6 +140,7 @@ TEST(one_wrong_number_is_named)
     IS_NAMED(fp32.fold, fp32);
     IS_NAMED(interval.fold, interval);
     IS_NAMED(half.from_float, half);
+    IS_NAMED(image, image);
     if (find_unscale() != NULL)
         IS_NAMED(unscale, unscale);
 }

@@ -329,6 +329,21 @@ static void run_unscale(const struct fx8_operations *operations,
         results);
 }
 
+static void run_image(const struct fx8_operations *operations,
+                      const struct trial *trial, uint8_t *result)
+{
+    double turns[3 * N_INPUTS], directions[3 * FX8_IMAGE_LANES];
+    for (int k = 0; k < 3 * N_INPUTS; k++)
+        turns[k] = 0.37 * trial->bytes[k];
+    for (int k = 0; k < 3 * FX8_IMAGE_LANES; k++)
+        directions[k] = 0.0041 * trial->bytes[k];
+    const struct fx8_image_channel channel = {
+        N_INPUTS, turns, (const struct fx8_cf32 *)(const void *)trial->floats};
+    float *phasors = (void *)result;
+    operations->image(&channel, directions, phasors,
+                      phasors + N_INPUTS * 2 * FX8_IMAGE_LANES);
+}
+
 static const struct {
     const char *name;
     run_operation *run;
@@ -345,6 +360,7 @@ static const struct {
     {.name = "fp32", .run = run_fp32},
     {.name = "interval", .run = run_interval},
     {.name = "half", .run = run_half},
+    {.name = "image", .run = run_image},
     {.name = "unscale", .run = run_unscale},
 };
 

@@ -38,6 +38,7 @@ extern "C" {
     ROW(count)                                                                 \
     ROW(unscale) /* entries unscale and stream */                              \
     ROW(interval)                                                              \
+    ROW(image)                                                                 \
     ROW(functions) /* entries functions and forms */                           \
     ROW(divide)    /* form markstein of divide, after the others */            \
     ROW(half)
