@@ -47,13 +47,16 @@ PACKAGES := $(HDF5_PC) zlib fftw3f inih erfa jansson
 MISSING := $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p)))
 # Without it, fx8 plot writes no PNG and no PDF.
 CAIRO := $(shell $(PKG_CONFIG) --exists cairo-pdf 2>/dev/null && echo cairo-pdf)
-PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(CAIRO) 2>/dev/null)
-PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(CAIRO) 2>/dev/null)
+# Without it, fx8 image writes no FITS.
+CFITSIO := $(shell $(PKG_CONFIG) --exists cfitsio 2>/dev/null && echo cfitsio)
+PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(CAIRO) $(CFITSIO) 2>/dev/null)
+PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(CAIRO) $(CFITSIO) 2>/dev/null)
 
 # No contraction: only fmaf() or an intrinsic becomes an fma.
 REQUIRED := -std=c17 -D_GNU_SOURCE -I. -DFX8_VERSION='"$(VERSION)"' \
 	-ffp-contract=off -fno-math-errno -pthread -fPIC \
-	-fvisibility=hidden $(if $(CAIRO),-DFX8_HAVE_CAIRO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+	-fvisibility=hidden $(if $(CAIRO),-DFX8_HAVE_CAIRO) $(if $(CFITSIO),-DFX8_HAVE_CFITSIO) \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes
 # STRICT=1: a warning is an error; no reason to build anything again.  Not with
@@ -66,8 +69,8 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
-	correlator/compare correlator/fringe correlator/library correlator/plot correlator/run \
-	correlator/simulate
+	correlator/compare correlator/fringe correlator/image correlator/library correlator/plot \
+	correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))

@@ -9,15 +9,18 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "config/base/number.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/progress.h"
 #include "io/parts.h"
 
 const struct fx8_command *const fx8_commands[] = {
-    &fx8_command_correlate, &fx8_command_compare,  &fx8_command_info,
-    &fx8_command_plot,      &fx8_command_simulate, &fx8_command_fringe,
-    &fx8_command_config,    &fx8_command_bench,
+    &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
+    &fx8_command_plot,      &fx8_command_image,   &fx8_command_simulate,
+    &fx8_command_fringe,    &fx8_command_config,  &fx8_command_bench,
 };
 const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
 
@@ -97,6 +100,26 @@ enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
     va_end(arguments);
     return fx8_fail(error, FX8_ERR_USAGE, "%s (see fx8 %s --help)", text,
                     line->command->name);
+}
+
+enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
+                                       size_t option, double icrs_deg[2],
+                                       struct fx8_error *error)
+{
+    const char *text = line->given[option], *comma = strchr(text, ',');
+    FX8_AUTO_FREE char *first =
+        strndup(text, comma != NULL ? (size_t)(comma - text) : 0);
+    if (first == NULL)
+        return fx8_no_memory("arguments", error);
+    if (comma == NULL || !fx8_number_real(first, &icrs_deg[0]) ||
+        !fx8_number_real(comma + 1, &icrs_deg[1]) || icrs_deg[0] < 0.0 ||
+        icrs_deg[0] >= 360.0 || icrs_deg[1] < -90.0 || icrs_deg[1] > 90.0)
+        return fx8_command_misuse(line, error,
+                                  "--%s: %s: expected right ascension (0 to "
+                                  "360) and declination (-90 to 90) in "
+                                  "degrees, with a comma between",
+                                  line->command->options[option].name, text);
+    return FX8_OK;
 }
 
 char *fx8_command_join(const char *first, char *const *items, size_t n)

@@ -80,6 +80,7 @@ extern const struct fx8_command fx8_command_compare;
 extern const struct fx8_command fx8_command_config;
 extern const struct fx8_command fx8_command_correlate;
 extern const struct fx8_command fx8_command_fringe;
+extern const struct fx8_command fx8_command_image;
 extern const struct fx8_command fx8_command_info;
 extern const struct fx8_command fx8_command_plot;
 extern const struct fx8_command fx8_command_simulate;
@@ -112,6 +113,11 @@ char *fx8_command_join(const char *first, char *const *items, size_t n);
 enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
                                    struct fx8_error *error, const char *format,
                                    ...) FX8_PRINTF(3, 4);
+
+/** Read the value of an option, "RA_DEG,DEC_DEG". */
+enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
+                                       size_t option, double icrs_deg[2],
+                                       struct fx8_error *error);
 
 /** Handle SIGINT, SIGTERM and SIGHUP (unless ignored, as under nohup): either
  *  count them for fx8_command_interrupted(), or print a message and end the

@@ -113,28 +113,6 @@ static enum fx8_status take_number(const struct fx8_command_line *line,
                                     options[option].name, text, low, high);
 }
 
-static enum fx8_status take_source(const struct fx8_command_line *line,
-                                   struct fx8_fringe_direction *direction,
-                                   struct fx8_error *error)
-{
-    const char *text = line->given[SOURCE], *comma = strchr(text, ',');
-    FX8_AUTO_FREE char *first =
-        strndup(text, comma != NULL ? (size_t)(comma - text) : 0);
-    double *icrs_deg = direction->icrs_deg;
-    direction->kind = FX8_FRINGE_SKY;
-    if (first == NULL)
-        return fx8_no_memory("arguments", error);
-    if (comma == NULL || !fx8_number_real(first, &icrs_deg[0]) ||
-        !fx8_number_real(comma + 1, &icrs_deg[1]) || icrs_deg[0] < 0.0 ||
-        icrs_deg[0] >= 360.0 || icrs_deg[1] < -90.0 || icrs_deg[1] > 90.0)
-        return fx8_command_misuse(line, error,
-                                  "--source: %s: expected right ascension (0 "
-                                  "to 360) and declination (-90 to 90) in "
-                                  "degrees, with a comma between",
-                                  text);
-    return FX8_OK;
-}
-
 static enum fx8_status take_direction(const struct fx8_command_line *line,
                                       struct fx8_fringe_direction *direction,
                                       struct fx8_error *error)
@@ -150,8 +128,10 @@ static enum fx8_status take_direction(const struct fx8_command_line *line,
         1)
         return fx8_command_misuse(
             line, error, "expected one of --source, --az with --el, --blind");
-    if (line->given[SOURCE] != NULL)
-        return take_source(line, direction, error);
+    if (line->given[SOURCE] != NULL) {
+        direction->kind = FX8_FRINGE_SKY;
+        return fx8_command_take_place(line, SOURCE, direction->icrs_deg, error);
+    }
     if (line->given[BLIND] != NULL)
         direction->kind = FX8_FRINGE_BLIND;
     if (!has_azimuth)

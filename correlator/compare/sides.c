@@ -247,6 +247,32 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
     return find_antennas(first, sides->antennas, error);
 }
 
+enum fx8_status fx8_compare_side_check(const struct fx8_compare_side *side,
+                                       struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *header = &side->header;
+    const struct {
+        const char *name;
+        const double *values;
+        size_t n;
+        double low, high;
+    } arrays[] = {
+        {"freq_array", header->frequencies_hz, header->n_channels, 0.0, 1e15},
+        {"time_array", header->julian_dates, header->n_times, 0.0, 1e7},
+        {"antenna_positions", header->antenna_positions_m,
+         3 * header->n_antennas, -1e9, 1e9},
+    };
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        for (size_t i = 0; i < arrays[k].n; i++)
+            if (!(arrays[k].values[i] >= arrays[k].low &&
+                  arrays[k].values[i] <= arrays[k].high))
+                return fx8_fail(
+                    error, FX8_ERR_INPUT, "%s: %s[%zu]: %g: expected %g to %g",
+                    side->path, arrays[k].name, i, arrays[k].values[i],
+                    arrays[k].low, arrays[k].high);
+    return FX8_OK;
+}
+
 void fx8_compare_sides_close(struct fx8_compare_sides *sides)
 {
     for (size_t k = 0; k < sides->n; k++) {

@@ -98,28 +98,10 @@ static enum fx8_status list_fringes(struct walk *walk, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* What the reader leaves unchecked: numbers from `low` to `high`. */
-static enum fx8_status check_numbers(const struct walk *walk, const char *name,
-                                     size_t n, const double *values, double low,
-                                     double high, struct fx8_error *error)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(values[i] >= low && values[i] <= high))
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s[%zu]: %g: expected %g to %g",
-                            walk->fringes->path, name, i, values[i], low, high);
-    return FX8_OK;
-}
-
 static enum fx8_status lay_out_axes(struct walk *walk, struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = &walk->sides.side[0].header;
-    FX8_TRY(check_numbers(walk, "freq_array", header->n_channels,
-                          header->frequencies_hz, 0.0, 1e15, error));
-    FX8_TRY(check_numbers(walk, "time_array", header->n_times,
-                          header->julian_dates, 0.0, 1e7, error));
-    FX8_TRY(check_numbers(walk, "antenna_positions", 3 * header->n_antennas,
-                          header->antenna_positions_m, -1e9, 1e9, error));
+    FX8_TRY(fx8_compare_side_check(&walk->sides.side[0], error));
     FX8_AUTO_FREE double *times_s = NULL;
     FX8_TRY(fx8_allocate(header->n_times, sizeof *times_s, "times", &times_s,
                          error));

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfam.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/median.h"
+#include "config/base/number.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/image/data.h"
+#include "correlator/image/frame.h"
+#include "correlator/image/sources.h"
+#include "correlator/run/site.h"
+#include "kernels/operations.h"
+
+enum {
+    GROUPS = 16, /* of directions that share what they read of a matrix */
+    GROUP_PIXELS = GROUPS * FX8_IMAGE_LANES,
+    /* of a frame, between two steps of progress: each keeps all threads busy */
+    MOST_PARTS = 64,
+    PART_ITEMS = 8 /* per thread, at least */
+};
+
+/* What threads share. */
+struct work {
+    struct fx8_image_data data;
+    struct fx8_image *image;
+    const struct fx8_operations *operations;
+    size_t n_done, n_steps; /* of progress: dumps read, parts of frames */
+    size_t n_threads;
+    size_t n_pixels; /* above the horizon */
+    size_t n_items;  /* of GROUP_PIXELS */
+    size_t n_parts;
+    uint32_t *pixels;
+    struct fx8_cf32 *matrices; /* [node][block][j][FX8_IMAGE_ROWS] */
+    size_t matrix_size;
+    double *turns;  /* [node][n_antennas][3] */
+    float *phasors; /* [thread][n_antennas][2][FX8_IMAGE_LANES] */
+    size_t first;   /* item of this part */
+};
+
+static void close_work(struct work *work)
+{
+    fx8_image_data_close(&work->data);
+    free(work->pixels);
+    free(work->matrices);
+    free(work->turns);
+    free(work->phasors);
+}
+
+/* --- pixels ------------------------------------------------------- */
+
+static enum fx8_status open_pixels(struct work *work, struct fx8_error *error)
+{
+    struct fx8_image *image = work->image;
+    const size_t size = image->frame.size;
+    FX8_TRY(fx8_allocate(size * size, sizeof *image->pixels, "pixels",
+                         &image->pixels, error));
+    FX8_TRY(fx8_allocate(size * size, sizeof *work->pixels, "pixels",
+                         &work->pixels, error));
+    for (size_t k = 0; k < size * size; k++) {
+        double lmn[3];
+        if (fx8_image_direction(&image->frame, (double)(k % size),
+                                (double)(k / size), lmn))
+            work->pixels[work->n_pixels++] = (uint32_t)k;
+        else
+            image->pixels[k] = NAN;
+    }
+    return work->n_pixels > 0
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_USAGE,
+                          "--center: %g,%g: below the horizon: expected a "
+                          "place that is up at the middle of the dumps",
+                          image->frame.icrs_deg[0], image->frame.icrs_deg[1]);
+}
+
+/* Directions of a group, relative to the centre; what is beyond the last pixel
+ * repeats it. */
+static void find_directions(const struct work *work, size_t first,
+                            double *directions)
+{
+    const struct fx8_image_frame *frame = &work->image->frame;
+    for (size_t k = 0; k < FX8_IMAGE_LANES; k++) {
+        const size_t last = work->n_pixels - 1;
+        const size_t pixel = work->pixels[first + k < last ? first + k : last];
+        double lmn[3];
+        (void)fx8_image_direction(frame, (double)(pixel % frame->size),
+                                  (double)(pixel / frame->size), lmn);
+        directions[k] = lmn[0];
+        directions[FX8_IMAGE_LANES + k] = lmn[1];
+        directions[2 * FX8_IMAGE_LANES + k] = lmn[2] - 1.0;
+    }
+}
+
+/* Image some groups of pixels. */
+static void image_groups(void *context, size_t item, size_t thread)
+{
+    const struct work *work = context;
+    const size_t n = work->data.sides.shape.n_antennas;
+    const size_t begin = (work->first + item) * GROUP_PIXELS;
+    const size_t left = work->n_pixels - begin;
+    const size_t n_pixels = left < GROUP_PIXELS ? left : GROUP_PIXELS;
+    double directions[GROUPS][3 * FX8_IMAGE_LANES];
+    float sums[GROUP_PIXELS] = {0.0f};
+    float *phasors = work->phasors + thread * n * 2 * FX8_IMAGE_LANES;
+    for (size_t k = 0; k < n_pixels; k += FX8_IMAGE_LANES)
+        find_directions(work, begin + k, directions[k / FX8_IMAGE_LANES]);
+    for (size_t node = 0; node < work->data.nodes.n; node++) {
+        const struct fx8_image_channel channel = {n, work->turns + 3 * n * node,
+                                                  work->matrices +
+                                                      node * work->matrix_size};
+        for (size_t k = 0; k < n_pixels; k += FX8_IMAGE_LANES)
+            work->operations->image(&channel, directions[k / FX8_IMAGE_LANES],
+                                    phasors, sums + k);
+    }
+    for (size_t k = 0; k < n_pixels; k++)
+        work->image->pixels[work->pixels[begin + k]] += sums[k];
+}
+
+/* --- frames ------------------------------------------------------- */
+
+/* The sums as the operation takes them, and empty them. */
+static void set_matrices(struct work *work)
+{
+    const size_t n = work->data.sides.shape.n_antennas;
+    const size_t n_nodes = work->data.nodes.n;
+    double *sums = work->data.sums;
+    for (size_t j = 1; j < n; j++)
+        for (size_t i = 0; i < j; i++)
+            for (size_t node = 0; node < n_nodes; node++) {
+                const size_t at = 2 * (n_nodes * (j * (j - 1) / 2 + i) + node);
+                work->matrices[node * work->matrix_size +
+                               i / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS * n +
+                               j * FX8_IMAGE_ROWS + i % FX8_IMAGE_ROWS] =
+                    (struct fx8_cf32){(float)sums[at], (float)sums[at + 1]};
+                sums[at] = sums[at + 1] = 0.0;
+            }
+    for (size_t node = 0; node < n_nodes; node++)
+        for (size_t k = 0; k < 3 * n; k++)
+            work->turns[3 * n * node + k] =
+                work->data.uvw_m[k] * work->data.nodes.hz[node] / FX8_LIGHT_M_S;
+}
+
+static void count_step(struct work *work)
+{
+    fx8_progress_count(work->data.request->progress, (int64_t)++work->n_done,
+                       (int64_t)work->n_steps);
+}
+
+static void add_frame(struct work *work)
+{
+    set_matrices(work);
+    for (size_t part = 0; part < work->n_parts; part++) {
+        const size_t end = work->n_items * (part + 1) / work->n_parts;
+        work->first = work->n_items * part / work->n_parts;
+        fx8_parallel_for(end - work->first, work->n_threads, false,
+                         image_groups, work);
+        count_step(work);
+    }
+}
+
+static enum fx8_status allocate(struct work *work, struct fx8_error *error)
+{
+    const size_t n = work->data.sides.shape.n_antennas;
+    const size_t n_nodes = work->data.nodes.n;
+    work->n_threads = fx8_parallel_cpus();
+    work->n_items = (work->n_pixels + GROUP_PIXELS - 1) / GROUP_PIXELS;
+    work->n_parts = work->n_items / (PART_ITEMS * work->n_threads) + 1;
+    if (work->n_parts > MOST_PARTS)
+        work->n_parts = MOST_PARTS;
+    work->matrix_size = fx8_round_up(n, FX8_IMAGE_ROWS) * n;
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(work->matrices,
+                  fx8_product(n_nodes, work->matrix_size, 1, 1)),
+        FX8_ITEMS(work->turns, 3 * n * n_nodes),
+        FX8_ITEMS(work->phasors,
+                  fx8_product(work->n_threads, n, 2, FX8_IMAGE_LANES))};
+    FX8_TRY(fx8_operations_select("auto", &work->operations, error));
+    return fx8_allocate_arrays(arrays, 3, "visibilities", error);
+}
+
+/* In the horizon's frame all dumps share their directions: one image of their
+ * sum.  On the sky each has its own. */
+static enum fx8_status add_frames(struct work *work, struct fx8_error *error)
+{
+    struct fx8_image_data *data = &work->data;
+    const bool is_fixed = !data->request->has_center;
+    work->n_steps =
+        data->n_times + work->n_parts * (is_fixed ? 1 : data->n_times);
+    for (size_t t = 0; t < data->n_times; t++) {
+        FX8_TRY(fx8_image_data_add(data, t, error));
+        count_step(work);
+        if (!is_fixed)
+            add_frame(work);
+    }
+    if (!(data->weight > 0.0))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: flags: all: expected cross-correlations with data",
+                        data->request->path);
+    if (is_fixed)
+        add_frame(work);
+    return FX8_OK;
+}
+
+/* --- figures ------------------------------------------------------ */
+
+/* A Gaussian exp(-4 ln2 x^2 / FWHM^2) bends like the beam, 1 - 2 pi^2 <u^2>
+ * x^2, along both axes of the ellipse. */
+static void fit_beam(const struct fx8_image_data *data, struct fx8_image *image)
+{
+    const double uu = data->moments[0] / data->weight;
+    const double uv = data->moments[1] / data->weight;
+    const double vv = data->moments[2] / data->weight;
+    const double mean = 0.5 * (uu + vv), apart = hypot(0.5 * (uu - vv), uv);
+    const double width_deg = sqrt(2.0 * log(2.0)) / ERFA_DPI / ERFA_DD2R;
+    if (mean - apart <= 1e-12 * mean)
+        return; /* antennas on a line */
+    image->beam_deg[0] = width_deg / sqrt(mean - apart);
+    image->beam_deg[1] = width_deg / sqrt(mean + apart);
+    image->beam_angle_deg = -0.5 * atan2(2.0 * uv, uu - vv) / ERFA_DD2R;
+}
+
+/* 1.4826 times the median of |pixel - median| is the standard deviation of
+ * Gaussian noise, little changed by sources. */
+static enum fx8_status find_noise(const struct work *work,
+                                  struct fx8_image *image,
+                                  struct fx8_error *error)
+{
+    FX8_AUTO_FREE double *values = NULL;
+    FX8_TRY(
+        fx8_allocate(work->n_pixels, sizeof *values, "pixels", &values, error));
+    for (size_t k = 0; k < work->n_pixels; k++)
+        values[k] = (double)image->pixels[work->pixels[k]];
+    const double middle = fx8_median(values, work->n_pixels);
+    for (size_t k = 0; k < work->n_pixels; k++)
+        values[k] = fabs(values[k] - middle);
+    image->noise = 1.4826 * fx8_median(values, work->n_pixels);
+    return FX8_OK;
+}
+
+static enum fx8_status find_peak(struct work *work, struct fx8_error *error)
+{
+    struct fx8_image *image = work->image;
+    const struct fx8_image_frame *frame = &image->frame;
+    struct fx8_image_place *peak = &image->peak;
+    size_t best = work->pixels[0];
+    double lmn[3];
+    for (size_t k = 1; k < work->n_pixels; k++)
+        if (image->pixels[work->pixels[k]] > image->pixels[best])
+            best = work->pixels[k];
+    peak->x = (double)(best % frame->size);
+    peak->y = (double)(best / frame->size);
+    peak->value = (double)image->pixels[best];
+    (void)fx8_image_direction(frame, peak->x, peak->y, lmn);
+    for (size_t k = 0; k < 3; k++)
+        peak->enu[k] = lmn[0] * frame->axes[0][k] + lmn[1] * frame->axes[1][k] +
+                       lmn[2] * frame->axes[2][k];
+    return fx8_image_icrs(&work->data.sky, frame->time, peak->enu,
+                          peak->icrs_deg, error);
+}
+
+static enum fx8_status find_figures(struct work *work, struct fx8_error *error)
+{
+    struct fx8_image *image = work->image;
+    for (size_t k = 0; k < work->n_pixels; k++)
+        image->pixels[work->pixels[k]] /= (float)work->data.weight;
+    image->frequency_hz = work->data.frequency / work->data.weight;
+    fit_beam(&work->data, image);
+    FX8_TRY(find_noise(work, image, error));
+    FX8_TRY(find_peak(work, error));
+    for (size_t k = 0; k < image->n_sources; k++) {
+        struct fx8_image_place *place = &image->sources[k].place;
+        place->value =
+            (double)image->pixels[(size_t)lround(place->y) * image->frame.size +
+                                  (size_t)lround(place->x)];
+    }
+    return FX8_OK;
+}
+
+/* --- all ---------------------------------------------------------- */
+
+static void describe(const struct fx8_image_data *data, struct fx8_image *image)
+{
+    const struct fx8_uvh5_header *header = &data->sides.side[0].header;
+    double first = INFINITY, last = -INFINITY, begin = INFINITY;
+    double end = -INFINITY;
+    for (size_t t = 0; t < data->n_times; t++) {
+        const double middle = header->julian_dates[data->times[t]];
+        const double half =
+            0.5 * header->integration_s[data->times[t]] / 86400.0;
+        first = fmin(first, middle);
+        last = fmax(last, middle);
+        begin = fmin(begin, middle - half);
+        end = fmax(end, middle + half);
+    }
+    memcpy(image->telescope, header->telescope, sizeof image->telescope);
+    memcpy(image->units, header->units, sizeof image->units);
+    image->polarization = data->polarization;
+    image->site = header->site;
+    image->n_antennas = header->n_antennas;
+    image->n_baselines = header->n_baselines;
+    image->n_channels = data->n_channels;
+    image->n_dumps = data->n_times;
+    image->start = fx8_time_from_julian_date(begin);
+    image->duration_s = 86400.0 * (end - begin);
+    for (size_t c = 0; c < data->n_channels; c++)
+        image->bandwidth_hz += header->channel_widths_hz[data->channels[c]];
+    image->frame.time = fx8_time_from_julian_date(0.5 * (first + last));
+}
+
+enum fx8_status fx8_image_make(const struct fx8_image_request *request,
+                               struct fx8_image *image, struct fx8_error *error)
+{
+    *image = (struct fx8_image){.n_sources = 0};
+    FX8_AUTO(close_work) struct work work = {.image = image};
+    FX8_TRY(fx8_image_data_open(request, &work.data, error));
+    describe(&work.data, image);
+    FX8_TRY(
+        fx8_image_frame_open(request, &work.data.sky, &image->frame, error));
+    FX8_TRY(fx8_image_find_sources(request, &work.data.sky, image, error));
+    FX8_TRY(open_pixels(&work, error));
+    FX8_TRY(allocate(&work, error));
+    FX8_TRY(add_frames(&work, error));
+    return find_figures(&work, error);
+}
+
+void fx8_image_clear(struct fx8_image *image)
+{
+    free(image->pixels);
+    free(image->sources);
+    *image = (struct fx8_image){.n_sources = 0};
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sources.c -- what bright sources an image shows: a few of the sky, the Sun,
+ * the Moon, and those of a catalogue.
+ */
+#include <erfa.h>
+#include <erfam.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "config/catalogue.h"
+#include "correlator/image/sources.h"
+#include "correlator/run/site.h"
+
+/* ICRS, SIMBAD. */
+static const struct fx8_phase_center bright[] = {
+    {"Cas A", {350.8500, 58.8150}},
+    {"Cyg A", {299.8682, 40.7339}},
+    {"Vir A", {187.7059, 12.3911}},
+    {"Tau A", {83.6331, 22.0145}},
+};
+
+#define N_BRIGHT (sizeof bright / sizeof *bright)
+
+/* Keep a source if the image has it. */
+static enum fx8_status keep(struct fx8_image *image, const char *name,
+                            const struct fx8_image_place *place,
+                            struct fx8_error *error)
+{
+    struct fx8_image_source source = {.place = *place};
+    snprintf(source.name, sizeof source.name, "%s", name);
+    if (!fx8_image_find(&image->frame, &source.place))
+        return FX8_OK;
+    FX8_TRY(fx8_grow(&image->sources, image->n_sources, sizeof source,
+                     "sources", error));
+    image->sources[image->n_sources++] = source;
+    return FX8_OK;
+}
+
+static enum fx8_status keep_all(struct fx8_celestial *sky, size_t n,
+                                const struct fx8_phase_center *sources,
+                                struct fx8_image *image,
+                                struct fx8_error *error)
+{
+    for (size_t k = 0; k < n; k++) {
+        struct fx8_image_place place;
+        memcpy(place.icrs_deg, sources[k].icrs_deg, sizeof place.icrs_deg);
+        FX8_TRY(fx8_celestial_directions(sky, image->frame.time, 1,
+                                         &sources[k].icrs_deg, &place.enu,
+                                         error));
+        FX8_TRY(keep(image, sources[k].name, &place, error));
+    }
+    return FX8_OK;
+}
+
+/* From the Earth's centre in ICRS axes, AU, to where the site sees it. */
+static enum fx8_status keep_body(struct fx8_celestial *sky, const char *name,
+                                 double vector[3], struct fx8_image *image,
+                                 struct fx8_error *error)
+{
+    struct fx8_image_place place;
+    double ra, dec, site[3], length;
+    eraC2s(vector, &ra, &dec);
+    const double icrs_deg[1][2] = {{eraAnp(ra) / ERFA_DD2R, dec / ERFA_DD2R}};
+    FX8_TRY(fx8_celestial_directions(sky, image->frame.time, 1, icrs_deg,
+                                     &place.enu, error));
+    memcpy(place.icrs_deg, icrs_deg[0], sizeof place.icrs_deg);
+    (void)eraGd2gc(ERFA_WGS84, sky->site.longitude_deg * ERFA_DD2R,
+                   sky->site.latitude_deg * ERFA_DD2R, sky->site.altitude_m,
+                   site);
+    for (size_t k = 0; k < 3; k++) {
+        double axis[3] = {k == 0, k == 1, k == 2}, ecef[3];
+        fx8_site_rotate(&sky->site, axis, ecef);
+        place.enu[k] =
+            place.enu[k] * eraPm(vector) * ERFA_DAU - eraPdp(ecef, site);
+    }
+    eraPn(place.enu, &length, place.enu);
+    return keep(image, name, &place, error);
+}
+
+/* The Moon's place has the aberration of a star too, 20 arcseconds. */
+static enum fx8_status keep_bodies(struct fx8_celestial *sky,
+                                   struct fx8_image *image,
+                                   struct fx8_error *error)
+{
+    double tai[2], tt[2], sun[2][3], moon[2][3], barycentric[2][3];
+    if (eraUtctai(fx8_time_julian_date(image->frame.time), 0.0, &tai[0],
+                  &tai[1]) < 0 ||
+        eraTaitt(tai[0], tai[1], &tt[0], &tt[1]) < 0)
+        return FX8_OK;
+    (void)eraEpv00(tt[0], tt[1], sun, barycentric);
+    eraSxp(-1.0, sun[0], sun[0]);
+    eraMoon98(tt[0], tt[1], moon);
+    FX8_TRY(keep_body(sky, "Sun", sun[0], image, error));
+    return keep_body(sky, "Moon", moon[0], image, error);
+}
+
+enum fx8_status fx8_image_find_sources(const struct fx8_image_request *request,
+                                       struct fx8_celestial *sky,
+                                       struct fx8_image *image,
+                                       struct fx8_error *error)
+{
+    FX8_AUTO_FREE struct fx8_phase_center *own = NULL;
+    size_t n_own = 0;
+    if (request->catalogue != NULL)
+        FX8_TRY(fx8_catalogue_load(request->catalogue, &own, &n_own, error));
+    FX8_TRY(keep_bodies(sky, image, error));
+    FX8_TRY(keep_all(sky, N_BRIGHT, bright, image, error));
+    return keep_all(sky, n_own, own, image, error);
+}
