@@ -347,7 +347,7 @@ static enum fx8_status add_dump(struct fx8_image_data *data, size_t t,
         memcpy(baseline.antennas, data->sides.antennas[b],
                sizeof baseline.antennas);
         FX8_TRY(fx8_compare_sides_read(&data->sides, data->times[t], b,
-                                       &baseline.row, error));
+                                       &baseline.row, NULL, error));
         if (baseline.antennas[0] == baseline.antennas[1])
             continue;
         for (size_t k = 0; k < 3; k++)
