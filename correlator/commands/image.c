@@ -78,8 +78,8 @@ static const struct fx8_option options[] = {
     [CATALOG] = {.name = "catalog",
                  .argument = "FILE",
                  .is_once = true,
-                 .help = "name these sources too: CSV with name, ra_deg, "
-                         "dec_deg"},
+                 .help = "name these sources too: CSV with name and ra_deg, "
+                         "dec_deg or az_deg, el_deg, as [simulate] sources"},
     [JSON] = {.name = "json", .help = "all figures as JSON"},
     [FORCE] = {.name = "force", .help = "replace the output"},
     [QUIET] = FX8_OPTION_QUIET("no progress"),

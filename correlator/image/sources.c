@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/csv.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/catalogue.h"
@@ -41,18 +42,16 @@ static enum fx8_status keep(struct fx8_image *image, const char *name,
     return FX8_OK;
 }
 
-static enum fx8_status keep_all(struct fx8_celestial *sky, size_t n,
-                                const struct fx8_phase_center *sources,
-                                struct fx8_image *image,
-                                struct fx8_error *error)
+static enum fx8_status keep_bright(struct fx8_celestial *sky,
+                                   struct fx8_image *image,
+                                   struct fx8_error *error)
 {
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < N_BRIGHT; k++) {
         struct fx8_image_place place;
-        memcpy(place.icrs_deg, sources[k].icrs_deg, sizeof place.icrs_deg);
-        FX8_TRY(fx8_celestial_directions(sky, image->frame.time, 1,
-                                         &sources[k].icrs_deg, &place.enu,
-                                         error));
-        FX8_TRY(keep(image, sources[k].name, &place, error));
+        memcpy(place.icrs_deg, bright[k].icrs_deg, sizeof place.icrs_deg);
+        FX8_TRY(fx8_celestial_directions(
+            sky, image->frame.time, 1, &bright[k].icrs_deg, &place.enu, error));
+        FX8_TRY(keep(image, bright[k].name, &place, error));
     }
     return FX8_OK;
 }
@@ -99,16 +98,75 @@ static enum fx8_status keep_bodies(struct fx8_celestial *sky,
     return keep_body(sky, "Moon", moon[0], image, error);
 }
 
+/* Columns of a catalogue; of those from I on, which a table of simulated
+ * sources has, nothing is read. */
+enum column { NAME, RIGHT_ASCENSION, DECLINATION, AZIMUTH, ELEVATION };
+static const char *const columns[] = {
+    "name", "ra_deg", "dec_deg", "az_deg", "el_deg",
+    "I",    "Q",      "U",       "V",      "tone_hz",
+};
+
+#define N_COLUMNS (sizeof columns / sizeof *columns)
+
+/* Where a row of a catalogue is: on the sky, or at the time of the image above
+ * the horizon. */
+static enum fx8_status read_place(const char *path, const struct fx8_csv *csv,
+                                  const size_t *where, size_t row,
+                                  struct fx8_celestial *sky,
+                                  struct fx8_time time,
+                                  struct fx8_image_place *place,
+                                  struct fx8_error *error)
+{
+    char *const *fields = csv->fields + row * csv->n_columns;
+    const bool is_on_sky = where[RIGHT_ASCENSION] < csv->n_columns &&
+                           *fields[where[RIGHT_ASCENSION]] != '\0';
+    const enum column first = is_on_sky ? RIGHT_ASCENSION : AZIMUTH;
+    double angles_deg[1][2];
+    for (size_t k = 0; k < 2; k++) {
+        static const double least[] = {-360.0, -90.0}, most[] = {360.0, 90.0};
+        if (where[first + k] == csv->n_columns)
+            return fx8_csv_fail_column(path, csv, columns[first + k], error);
+        FX8_TRY(fx8_csv_real(path, csv, row, where[first + k], least[k],
+                             most[k], &angles_deg[0][k], error));
+    }
+    if (is_on_sky) {
+        memcpy(place->icrs_deg, angles_deg[0], sizeof place->icrs_deg);
+        return fx8_celestial_directions(
+            sky, time, 1, (const double(*)[2])angles_deg, &place->enu, error);
+    }
+    fx8_site_direction(angles_deg[0][0], angles_deg[0][1], place->enu);
+    return fx8_image_icrs(sky, time, place->enu, place->icrs_deg, error);
+}
+
+static enum fx8_status keep_catalogue(const char *path,
+                                      struct fx8_celestial *sky,
+                                      struct fx8_image *image,
+                                      struct fx8_error *error)
+{
+    size_t where[N_COLUMNS];
+    FX8_AUTO(fx8_csv_clear) struct fx8_csv csv = {0};
+    FX8_TRY(fx8_csv_load(path, &csv, error));
+    FX8_TRY(fx8_csv_find(path, &csv, columns, N_COLUMNS, where, error));
+    if (where[NAME] == csv.n_columns)
+        return fx8_csv_fail_column(path, &csv, columns[NAME], error);
+    for (size_t row = 0; row < csv.n_rows; row++) {
+        struct fx8_image_place place;
+        FX8_TRY(read_place(path, &csv, where, row, sky, image->frame.time,
+                           &place, error));
+        FX8_TRY(keep(image, csv.fields[row * csv.n_columns + where[NAME]],
+                     &place, error));
+    }
+    return FX8_OK;
+}
+
 enum fx8_status fx8_image_find_sources(const struct fx8_image_request *request,
                                        struct fx8_celestial *sky,
                                        struct fx8_image *image,
                                        struct fx8_error *error)
 {
-    FX8_AUTO_FREE struct fx8_phase_center *own = NULL;
-    size_t n_own = 0;
-    if (request->catalogue != NULL)
-        FX8_TRY(fx8_catalogue_load(request->catalogue, &own, &n_own, error));
     FX8_TRY(keep_bodies(sky, image, error));
-    FX8_TRY(keep_all(sky, N_BRIGHT, bright, image, error));
-    return keep_all(sky, n_own, own, image, error);
+    FX8_TRY(keep_bright(sky, image, error));
+    return request->catalogue == NULL
+               ? FX8_OK
+               : keep_catalogue(request->catalogue, sky, image, error);
 }

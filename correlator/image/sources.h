@@ -12,7 +12,8 @@
  * the request's catalogue, as far as the frame shows them.
  *
  * Returned: image  sources, n_sources; their values are not set
- * Status:   as fx8_catalogue_load()
+ * Status:   FX8_ERR_USAGE: the catalogue cannot be read; the message names the
+ *           line and the column
  * Numerics: the Sun within 1 arcsecond, the Moon (seen from the site) within
  *           30; no refraction
  * Source:   ERFA eraEpv00, eraMoon98 (Meeus)

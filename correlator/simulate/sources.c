@@ -32,7 +32,7 @@ static const char *const columns[N_COLUMNS] = {
 
 #define EXPECTED_COLUMNS                                                       \
     "expected az_deg, el_deg (or ra_deg, dec_deg), I, optional Q, U, V, "      \
-    "tone_hz"
+    "tone_hz, name"
 
 /* The missing column of a pair that has the other one, or N_COLUMNS. */
 static size_t find_half(const bool has[N_COLUMNS])
@@ -52,6 +52,8 @@ static enum fx8_status match_columns(const struct fx8_csv *csv,
         at[k] = csv->n_columns;
     for (size_t c = 0; c < csv->n_columns; c++) {
         size_t k = 0;
+        if (strcmp(csv->columns[c], "name") == 0)
+            continue; /* for fx8 image --catalog */
         while (k < N_COLUMNS && strcmp(csv->columns[c], columns[k]) != 0)
             k++;
         if (k == N_COLUMNS)
