@@ -253,7 +253,7 @@ static void explain(const struct fx8_comparison *comparison,
             snprintf(among, sizeof among, " (worst of %" PRId64 " %s)",
                      worst->n_judged, fx8_compare_check_names[check]);
         snprintf(reason, FX8_TEXT_SIZE,
-                 "%s: INT8 loss is %.4g x predicted, allowed %s %.4g%s",
+                 "%.120s: INT8 loss is %.4g x predicted, allowed %s %.4g%s",
                  is_all ? fx8_compare_check_names[check] : place,
                  is_above ? worst->ratio : worst->plain,
                  is_above ? "at most" : "at least", worst->limits[is_above],
