@@ -4,7 +4,8 @@
  *
  * Shows (commands, parts of pictures): ticks are round and within their axis;
  *     equal steps of the colours look equal, and the cycle closes; a panel's
- *     ends are those of its data; drawings whose texts and points are not what
+ *     ends are those of its data, with room for lines across, and decades make
+ *     an axis logarithmic; drawings whose texts and points are not what
  *     they should be are whole all the same
  * Within: steps of lightness 0.3 to 2 of their mean; lightness of the cycle
  *     2·10⁻²; the cycle closes to the bit
@@ -145,6 +146,46 @@ TEST(ends_are_those_of_the_data)
     assert_true(empty->x.low < empty->x.high);
     assert_true(matrix->matrix.axis.low == 99.0);
     assert_true(matrix->matrix.axis.high == 9899.0);
+}
+
+/* Where an axis ends that must be free at its high end. */
+TEST(axes_have_room_for_lines_and_decades)
+{
+    static const struct {
+        double values[2], line, low; /* NaN: free */
+        bool may_be_log, is_log;
+    } cases[] = {
+        {{1e-6, 1e-3}, 1e-2, NAN, true, true},
+        {{0.0, 1e-6}, 1e-3, 0.0, true, true}, /* 0 is below every decade */
+        {{1e-6, 1e-3}, 1e-2, 0.0, false, false},
+        {{1.0, 50.0}, 60.0, 0.0, true, false}, /* less than two decades */
+        {{1.0, 50.0}, 100.0, 0.0, true, true},
+        {{-1.0, 1e3}, 1e4, NAN, true, false},
+    };
+    struct fx8_error error;
+    struct fx8_series *series;
+    for (size_t c = 0; c < LENGTH(cases); c++) {
+        __attribute__((cleanup(clear))) struct fx8_figure figure = {0};
+        struct fx8_panel *panel = fx8_figure_panel(&figure, "t", "x", "y");
+        must(fx8_panel_series(panel, "s", FX8_MARK_BARS, 2, &series, &error),
+             error);
+        for (int i = 0; i < 2; i++) {
+            series->x[i] = i;
+            series->y[i] = cases[c].values[i];
+        }
+        panel->y.low = cases[c].low;
+        panel->y.may_be_log = cases[c].may_be_log;
+        fx8_panel_limit(panel, false, cases[c].line, "line");
+        must(fx8_figure_settle(&figure, &error), error);
+        const double least =
+            cases[c].values[0] > 0.0 ? cases[c].values[0] : cases[c].values[1];
+        assert_int_equal(panel->y.scale == FX8_SCALE_LOG, cases[c].is_log);
+        assert_true(panel->y.high > cases[c].line);
+        if (cases[c].is_log)
+            assert_true(panel->y.low > 0.0 && panel->y.low < least);
+        else
+            assert_true(isnan(cases[c].low) || panel->y.low == cases[c].low);
+    }
 }
 
 /* --- drawings ----------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/compare/figures.h"
@@ -75,12 +76,6 @@ static void FX8_PRINTF(5, 6)
     va_end(arguments);
 }
 
-/* "channel 3", "channels 3 to 5" */
-static const char *plural(bool is_one)
-{
-    return is_one ? "" : "s";
-}
-
 /* --- measured against predicted ---------------------------------- */
 
 static void mark_baseline(const struct fx8_comparison *comparison,
@@ -113,6 +108,30 @@ static enum fx8_status add_slopes(struct fx8_panel *panel, const char *name,
     return FX8_OK;
 }
 
+/* Add those that chance does not explain, if any: also drawn where not every
+ * baseline is. */
+static enum fx8_status add_far_baselines(
+    const struct fx8_comparison *comparison, struct fx8_panel *panel,
+    struct fx8_error *error)
+{
+    size_t worst[FX8_COMPARE_WORST];
+    size_t n = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
+    struct fx8_series *series;
+    char name[FX8_LABEL_SIZE];
+    while (n > 0 &&
+           fabs(fx8_compare_baseline_figures(comparison, worst[n - 1]).sigmas) <
+               CHANCE)
+        n--;
+    if (n == 0)
+        return FX8_OK;
+    snprintf(name, sizeof name, "beyond %g sigma", CHANCE);
+    FX8_TRY(add_marks(panel, name, FX8_MARK_DOTS, n, &series, error));
+    series->is_bad = true;
+    for (size_t i = 0; i < n; i++)
+        mark_baseline(comparison, series, i, worst[i]);
+    return FX8_OK;
+}
+
 static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
                                       struct fx8_panel *panel, char *caption,
                                       struct fx8_error *error)
@@ -123,7 +142,6 @@ static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
     const size_t step = step_of(n, MAX_BASELINES);
     double low = INFINITY, high = -INFINITY;
     char name[FX8_LABEL_SIZE], more[96] = "";
-    size_t worst[FX8_COMPARE_WORST];
     struct fx8_series *series;
     for (size_t b = 0; b < n; b++) {
         const double predicted =
@@ -144,18 +162,7 @@ static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
                       &series, error));
     for (size_t i = 0; i < series->n; i++)
         mark_baseline(comparison, series, i, i * step);
-    size_t n_worst = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
-    while (n_worst > 0 &&
-           !(fabs(fx8_compare_baseline_figures(comparison, worst[n_worst - 1])
-                      .sigmas) > CHANCE))
-        n_worst--;
-    if (n_worst > 0) {
-        snprintf(name, sizeof name, "beyond %g sigma", CHANCE);
-        FX8_TRY(add_marks(panel, name, FX8_MARK_DOTS, n_worst, &series, error));
-        series->is_bad = true;
-        for (size_t i = 0; i < n_worst; i++)
-            mark_baseline(comparison, series, i, worst[i]);
-    }
+    FX8_TRY(add_far_baselines(comparison, panel, error));
     panel->x.may_be_log = panel->y.may_be_log = true;
     if (step > 1)
         snprintf(
@@ -206,9 +213,9 @@ static void mark_channels(const struct fx8_comparison *comparison,
         snprintf(prediction, sizeof prediction, ", predicted %.6g, ratio %.6g",
                  figures.predicted, figures.ratio);
     put_mark(series, i, mhz, figures.measured,
-             "channel%s %s, %.9g MHz: measured %.6g%s",
-             plural(first + 1 == end), range, mhz, figures.measured,
-             prediction);
+             "%s %s, %.9g MHz: measured %.6g%s",
+             FX8_NOUN(end - first, "channel", "channels"), range, mhz,
+             figures.measured, prediction);
 }
 
 static enum fx8_status fill_channels(const struct fx8_comparison *comparison,
@@ -269,8 +276,8 @@ static enum fx8_status fill_phases(const struct fx8_comparison *comparison,
     snprintf(
         caption, CAPTION_SIZE,
         "The phase of the first file minus that of the second, for every pair, "
-        "channel and dump: median %.6g degrees, half of the cells within %.6g, "
-        "rms %.6g; %.2f %% lie outside the figure. A cell of noise has a "
+        "channel and dump: median %.3g degrees, half of the cells within %.3g, "
+        "rms %.3g; %.2f %% lie outside the figure. A cell of noise has a "
         "random phase, so that rounding turns weak cells far: what matters is "
         "that the distribution is narrow and centred on zero.",
         phases.median_deg, phases.median_absolute_deg, phases.rms_deg,
@@ -349,7 +356,8 @@ static void name_inputs(const struct fx8_comparison *comparison, size_t first,
     const bool is_one = first + 1 == last;
     fx8_compare_input_name(comparison, first, names[0]);
     fx8_compare_input_name(comparison, last - 1, names[1]);
-    snprintf(text, FX8_LABEL_SIZE, "input%s %s%s%s", plural(is_one), names[0],
+    snprintf(text, FX8_LABEL_SIZE, "%s %s%s%s",
+             FX8_NOUN(last - first, "input", "inputs"), names[0],
              is_one ? "" : " to ", is_one ? "" : names[1]);
 }
 

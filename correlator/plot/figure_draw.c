@@ -387,7 +387,7 @@ static void put_limit(const struct frame *frame, const struct fx8_limit *limit)
             box->y + 11.0 + 11.0 * (double)(limit - frame->panel->limits)};
     }
     fx8_draw_line(frame->drawing, limit->is_vertical ? upright : level, 2,
-                  (struct fx8_stroke){FX8_COLOUR_FAINT, 0.9, 4.0});
+                  (struct fx8_stroke){FX8_COLOUR_INK, 0.9, 4.0});
     fx8_draw_text(frame->drawing, at, &font, limit->words);
 }
 

@@ -366,7 +366,7 @@ class Report(program.Case):
         self.check_against_numpy(report, rough, exact)
 
     def test_arrays_of_one_or_two_inputs(self):
-        """The old page named one input "0X to 0X", and drew nothing for it."""
+        """The text of a mark names its one input once, not "0X to 0X"."""
         for n_antennas, n_pols, n_pairs in ((1, 1, 0), (1, 2, 1), (2, 1, 1)):
             with self.subTest(n_antennas=n_antennas, n_pols=n_pols):
                 samples = self.samples(n_antennas=n_antennas, count=16_000)
@@ -378,10 +378,11 @@ class Report(program.Case):
                                  "good" if n_pairs else "none")
                 self.assertEqual(len(report["inputs"]), n_antennas * n_pols)
 
-    def test_clips_over_decades(self):
-        """The axis is logarithmic, with powers of ten beside it: the top of a
-        bar is where its value is among them.  Positions have two decimals, and
-        three of them meet here."""
+    def test_figures_of_spoiled_files(self):
+        """Of clips over decades the axis is logarithmic, powers of ten beside
+        it: the top of a bar is where its value is among them.  Positions have
+        two decimals, and three of them meet here.  Baselines beyond chance are
+        red."""
         rough, exact = self.make(20)
         shares = {0: 3e-6, 1: 2e-4, 2: 3e-2}
 
@@ -411,6 +412,19 @@ class Report(program.Case):
         self.assertAlmostEqual(
             float(line.get("points").split(",")[-1]),
             start + slope * np.log10(1e-4), delta=0.02)
+
+        def spoil(file):
+            values = file["Data/visdata"][...]
+            values.reshape(-1, 10, *values.shape[1:])[:, 1] *= 3
+            file["Data/visdata"][...] = values
+        report, _ = self.report(self.changed(rough, spoil), exact, code=3)
+        self.assertGreater(report["baselines"][1]["sigmas"], 5)
+        root = ElementTree.parse(self.path("page.html"))
+        red = [dot for dot in root.iter(f"{SVG}circle")
+               if dot.get("fill") == "#c1121f"]
+        self.assertEqual(len(red), sum(
+            abs(report["baselines"][index]["sigmas"]) > 5
+            for index in report["worst_baselines"]))
 
     # --- other files ---------------------------------------------------
 
