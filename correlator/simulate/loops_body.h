@@ -35,13 +35,14 @@ static void make_normals(size_t n, const uint32_t *radius,
 }
 
 /** Words 0 and 2 of the n <= LOOPS_AT_ONCE / 2 indices from this one on, as
- *  radius, and words 1 and 3 as angle; each file has its own.  What is behind
- *  them, up to LOOPS_AT_ONCE, may be overwritten. */
-static void make_words(struct fx8_random stream, uint64_t index, size_t n,
-                       uint32_t *radius, uint32_t *angle);
+ *  radius, and words 1 and 3 as angle.  What is behind them, up to
+ *  LOOPS_AT_ONCE, may be overwritten. */
+typedef void loops_words(struct fx8_random stream, uint64_t index, size_t n,
+                         uint32_t *radius, uint32_t *angle);
 
-static void normals(struct fx8_random stream, uint64_t index, size_t n,
-                    float *to)
+/** The loop `normals` with the words of its file. */
+FX8_INLINE void draw_normals(loops_words *make_words, struct fx8_random stream,
+                             uint64_t index, size_t n, float *normals)
 {
     FX8_ALIGNED uint32_t radius[LOOPS_AT_ONCE], angle[LOOPS_AT_ONCE];
     for (size_t from = 0; from < n; from += LOOPS_AT_ONCE / 2) {
@@ -49,7 +50,7 @@ static void normals(struct fx8_random stream, uint64_t index, size_t n,
         const size_t count =
             left < LOOPS_AT_ONCE / 2 ? left : LOOPS_AT_ONCE / 2;
         make_words(stream, index + from, count, radius, angle);
-        make_normals(2 * count, radius, angle, to + 4 * from);
+        make_normals(2 * count, radius, angle, normals + 4 * from);
     }
 }
 
@@ -182,7 +183,7 @@ static int64_t quantise(size_t n, const float *sky, const float *noise,
     return n_clamped;
 }
 
-/** The loops of a variant. */
+/** The loops of a variant, `normals` from its file. */
 #define LOOPS_OF(variant)                                                      \
     {                                                                          \
         .name = (variant), .normals = normals, .rotate = rotate,               \

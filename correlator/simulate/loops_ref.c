@@ -20,6 +20,12 @@ static void make_words(struct fx8_random stream, uint64_t index, size_t n,
     }
 }
 
+static void normals(struct fx8_random stream, uint64_t index, size_t n,
+                    float *to)
+{
+    draw_normals(make_words, stream, index, n, to);
+}
+
 const struct fx8_loops fx8_loops_reference = LOOPS_OF("reference");
 
 /* --- the choice -------------------------------------------------- */

@@ -53,6 +53,12 @@ static void make_words(struct fx8_random stream, uint64_t index, size_t n,
     }
 }
 
+static void normals(struct fx8_random stream, uint64_t index, size_t n,
+                    float *to)
+{
+    draw_normals(make_words, stream, index, n, to);
+}
+
 const struct fx8_loops FX8_VARIANT(fx8_loops) = LOOPS_OF(VEC_BYTES == 64
                                                              ? "avx512"
                                                              : "avx2");
