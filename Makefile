@@ -479,7 +479,7 @@ pages: $(BUILD)/fx8 ## write all keys into config/README.md, fx8.h into examples
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
 INSTALLED_PAGES := README.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
-	data/README.md data/SCIENCE.md kernels/README.md \
+	data/README.md data/SCIENCE.md data/demo_sky.svg kernels/README.md \
 	$(wildcard correlator/examples/*.c correlator/examples/*.py .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE
