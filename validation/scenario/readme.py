@@ -123,7 +123,7 @@ class Configuration(program.Case):
         done = self.well("config", path, "--dump")
         dumped = self.pairs(done.stdout)
         shown = self.pairs(self.shown())
-        self.assertGreater(len(shown), 15)
+        self.assertGreater(len(shown), 12)
         for key, value in shown.items():
             with self.subTest(key=key):
                 got = dumped[key]
