@@ -2,6 +2,9 @@
 /*
  * power.h -- |X|^2 of single spectra, for the level setting.  Levels are always
  * measured here, so the gains do not depend on the engine.
+ *
+ * The engine makes these spectra again: as floats, stored and read back through
+ * the quantiser, they would cost more than filter and transform do.
  */
 #ifndef FX8_KERNELS_CPU_POWER_H
 #define FX8_KERNELS_CPU_POWER_H
