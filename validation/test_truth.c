@@ -44,7 +44,7 @@ TEST(bad_sources_are_refused)
 {
 #define COLUMNS                                                                \
     "expected az_deg, el_deg (or ra_deg, dec_deg), I, optional Q, U, V, "      \
-    "tone_hz"
+    "tone_hz, name"
     static const char *const cases[][2] = {
         {"az_deg,el_deg\n1,2\n", ":1: I: column missing: " COLUMNS},
         {"I\n1\n", ":1: az_deg: column missing: " COLUMNS},
