@@ -60,7 +60,8 @@ static void begin(struct svg *svg, const char *title)
     FILE *stream = svg->stream;
     if (is_page(&svg->base)) {
         fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-              "<meta charset=\"utf-8\"/>\n<title>",
+              "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+              "content=\"width=device-width\"/>\n<title>",
               stream);
         fx8_svg_text(stream, title);
         fputs("</title>\n<style>body{margin:0;background:#f4f4f4}svg{display:"
