@@ -219,17 +219,19 @@ static void add_auto(struct fx8_comparison *comparison,
     add_to(&part->autos, cell, product);
 }
 
-/*
- * x + s x^3 / 3 + x^5 / 5 + s x^7 / 7 ...: atan(x) for s = -1, atanh(x) for s =
- * 1; to 2e-11 of itself for |x| < 1/4.
- */
-static double arc(double x, double s)
+/* Largest argument of arcs(): later terms are 1e-10 of the sum. */
+#define ARC_MOST 0.125
+
+/* atan(x[0]) and atanh(x[1]) by their series, x -+ x^3 / 3 + x^5 / 5 -+ ... */
+static void arcs(const double x[2], double values[2])
 {
-    const double y = s * x * x;
-    double sum = 0.0;
-    for (int n = 15; n > 0; n -= 2)
-        sum = sum * y + 1.0 / n;
-    return sum * x;
+    const double y[2] = {-x[0] * x[0], x[1] * x[1]};
+    double sum[2] = {0.0, 0.0};
+    for (int n = 9; n > 0; n -= 2)
+        for (size_t k = 0; k < 2; k++)
+            sum[k] = sum[k] * y[k] + 1.0 / n;
+    for (size_t k = 0; k < 2; k++)
+        values[k] = sum[k] * x[k];
 }
 
 /* The angle of conj(B) A, and ln |A / B| = atanh((a - b) / (a + b)) of the
@@ -239,15 +241,15 @@ static void add_to_spreads(struct fx8_compare_part *part,
 {
     if (!(a > 0.0 && b > 0.0))
         return; /* one is zero and has no phase */
-    const double tangent = product[1] / product[0];
-    const double ratio = (a - b) / (a + b);
-    fx8_compare_spread_add(&part->phase,
-                           product[0] > 0.0 && fabs(tangent) < 0.25
-                               ? arc(tangent, -1.0)
-                               : atan2(product[1], product[0]));
-    fx8_compare_spread_add(&part->log_amplitude, fabs(ratio) < 0.25
-                                                     ? arc(ratio, 1.0)
-                                                     : 0.5 * log(a / b));
+    const double x[2] = {product[1] / product[0], (a - b) / (a + b)};
+    double values[2];
+    arcs(x, values);
+    if (!(product[0] > 0.0 && fabs(x[0]) < ARC_MOST))
+        values[0] = atan2(product[1], product[0]);
+    if (!(fabs(x[1]) < ARC_MOST))
+        values[1] = 0.5 * log(a / b);
+    fx8_compare_spread_add(&part->phase, values[0]);
+    fx8_compare_spread_add(&part->log_amplitude, values[1]);
 }
 
 static void add_pair(struct fx8_comparison *comparison,
@@ -263,10 +265,10 @@ static void add_pair(struct fx8_comparison *comparison,
     cell->difference = (re * re + im * im) * inverse;
     if (comparison->has_theory) {
         const double i = cell->levels[0]->noise, j = cell->levels[1]->noise;
-        cell->expected =
-            (i + j + i * j) / (comparison->dump_spectra * cell->nsamples);
-        cell->ratio =
-            cell->expected > 0.0 ? cell->difference / cell->expected : 0.0;
+        const double noise = i + j + i * j;
+        const double n = comparison->dump_spectra * cell->nsamples;
+        cell->expected = noise / n;
+        cell->ratio = noise > 0.0 ? cell->difference * n / noise : 0.0;
     }
     const enum fx8_compare_reason reason = reason_of(comparison, part, cell);
     if (comparison->has_theory && reason != FX8_COMPARE_FLAGGED)
@@ -316,8 +318,6 @@ static void add_cell(const struct rows *rows, struct fx8_compare_part *part,
         const size_t level = cell->inputs[end] * comparison->shape.n_channels +
                              cell->place.channel;
         cell->levels[end] = &comparison->levels[level];
-        cell->has_unit_gain =
-            cell->has_unit_gain || comparison->has_unit_gain[level];
     }
     if (comparison->has_theory)
         fx8_compare_judge_mask(part, cell, subject, reference, at);

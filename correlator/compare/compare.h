@@ -120,6 +120,7 @@ struct fx8_compare_level {
     double clip_loss;  /**< largest share of the power lost to clips */
     double inverse_power; /**< of the reference */
     double weight;        /**< nsamples of the auto */
+    bool has_unit_gain;   /**< the gain was set because the level is zero */
 };
 
 /** The levels of the quantiser, or substitutes. */

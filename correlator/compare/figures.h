@@ -122,7 +122,6 @@ struct fx8_compare_cell {
     const double *subject, *reference; /**< re, im */
     double nsamples;
     bool is_flagged;
-    bool has_unit_gain;
     const struct fx8_compare_level *levels[2];
     double coherence;  /**< |rho_B|^2, for pairs only, like the next three */
     double difference; /**< |delta|^2 */

@@ -145,6 +145,7 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
         level->reason = (int)reason_of(comparison, at, level->noise);
         level->inverse_power = 1.0 / p;
         level->weight = comparison->dump.weight[at];
+        level->has_unit_gain = comparison->has_unit_gain[at];
         read_auto(comparison, at, level);
     }
 }
@@ -198,7 +199,7 @@ void fx8_compare_judge_mask(struct fx8_compare_part *part,
         (flags[0] || one == other ||
          fabs(one - other) <= WEIGHT_ERROR * fmax(one, other)))
         return;
-    if (cell->has_unit_gain) {
+    if (cell->levels[0]->has_unit_gain || cell->levels[1]->has_unit_gain) {
         /* only INT8 flags a level of zero or averages without it */
         cell->is_flagged = true;
         return;
