@@ -61,7 +61,8 @@ done | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }' |
 done
 
 # Inputs and spectra that fill no tile, gains, losses; blocks and a rest.
-cp config/ready/demo_antennas.csv config/ready/demo_sources.csv "$folder/data"
+cp config/ready/demo_sources.csv "$folder/data"
+head -n 10 config/ready/demo_antennas.csv >"$folder/data/demo_antennas.csv"
 for samples in complex real; do
     sed -e "s/^antennas = .*/antennas = 5/" \
         -e "s/^integration_time_s = .*/integration_time_s = 0.02/" \
