@@ -72,16 +72,22 @@ static int dispatch(int argc, char **argv)
                  "no command: expected fx8 COMMAND (see fx8 --help)");
         return fx8_command_error(&error);
     }
+    const bool is_help = strcmp(argv[1], "help") == 0;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0)
+        (is_help && argc == 2))
         return print_help();
     if (strcmp(argv[1], "--version") == 0) {
         printf("fx8 %s\n", fx8_version());
         return 0;
     }
-    const struct fx8_command *command = find_command(argv[1]);
+    const char *name = argv[is_help ? 2 : 1];
+    const struct fx8_command *command = find_command(name);
     if (command == NULL)
-        return unknown_command(argv[1]);
+        return unknown_command(name);
+    if (is_help) {
+        static char option[] = "--help";
+        return fx8_command_run(command, 2, (char *[]){argv[2], option, NULL});
+    }
     fx8_command_watch_signals(command->stops_at_once);
     return fx8_command_run(command, argc - 1, argv + 1);
 }

@@ -271,7 +271,7 @@ static enum fx8_status choose_format(const char *path, hid_t file,
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: folder without channels of Digital RF: expected "
                         "the folder above them, or the files of another "
-                        "format, such as %s/*.h5",
+                        "format, such as %s/*.h*",
                         path, path);
     if (wanted != FX8_FORMAT_AUTO)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,

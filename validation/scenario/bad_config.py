@@ -250,6 +250,7 @@ class BadCommandLines(program.Job):
         for command in commands:
             self.assertIn(command, done.stdout)
             page = program.run(command, "--help")
+            self.assertEqual(program.run("help", command).stdout, page.stdout)
             self.assertEqual((page.returncode, page.stderr), (0, ""), command)
             self.assertIn(command, page.stdout)
             self.assertEqual(
