@@ -243,8 +243,8 @@ class BadCommandLines(program.Job):
                             "--help)\n"))
 
     def test_help_of_every_command(self):
-        commands = ("correlate", "compare", "info", "simulate", "fringe",
-                    "config", "bench")
+        commands = ("correlate", "compare", "info", "plot", "image", "simulate",
+                    "fringe", "config", "bench")
         done = program.run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for command in commands:
