@@ -103,8 +103,8 @@ const struct fx8_command fx8_command_image = {
         "With --center dumps turn with the sky; it takes that much longer.\n"
         "\n"
         "FITS has a SIN projection in right ascension and declination (ICRS),\n"
-        "of the middle of the dumps.  Values are in the unit of RESULT, per\n"
-        "dirty beam.\n"
+        "of the middle of the dumps with data, by weight.  Values are in the\n"
+        "unit of RESULT, per dirty beam.\n"
         "\n"
         "Named are the Sun, the Moon, Cas A, Cyg A, Vir A, Tau A and what\n"
         "--catalog has.  Uncalibrated results need `fx8 fringe` first.\n",

@@ -304,12 +304,14 @@ static enum fx8_status refuse(const struct fx8_compare_side *side,
 }
 
 static enum fx8_status read_rows(struct fx8_compare_side *side, size_t first,
-                                 size_t n_rows, struct fx8_error *error)
+                                 size_t n_rows, bool has_values,
+                                 struct fx8_error *error)
 {
     const size_t n = n_rows * side->header.n_channels * side->header.n_products;
-    FX8_TRY(fx8_uvh5_read_rows(side->file, first, n_rows, side->visibilities,
+    FX8_TRY(fx8_uvh5_read_rows(side->file, first, n_rows,
+                               has_values ? side->visibilities : NULL,
                                side->flags, side->nsamples, error));
-    for (size_t i = 0; i < 2 * n; i++)
+    for (size_t i = 0; has_values && i < 2 * n; i++)
         if (!isfinite(side->visibilities[i]))
             return refuse(side, "visdata", first, i / 2, side->visibilities[i],
                           "", error);
@@ -343,7 +345,8 @@ enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
     for (size_t k = 0; k < sides->n; k++) {
         struct fx8_compare_side *side = &sides->side[k];
         if (at == 0)
-            FX8_TRY(read_rows(side, dump * n_baselines + baseline, n, error));
+            FX8_TRY(read_rows(side, dump * n_baselines + baseline, n,
+                              !sides->has_no_values, error));
         rows[k] = (struct fx8_compare_row){
             side->visibilities + 2 * at, side->flags + at, side->nsamples + at};
     }
@@ -361,7 +364,7 @@ enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
         const size_t antenna = sides->antennas[b][0];
         if (sides->antennas[b][1] != antenna)
             continue;
-        FX8_TRY(read_rows(from, dump * shape->n_baselines + b, 1, error));
+        FX8_TRY(read_rows(from, dump * shape->n_baselines + b, 1, true, error));
         for (size_t p = 0; p < shape->n_products; p++) {
             if (shape->feeds[p][0] != shape->feeds[p][1])
                 continue;

@@ -32,6 +32,7 @@ struct fx8_compare_sides {
     struct fx8_compare_shape shape; /**< of each of them */
     size_t (*antennas)[2];          /**< [n_baselines] positions */
     size_t rows_per_read;
+    bool has_no_values; /**< set to read flags and weights only */
     struct fx8_progress_display *progress; /**< of the rows read; NULL after
                                                 opening: none */
 };

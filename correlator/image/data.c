@@ -200,17 +200,12 @@ static enum fx8_status find_axes(struct fx8_image_data *data, size_t t,
 
 /* V_ij turns by +2 pi f (r_j - r_i) . s / c, so E_i is turned back by r_i . s /
  * c, and divided by its gain. */
-static enum fx8_status set_dump(struct fx8_image_data *data, size_t t,
-                                struct fx8_error *error)
+static void set_factors(struct fx8_image_data *data, const double way[3])
 {
     const struct fx8_uvh5_header *header = &data->sides.side[0].header;
-    double axes[3][3], way[3];
-    FX8_TRY(find_axes(data, t, axes, way, error));
     for (size_t i = 0; i < header->n_antennas; i++) {
         const double *r = header->antenna_positions_m + 3 * i;
         const double lead_s = fx8_image_dot(r, way) / FX8_LIGHT_M_S;
-        for (size_t k = 0; k < 3; k++)
-            data->uvw_m[3 * i + k] = fx8_image_dot(r, axes[k]);
         for (size_t k = 0; k < data->n_terms * data->n_channels; k++) {
             const size_t at = 2 * (i * data->n_terms * data->n_channels + k);
             const double turns = remainder(
@@ -223,6 +218,20 @@ static enum fx8_status set_dump(struct fx8_image_data *data, size_t t,
             data->factors[at + 1] = g != NULL ? re * g[1] + im * g[0] : im;
         }
     }
+}
+
+static enum fx8_status set_dump(struct fx8_image_data *data, size_t t,
+                                struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *header = &data->sides.side[0].header;
+    double axes[3][3], way[3];
+    FX8_TRY(find_axes(data, t, axes, way, error));
+    for (size_t i = 0; i < header->n_antennas; i++)
+        for (size_t k = 0; k < 3; k++)
+            data->uvw_m[3 * i + k] =
+                fx8_image_dot(header->antenna_positions_m + 3 * i, axes[k]);
+    if (!data->sides.has_no_values)
+        set_factors(data, way);
     return FX8_OK;
 }
 
@@ -299,6 +308,26 @@ static void add_density(struct fx8_image_data *data,
     }
 }
 
+/* Weight of a channel in the image. */
+static double weigh_in_image(const struct fx8_image_data *data,
+                             const struct baseline *baseline, size_t c)
+{
+    const struct fx8_image_density *density = &data->density;
+    const double weight = weigh(data, baseline, c);
+    if (weight == 0.0 || density->cells == NULL)
+        return weight;
+    return weight /
+           density->cells[find_cell(density, baseline->uvw_m,
+                                    data->channels_hz[c] / FX8_LIGHT_M_S)];
+}
+
+static void add_weights(struct fx8_image_data *data,
+                        const struct baseline *baseline)
+{
+    for (size_t c = 0; c < data->n_channels; c++)
+        data->weight += weigh_in_image(data, baseline, c);
+}
+
 static void add_values(struct fx8_image_data *data,
                        const struct baseline *baseline)
 {
@@ -311,13 +340,10 @@ static void add_values(struct fx8_image_data *data,
         const double waves = data->channels_hz[c] / FX8_LIGHT_M_S;
         const double u = waves * baseline->uvw_m[0];
         const double v = waves * baseline->uvw_m[1];
-        double weight = weigh(data, baseline, c), value[2];
+        const double weight = weigh_in_image(data, baseline, c);
+        double value[2];
         if (weight == 0.0)
             continue;
-        if (data->density.cells != NULL)
-            weight /=
-                data->density
-                    .cells[find_cell(&data->density, baseline->uvw_m, waves)];
         phase(data, baseline, c, value);
         const double re = weight * value[0];
         const double im = weight * (is_swapped ? -value[1] : value[1]);
@@ -366,6 +392,36 @@ enum fx8_status fx8_image_data_add(struct fx8_image_data *data, size_t t,
 
 /* --- open --------------------------------------------------------- */
 
+/* The dumps with data: the rest of a recording may have been lost, or a killed
+ * run has not written it. */
+static enum fx8_status find_dumps(struct fx8_image_data *data,
+                                  struct fx8_error *error)
+{
+    const double *dates = data->sides.side[0].header.julian_dates;
+    double weight = 0.0, days = 0.0;
+    size_t n = 0;
+    data->sides.has_no_values = true;
+    for (size_t t = 0; t < data->n_times && data->density.cells != NULL; t++)
+        FX8_TRY(add_dump(data, t, add_density, error));
+    for (size_t t = 0; t < data->n_times; t++) {
+        data->weight = 0.0;
+        FX8_TRY(add_dump(data, t, add_weights, error));
+        weight += data->weight;
+        days += data->weight * (dates[data->times[t]] - dates[0]);
+        if (data->weight > 0.0)
+            data->times[n++] = data->times[t];
+    }
+    data->sides.has_no_values = false;
+    data->weight = 0.0;
+    data->n_times = n;
+    data->julian_date = dates[0] + days / weight;
+    return n > 0 ? FX8_OK
+                 : fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: flags: all: expected cross-correlations with "
+                            "data",
+                            data->request->path);
+}
+
 enum fx8_status fx8_image_data_open(const struct fx8_image_request *request,
                                     struct fx8_image_data *data,
                                     struct fx8_error *error)
@@ -391,7 +447,5 @@ enum fx8_status fx8_image_data_open(const struct fx8_image_request *request,
         (struct fx8_celestial){.site = header->site, .earth = data->earth};
     FX8_TRY(allocate(data, error));
     FX8_TRY(fx8_image_load_gains(data, error));
-    for (size_t t = 0; t < data->n_times && data->density.cells != NULL; t++)
-        FX8_TRY(add_dump(data, t, add_density, error));
-    return FX8_OK;
+    return find_dumps(data, error);
 }

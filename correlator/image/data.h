@@ -28,7 +28,8 @@ struct fx8_image_data {
     size_t terms[2];
     const char *polarization;
     size_t n_channels, n_times;
-    size_t *channels, *times; /**< positions in the file */
+    size_t *channels, *times; /**< positions in the file, of dumps with data */
+    double julian_date;       /**< their middle, by weight */
     double *channels_hz;      /**< [n_channels] */
     struct fx8_image_nodes nodes;
     struct fx8_image_density density;
@@ -45,8 +46,8 @@ struct fx8_image_data {
     double moments[3]; /**< of weight x uu, uv, vv in wavelengths */
 };
 
-/** Open a result for a request.  fx8_image_data_close() releases, also after a
- *  failure. */
+/** Open a result for a request, and find the dumps with data.
+ * fx8_image_data_close() releases, also after a failure. */
 enum fx8_status fx8_image_data_open(const struct fx8_image_request *request,
                                     struct fx8_image_data *data,
                                     struct fx8_error *error);

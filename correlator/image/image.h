@@ -56,7 +56,8 @@ struct fx8_image_source {
     struct fx8_image_place place;
 };
 
-/** Where the pixels are, at the middle of the dumps. */
+/** Where the pixels are, at the middle of the dumps with data, by their
+ *  weights in the image. */
 struct fx8_image_frame {
     struct fx8_time time;
     double lst_rad;     /**< apparent */
@@ -71,11 +72,11 @@ struct fx8_image_frame {
 struct fx8_image {
     char telescope[FX8_TEXT_SIZE];
     char units[FX8_TEXT_SIZE];
-    struct fx8_time start;    /**< of the first dump */
+    struct fx8_time start;    /**< of the first dump with data */
     const char *polarization; /**< XX, YY, RR, LL or I */
     struct fx8_site site;
     struct fx8_image_frame frame;
-    size_t n_antennas, n_baselines, n_channels, n_dumps;
+    size_t n_antennas, n_baselines, n_channels, n_dumps; /**< with data */
     double frequency_hz; /**< mean of what was summed, by weight */
     double bandwidth_hz; /**< of the channels */
     double duration_s;   /**< from the start of the first dump to the end of

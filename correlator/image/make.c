@@ -195,10 +195,6 @@ static enum fx8_status add_frames(struct work *work, struct fx8_error *error)
         if (!is_fixed)
             add_frame(work);
     }
-    if (!(data->weight > 0.0))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: flags: all: expected cross-correlations with data",
-                        data->request->path);
     if (is_fixed)
         add_frame(work);
     return FX8_OK;
@@ -284,14 +280,11 @@ static enum fx8_status find_figures(struct work *work, struct fx8_error *error)
 static void describe(const struct fx8_image_data *data, struct fx8_image *image)
 {
     const struct fx8_uvh5_header *header = &data->sides.side[0].header;
-    double first = INFINITY, last = -INFINITY, begin = INFINITY;
-    double end = -INFINITY;
+    double begin = INFINITY, end = -INFINITY;
     for (size_t t = 0; t < data->n_times; t++) {
         const double middle = header->julian_dates[data->times[t]];
         const double half =
             0.5 * header->integration_s[data->times[t]] / 86400.0;
-        first = fmin(first, middle);
-        last = fmax(last, middle);
         begin = fmin(begin, middle - half);
         end = fmax(end, middle + half);
     }
@@ -307,7 +300,7 @@ static void describe(const struct fx8_image_data *data, struct fx8_image *image)
     image->duration_s = 86400.0 * (end - begin);
     for (size_t c = 0; c < data->n_channels; c++)
         image->bandwidth_hz += header->channel_widths_hz[data->channels[c]];
-    image->frame.time = fx8_time_from_julian_date(0.5 * (first + last));
+    image->frame.time = fx8_time_from_julian_date(data->julian_date);
 }
 
 enum fx8_status fx8_image_make(const struct fx8_image_request *request,

@@ -222,6 +222,48 @@ class Images(program.Case):
         self.check_sum(self.files["drifts"], ("--size", 20, "--gains", table),
                    [0, 1], gains=gain)
 
+    def test_time_of_the_data(self):
+        """Later dumps are two hours later and have no data, or a third."""
+        rows = N * (N + 1) // 2
+
+        def later(change):
+            def move(file):
+                file["Header/time_array"][rows:] += 1 / 12
+                change(file["Data"])
+
+            return self.changed(self.files["drifts"], move)
+
+        def flag(data):
+            data["flags"][rows:] = True
+
+        def lose(data):
+            data["nsamples"][rows:] = 0
+
+        def thin(data):
+            data["flags"][...] = False
+            data["nsamples"][:rows], data["nsamples"][rows:] = 0.9, 0.3
+
+        for centre in ((), ("--center", "{},{}".format(*CENTRE))):
+            arguments = ("--size", 20, *centre)
+            want = self.image(self.files["drifts"], "--times", 0, *arguments)
+            self.assertEqual(want[2]["n_dumps"], 1)
+            for change in (flag, lose):
+                got = self.image(later(change), *arguments)
+                np.testing.assert_array_equal(got[0], want[0])
+                for name in ("DATE-OBS", "DATE-AVG", "TELAPSE", "LST",
+                             "CRVAL1"):
+                    self.assertEqual(got[1][name], want[1][name])
+                got[2]["path"] = want[2]["path"]
+                self.assertEqual(got[2], want[2])
+            _, header, figures = self.image(later(thin), "--times", "0,1",
+                                            *arguments)
+            self.assertEqual(figures["n_dumps"], 2)
+            # two hours and a dump apart; a Julian date resolves 40 us
+            first, middle = (Time(text, scale="utc").unix for text in (
+                want[1]["DATE-AVG"], header["DATE-AVG"]))
+            self.assertAlmostEqual(middle - first, (7200 + 0.5) / 4, places=3)
+            self.assertAlmostEqual(header["TELAPSE"], 7201, places=3)
+
     def test_baselines_the_other_way(self):
         """V_ji = conj(V_ij) is the same image."""
         def turn(file):
