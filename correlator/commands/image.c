@@ -2,6 +2,8 @@
 /*
  * image.c -- `fx8 image`: a picture of the sky.
  */
+#include <erfam.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +217,28 @@ static enum fx8_status write_image(const struct fx8_command_line *line,
     return fx8_output_finish(&target->output, bytes, size, error);
 }
 
+/* With two pixels to a beam the nearest has at least 0.7 of a source. */
+static void warn_of_pixels(const struct fx8_image *image)
+{
+    const double pixel_deg = image->frame.step / ERFA_DD2R;
+    const double beam_deg = image->beam_deg[1];
+    const double sizes = (double)image->frame.size * 2.0 * pixel_deg / beam_deg;
+    int size = 8;
+    if (!(beam_deg > 0.0) || pixel_deg <= 0.5 * beam_deg)
+        return;
+    while (size < sizes && size < FX8_IMAGE_MOST_SIZE)
+        size *= 2;
+    char expected[64] = "a smaller --fov";
+    if (size < sizes) /* 0.99: printed with three digits it still fits */
+        snprintf(expected, sizeof expected, "--fov %.3g",
+                 0.99 * 2.0 / ERFA_DD2R *
+                     asin(0.25 * size * beam_deg * ERFA_DD2R));
+    fx8_command_warning("pixels of %.2g deg, beam of %.2g deg: sources fall "
+                        "between pixels: expected --size %d %s %s",
+                        pixel_deg, beam_deg, size, size < sizes ? "and" : "or",
+                        expected);
+}
+
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error)
 {
@@ -230,6 +254,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(fx8_image_make(&request, &image, error));
     FX8_TRY(write_image(line, &image, &target, error));
     fx8_progress_end(&progress);
+    warn_of_pixels(&image);
     if (line->given[JSON] != NULL)
         fx8_image_print_json(&image, request.path, stdout);
     else

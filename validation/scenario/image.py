@@ -8,6 +8,7 @@ Within: the exit code and the words of the message; the colours of the highest
     and the lowest pixel
 """
 import base64
+import json
 import os
 import re
 
@@ -72,6 +73,28 @@ class Images(program.Case):
         np.testing.assert_allclose(raster[y, x], (253, 231, 37), atol=6)
         y, x = np.unravel_index(np.nanargmin(pixels), pixels.shape)
         np.testing.assert_allclose(raster[y, x], (68, 1, 84), atol=6)
+
+    def test_coarse_pixels(self):
+        """What a warning asks for is enough: half the beam or just less."""
+        def stretch(file):
+            file["Header/antenna_positions"][...] *= 1e6
+
+        def warned(result, size):
+            done = self.well("image", result, "--size", size, "--quiet",
+                             "--json")
+            return done.stderr, np.radians(
+                json.loads(done.stdout)["beam_minor_deg"])
+
+        said, beam = warned(self.result, 16)
+        self.assertRegex(said, r"^fx8: warning: pixels of 7\.2 deg, beam of "
+                         r"\S+ deg: .* or a smaller --fov\n$")
+        size = int(re.search(r"--size (\d+) or", said)[1])
+        self.assertTrue(beam / 4 < 2 / size <= beam / 2, (said, beam))
+        self.assertEqual(warned(self.result, size)[0], "")
+        said, beam = warned(self.changed(self.result, stretch), 16)
+        fov = float(re.search(r"--size 16384 and --fov (\S+)\n$", said)[1])
+        pixel = 2 * np.sin(np.radians(fov / 2)) / 16384
+        self.assertTrue(0.97 * beam / 2 < pixel <= beam / 2, (said, beam))
 
     def test_refusals(self):
         def flag(file):
