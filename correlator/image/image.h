@@ -84,7 +84,8 @@ struct fx8_image {
     float *pixels;       /**< [y][x], row 0 south, column 0 east; NaN: below
                               the horizon */
     struct fx8_image_place peak;
-    double noise;          /**< robust standard deviation of all pixels */
+    double noise;          /**< robust standard deviation of all pixels; NaN:
+                                0, or the image has too few beams */
     double beam_deg[2];    /**< full widths at half maximum of the Gaussian
                                 that bends like the dirty beam at its centre;
                                 0: none */

@@ -218,6 +218,9 @@ static void fit_beam(const struct fx8_image_data *data, struct fx8_image *image)
     image->beam_angle_deg = -0.5 * atan2(2.0 * uv, uu - vv) / ERFA_DD2R;
 }
 
+/* From fewer beams the noise is uncertain by more than a third. */
+#define FEWEST_BEAMS 10.0
+
 /* 1.4826 times the median of |pixel - median| is the standard deviation of
  * Gaussian noise, little changed by sources. */
 static enum fx8_status find_noise(const struct work *work,
@@ -225,6 +228,11 @@ static enum fx8_status find_noise(const struct work *work,
                                   struct fx8_error *error)
 {
     FX8_AUTO_FREE double *values = NULL;
+    const double side = image->frame.step / ERFA_DD2R;
+    image->noise = NAN;
+    if ((double)work->n_pixels * side * side <
+        FEWEST_BEAMS * image->beam_deg[0] * image->beam_deg[1])
+        return FX8_OK;
     FX8_TRY(
         fx8_allocate(work->n_pixels, sizeof *values, "pixels", &values, error));
     for (size_t k = 0; k < work->n_pixels; k++)
@@ -232,7 +240,9 @@ static enum fx8_status find_noise(const struct work *work,
     const double middle = fx8_median(values, work->n_pixels);
     for (size_t k = 0; k < work->n_pixels; k++)
         values[k] = fabs(values[k] - middle);
-    image->noise = 1.4826 * fx8_median(values, work->n_pixels);
+    const double deviation = fx8_median(values, work->n_pixels);
+    if (deviation > 0.0)
+        image->noise = 1.4826 * deviation;
     return FX8_OK;
 }
 

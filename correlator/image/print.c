@@ -95,10 +95,11 @@ void fx8_image_print(const struct fx8_image *image, FILE *stream)
     if (image->beam_deg[0] > 0.0)
         fprintf(stream, "beam %.3g x %.3g deg\n", image->beam_deg[0],
                 image->beam_deg[1]);
+    if (isfinite(image->noise))
+        fprintf(stream, "noise %.3g, peak %.1f times as high\n", image->noise,
+                image->peak.value / image->noise);
     fprintf(stream,
-            "noise %.3g, peak %.1f times as high\n\n"
-            "                  value      az    el        ra      dec\n",
-            image->noise, image->peak.value / image->noise);
+            "\n                  value      az    el        ra      dec\n");
     print_place("peak", &image->peak, stream);
     for (size_t k = 0; k < image->n_sources; k++)
         print_place(image->sources[k].name, &image->sources[k].place, stream);

@@ -96,6 +96,24 @@ class Images(program.Case):
         pixel = 2 * np.sin(np.radians(fov / 2)) / 16384
         self.assertTrue(0.97 * beam / 2 < pixel <= beam / 2, (said, beam))
 
+    def test_no_noise(self):
+        """A field within the beam, and one of zeros, have none."""
+        def empty(file):
+            values = file["Data/visdata"][...]
+            values[...] = 0
+            file["Data/visdata"][...] = values
+
+        zeros = self.changed(self.result, empty)
+        for arguments, has_noise in (
+                ((self.result,), True), ((self.result, "--fov", 9), False),
+                ((zeros,), False)):
+            said = self.well("image", *arguments, "--size", 64).stdout
+            noise = json.loads(self.well("image", *arguments, "--size", 64,
+                                         "--json").stdout)["noise"]
+            self.assertEqual(noise is not None, has_noise)
+            self.assertEqual("times as high" in said, has_noise)
+            self.assertNotIn("nan", said)
+
     def test_refusals(self):
         def flag(file):
             file["Data/flags"][...] = True
