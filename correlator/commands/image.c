@@ -195,8 +195,13 @@ static enum fx8_status open_target(const struct fx8_command_line *line,
     const char *suffix = strrchr(path, '.');
     if (suffix != NULL && strcasecmp(suffix, ".fits") == 0)
         FX8_TRY(fx8_image_can_fits(error));
-    else
-        FX8_TRY(fx8_surface_of(path, &target->surface, error));
+    else if (fx8_surface_of(path, &target->surface, error) != FX8_OK)
+        return target->surface != NULL
+                   ? FX8_ERR_USAGE
+                   : fx8_fail(error, FX8_ERR_USAGE,
+                              "%s: expected a name that ends in .png, .svg, "
+                              ".pdf, .html or .fits",
+                              path);
     FX8_TRY(fx8_uvh5_open(line->files[0], &file, &header, error));
     return fx8_output_open(path, line->given[FORCE] != NULL, 0, NULL,
                            &target->output, error);

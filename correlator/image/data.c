@@ -40,25 +40,31 @@ static enum fx8_status find_terms(struct fx8_image_data *data,
 {
     static const char *const names[2][2] = {{"XX", "YY"}, {"RR", "LL"}};
     const struct fx8_compare_shape *shape = &data->sides.shape;
+    const char *const *name = names[shape->is_circular];
     const char wanted = data->request->polarization;
+    const char *found = NULL; /* if it is refused, there is one at most */
     for (int feed = 0; feed < 2; feed++)
-        for (size_t p = 0; p < shape->n_products; p++)
-            if (shape->feeds[p][0] == feed && shape->feeds[p][1] == feed &&
-                (wanted == 0 || wanted == 'I' || wanted == "XY"[feed])) {
-                data->polarization = names[shape->is_circular][feed];
+        for (size_t p = 0; p < shape->n_products; p++) {
+            if (shape->feeds[p][0] != feed || shape->feeds[p][1] != feed)
+                continue;
+            found = name[feed];
+            if (wanted == 0 || wanted == 'I' || wanted == "XY"[feed]) {
+                data->polarization = name[feed];
                 data->terms[data->n_terms++] = p;
             }
+        }
     if (data->n_terms == 2)
         data->polarization = "I";
     if (data->n_terms == 0 || (wanted == 'I' && data->n_terms < 2))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: polarization_array: %zu of the products: expected "
-                        "%s for this image",
-                        data->request->path, data->n_terms,
-                        wanted == 'I'   ? "XX and YY"
-                        : wanted == 'Y' ? "YY"
-                        : wanted == 'X' ? "XX"
-                                        : "XX or YY");
+        return fx8_fail(
+            error, FX8_ERR_INPUT,
+            "%s: polarization_array: has %s%s: expected %s%s%s for this image",
+            data->request->path, found != NULL ? found : "no powers",
+            found != NULL ? " only" : "", wanted == 'Y' ? "" : name[0],
+            wanted == 'I' ? " and "
+            : wanted == 0 ? " or "
+                          : "",
+            wanted == 'X' ? "" : name[1]);
     return FX8_OK;
 }
 
