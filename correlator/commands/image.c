@@ -106,7 +106,9 @@ const struct fx8_command fx8_command_image = {
         "\n"
         "FITS has a SIN projection in right ascension and declination (ICRS),\n"
         "of the middle of the dumps with data, by weight.  Values are in the\n"
-        "unit of RESULT, per dirty beam.\n"
+        "unit of RESULT, per dirty beam; uncalibrated, in counts squared:\n"
+        "BUNIT is count2/beam, Jy/beam or K.sr/beam, and absent of other\n"
+        "units.\n"
         "\n"
         "Named are the Sun, the Moon, Cas A, Cyg A, Vir A, Tau A and what\n"
         "--catalog has.  Uncalibrated results need `fx8 fringe` first.\n",

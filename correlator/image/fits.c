@@ -82,6 +82,16 @@ static void put_beam(fitsfile *file, const struct fx8_image *image, int *status)
         put_cards(file, cards, sizeof cards / sizeof *cards, status);
 }
 
+/* Units of UVH5 as FITS spells them; others are left out. */
+static void put_unit(fitsfile *file, const struct fx8_image *image, int *status)
+{
+    static const char *const units[][2] = {
+        {"uncalib", "count2/beam"}, {"Jy", "Jy/beam"}, {"K str", "K.sr/beam"}};
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+        if (strcmp(image->units, units[k][0]) == 0)
+            fits_write_key_str(file, "BUNIT", units[k][1], NULL, status);
+}
+
 static void put_header(fitsfile *file, const struct fx8_image *image,
                        const char *history, int *status)
 {
@@ -90,7 +100,6 @@ static void put_header(fitsfile *file, const struct fx8_image *image,
     fx8_number_format_time(image->frame.time, middle);
     start[strcspn(start, "Z")] = middle[strcspn(middle, "Z")] = '\0';
     const struct card cards[] = {
-        {"BUNIT", image->units, 0.0, NULL},
         {"TELESCOP", image->telescope, 0.0, NULL},
         {"STOKES", image->polarization, 0.0, NULL},
         {"TIMESYS", "UTC", 0.0, NULL},
@@ -108,6 +117,7 @@ static void put_header(fitsfile *file, const struct fx8_image *image,
         {"SITELONG", NULL, image->site.longitude_deg, "deg, east"},
     };
     put_cards(file, cards, sizeof cards / sizeof *cards, status);
+    put_unit(file, image, status);
     put_place(file, image, status);
     put_beam(file, image, status);
     fits_write_history(file, history, status);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/base/line.h"
 #include "config/base/number.h"
@@ -43,7 +44,9 @@ static void find_range(const struct fx8_image *image, struct fx8_axis *axis)
     if (!(axis->low < axis->high))
         axis->high = axis->low + 1.0;
     snprintf(axis->label, sizeof axis->label, "%.64s per beam",
-             image->units[0] != '\0' ? image->units : "value");
+             strcmp(image->units, "uncalib") == 0 ? "counts²"
+             : image->units[0] != '\0'            ? image->units
+                                                  : "value");
 }
 
 static enum fx8_status draw_pixels(struct fx8_drawing *drawing,

@@ -59,8 +59,11 @@ class Images(program.Case):
             content = program.content(path)
             self.assertIn(begin, content[:200])
             if suffix in ("svg", "html"):
-                for name in (b"overhead", b"Moon", b"2021-03-20T12:00:00"):
+                for name in (b"overhead", b"Moon", b"2021-03-20T12:00:00",
+                             "counts² per beam".encode()):
                     self.assertIn(name, content)
+        self.assertEqual(fits.getheader(self.path("sky.fits"))["BUNIT"],
+                         "count2/beam")
         # the picture has a pixel for each of FITS, north up and east left
         pixels = fits.getdata(self.path("sky.fits"))
         raster = decoded(base64.b64decode(re.search(
