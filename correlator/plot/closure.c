@@ -41,7 +41,8 @@ struct work {
     double (*rows)[2], (*columns)[2]; /* [n_triangles][n] */
     double (*values)[2]; /* [n_pairs][n_channels] of this dump; NaN: flagged */
     size_t n_pairs;
-    size_t time; /* of these */
+    size_t time;         /* of these */
+    size_t n_not_finite; /* cells that are left out only for that */
 };
 
 static void clear(struct work *work)
@@ -151,6 +152,7 @@ static void take(void *context, const struct fx8_view_row *row)
     const struct fx8_view *view = work->view;
     const size_t n_products = view->header.n_products;
     const size_t first = work->pair_of[row->baseline] * view->n_channels;
+    work->n_not_finite += row->n_not_finite;
     if (row->time != work->time) {
         finish_dump(work);
         work->time = row->time;
@@ -241,7 +243,7 @@ enum fx8_status fx8_plot_closure(const struct fx8_view *view,
     list_triangles(&work);
     FX8_TRY(read_all(&work, error));
     fx8_view_describe(view, "closure phases of triangles of antennas",
-                      work.n_rows, work.n_columns, figure);
+                      work.n_rows, work.n_columns, work.n_not_finite, figure);
     FX8_TRY(put_panel(&work, false, figure, error));
     return put_panel(&work, true, figure, error);
 }

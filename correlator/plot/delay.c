@@ -177,7 +177,8 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
     fx8_view_baseline_name(view, baseline, name);
     snprintf(title, sizeof title, "delay between %s%s", name,
              view->baseline == FX8_NOTHING ? ", the strongest baseline" : "");
-    fx8_view_describe(view, title, track.n_rows, track.n_columns, figure);
+    fx8_view_describe(view, title, track.n_rows, track.n_columns,
+                      track.n_not_finite, figure);
     struct fx8_panel *line =
         fx8_figure_panel(figure, "Amplitude at each delay, mean over time",
                          "delay of the second antenna after the first / ns",

@@ -58,13 +58,17 @@ enum fx8_status fx8_plot_levels(const struct fx8_view *view,
 
 /** Sums over all chosen dumps; inputs are 2 * antenna + (0 X, 1 Y). */
 struct fx8_pairs {
-    size_t n_columns;  /**< of spectra */
-    double *power;     /**< [n_antennas][2][n_columns] sums, unflagged */
-    double *n_power;   /**< [n_antennas][2][n_columns] how many */
-    double *all_power; /**< [n_antennas][2] sums, flagged or not */
-    double *n_all;     /**< [n_antennas][2] how many */
-    double *coherence; /**< [n_baselines][n_products] sums of |V_ij| /
-                            sqrt(V_ii V_jj), unflagged */
+    size_t n_columns;    /**< of spectra */
+    double *power;       /**< [n_antennas][2][n_columns] sums, unflagged */
+    double *n_power;     /**< [n_antennas][2][n_columns] how many */
+    double *n_all;       /**< [n_antennas][2] cells, whatever is in them */
+    double *n_empty;     /**< [n_antennas][2] cells without data */
+    double *all_power;   /**< [n_antennas][2] sums of data, flagged or not */
+    double *n_data;      /**< [n_antennas][2] how many */
+    bool *is_measured;   /**< [n_baselines] a cross one with a good cell */
+    size_t n_not_finite; /**< cells that are left out only for that */
+    double *coherence;   /**< [n_baselines][n_products] sums of |V_ij| /
+                              sqrt(V_ii V_jj), unflagged */
     double *n_coherence;
     double *clips;     /**< [n_antennas][2][n_columns] mean clipped share, or
                             NULL: not recorded */
@@ -80,8 +84,12 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
                                struct fx8_error *error);
 void fx8_pairs_clear(struct fx8_pairs *pairs);
 
-/** Mean power of an input over its unflagged cells, or all if none is. */
+/** Mean power of an input over its good cells; NaN: it has none. */
 double fx8_pairs_level(const struct fx8_pairs *pairs, size_t input);
+
+/** Whether something can be said of an input: not if all of it is flagged,
+ *  unless it is dead or absent. */
+bool fx8_pairs_is_shown(const struct fx8_pairs *pairs, size_t input);
 
 /** Mean coherence of a cross baseline; NaN: none. */
 double fx8_pairs_coherence(const struct fx8_view *view,
@@ -122,8 +130,9 @@ enum fx8_status fx8_pairs_matrix_panel(const struct fx8_view *view,
 struct fx8_track {
     size_t baseline;
     size_t n_rows, n_columns, n_products;
-    double (*sums)[2]; /**< [n_products][n_rows][n_columns] */
-    double *counts;    /**< the same */
+    double (*sums)[2];   /**< [n_products][n_rows][n_columns] */
+    double *counts;      /**< the same */
+    size_t n_not_finite; /**< as in pairs */
 };
 
 /** A range of cells of a track. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
@@ -39,20 +40,37 @@ static enum fx8_status judge(const struct fx8_view *view,
                              struct fx8_figure *figure, struct fx8_error *error)
 {
     const size_t most = 2 * view->header.n_antennas;
+    size_t n_flagged = 0;
+    FX8_AUTO_FREE char *words = NULL;
     FX8_AUTO(clear) struct inputs inputs = {.view = view};
     const struct fx8_array arrays[] = {FX8_ITEMS(inputs.places, most),
                                        FX8_ITEMS(inputs.remarks, most)};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "inputs", error));
     for (size_t i = 0; i < most; i++)
-        if (pairs->n_all[i] > 0.0) {
+        if (fx8_pairs_is_shown(pairs, i)) {
             inputs.places[inputs.n] = i;
             inputs.remarks[inputs.n++] = pairs->remarks[i];
-        }
-    if (inputs.n == 0)
+        } else
+            n_flagged += pairs->n_all[i] > 0.0;
+    if (inputs.n + n_flagged == 0)
         return FX8_OK; /* no autos: nothing to say */
-    figure->is_bad = fx8_remarks_count(inputs.remarks, inputs.n) > 0;
-    return fx8_verdict(inputs.remarks, inputs.n, name_input, &inputs,
-                       &figure->verdict, error);
+    figure->is_bad =
+        inputs.n == 0 || fx8_remarks_count(inputs.remarks, inputs.n) > 0;
+    if (inputs.n > 0)
+        FX8_TRY(fx8_verdict(inputs.remarks, inputs.n, name_input, &inputs,
+                            &words, error));
+    const char *nothing = pairs->n_not_finite > 0
+                              ? "all is flagged or not finite"
+                              : "all is flagged";
+    char more[64] = "";
+    if (n_flagged > 0 && inputs.n > 0)
+        snprintf(more, sizeof more, "; %zu more %s flagged", n_flagged,
+                 FX8_NOUN(n_flagged, "is", "are"));
+    if (asprintf(&figure->verdict, "%s%s", words != NULL ? words : nothing,
+                 more) >= 0)
+        return FX8_OK;
+    figure->verdict = NULL;
+    return fx8_no_memory("a verdict", error);
 }
 
 /* The panels of the strongest baseline, or words in their places. */
@@ -88,7 +106,7 @@ enum fx8_status fx8_plot_overview(const struct fx8_view *view,
     const size_t product = fx8_view_main_product(view);
     FX8_TRY(fx8_pairs_read(view, true, n_columns, FX8_NOTHING, &pairs, error));
     fx8_view_describe(view, "overview", fx8_view_rows(view, FX8_MOST_ROWS),
-                      n_columns, figure);
+                      n_columns, pairs.n_not_finite, figure);
     FX8_TRY(judge(view, &pairs, figure, error));
     FX8_TRY(fx8_pairs_levels_panel(view, &pairs, figure, error));
     FX8_TRY(fx8_pairs_spectra_panel(view, &pairs, fx8_view_pol_1(view, product),

@@ -33,11 +33,14 @@ static void take_auto(const struct work *work, const struct fx8_view_row *row)
             const size_t cell =
                 input * work->pairs->n_columns + work->columns[c];
             const double power = row->values[2 * (c * n_products + p)];
-            if (!isfinite(power))
+            const uint8_t flags = row->flags[c * n_products + p];
+            work->pairs->n_all[input] += 1.0;
+            work->pairs->n_empty[input] += (flags & FX8_VIEW_EMPTY) != 0;
+            if ((flags & ~FX8_VIEW_FLAGGED) != 0)
                 continue;
             work->pairs->all_power[input] += power;
-            work->pairs->n_all[input] += 1.0;
-            if (row->flags[c * n_products + p] != 0)
+            work->pairs->n_data[input] += 1.0;
+            if (flags != 0)
                 continue;
             work->pairs->power[cell] += power;
             work->pairs->n_power[cell] += 1.0;
@@ -57,7 +60,10 @@ static void take_cross(const struct work *work, const struct fx8_view_row *row)
         for (size_t c = 0; c < view->n_channels; c++) {
             const double *v = row->values + 2 * (c * n_products + p);
             const double coherence = hypot(v[0], v[1]) / sqrt(x[c] * y[c]);
-            if (row->flags[c * n_products + p] != 0 || !isfinite(coherence))
+            if (row->flags[c * n_products + p] != 0)
+                continue;
+            work->pairs->is_measured[row->baseline] = true;
+            if (!isfinite(coherence))
                 continue;
             work->pairs->coherence[at] += coherence;
             work->pairs->n_coherence[at] += 1.0;
@@ -68,6 +74,7 @@ static void take_cross(const struct work *work, const struct fx8_view_row *row)
 static void take(void *context, const struct fx8_view_row *row)
 {
     const struct work *work = context;
+    work->pairs->n_not_finite += row->n_not_finite;
     if (work->view->index_1[row->baseline] ==
         work->view->index_2[row->baseline])
         take_auto(work, row);
@@ -135,8 +142,12 @@ static enum fx8_status judge(const struct fx8_view *view,
     pairs->median = fx8_median(levels, n_levels);
     for (size_t i = 0; i < n; i++) {
         const double level = fx8_pairs_level(pairs, i);
-        if (pairs->n_all[i] > 0.0 && pairs->all_power[i] == 0.0)
+        if (pairs->n_all[i] > 0.0 && pairs->n_empty[i] == pairs->n_all[i])
+            pairs->remarks[i] |= FX8_REMARK_ABSENT;
+        else if (pairs->n_data[i] > 0.0 && pairs->all_power[i] == 0.0)
             pairs->remarks[i] |= FX8_REMARK_DEAD;
+        else if (isnan(level))
+            continue; /* all is flagged: nothing to say */
         else if (level * most_ratio < pairs->median)
             pairs->remarks[i] |= FX8_REMARK_WEAK;
         if (level > pairs->median * most_ratio)
@@ -163,6 +174,9 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
         FX8_ITEMS(pairs->n_power, n_cells),
         FX8_ITEMS(pairs->all_power, n_inputs),
         FX8_ITEMS(pairs->n_all, n_inputs),
+        FX8_ITEMS(pairs->n_empty, n_inputs),
+        FX8_ITEMS(pairs->n_data, n_inputs),
+        FX8_ITEMS(pairs->is_measured, h->n_baselines),
         FX8_ITEMS(pairs->coherence, n_products),
         FX8_ITEMS(pairs->n_coherence, n_products),
         FX8_ITEMS(pairs->remarks, n_inputs),
@@ -188,6 +202,9 @@ void fx8_pairs_clear(struct fx8_pairs *pairs)
     free(pairs->n_power);
     free(pairs->all_power);
     free(pairs->n_all);
+    free(pairs->n_empty);
+    free(pairs->n_data);
+    free(pairs->is_measured);
     free(pairs->coherence);
     free(pairs->n_coherence);
     free(pairs->clips);
@@ -204,7 +221,12 @@ double fx8_pairs_level(const struct fx8_pairs *pairs, size_t input)
         sum += pairs->power[input * pairs->n_columns + c];
         n += pairs->n_power[input * pairs->n_columns + c];
     }
-    return n > 0.0 ? sum / n : pairs->all_power[input] / pairs->n_all[input];
+    return sum / n; /* 0 / 0: NaN */
+}
+
+bool fx8_pairs_is_shown(const struct fx8_pairs *pairs, size_t input)
+{
+    return pairs->remarks[input] != 0 || !isnan(fx8_pairs_level(pairs, input));
 }
 
 double fx8_pairs_coherence(const struct fx8_view *view,

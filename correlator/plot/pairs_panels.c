@@ -140,7 +140,8 @@ enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
     FX8_AUTO(fx8_pairs_clear) struct fx8_pairs pairs = {0};
     const size_t n_columns = fx8_view_columns(view, FX8_MOST_COLUMNS);
     FX8_TRY(fx8_pairs_read(view, false, n_columns, FX8_NOTHING, &pairs, error));
-    fx8_view_describe(view, "spectra of the inputs", 1, n_columns, figure);
+    fx8_view_describe(view, "spectra of the inputs", 1, n_columns,
+                      pairs.n_not_finite, figure);
     for (size_t p = 0; p < view->header.n_products; p++)
         if (fx8_view_shows(view, p))
             FX8_TRY(fx8_pairs_spectra_panel(
@@ -161,7 +162,8 @@ static enum fx8_status add_levels(const struct fx8_view *view,
     char name[FX8_LABEL_SIZE];
     size_t place = 0, n_points = 0;
     for (size_t a = 0; a < view->header.n_antennas; a++)
-        n_points += view->is_chosen[a] && pairs->n_all[2 * a + pol] > 0.0 &&
+        n_points += view->is_chosen[a] &&
+                    fx8_pairs_is_shown(pairs, 2 * a + pol) &&
                     (pairs->remarks[2 * a + pol] != 0) == is_bad;
     if (n_points == 0)
         return FX8_OK;
@@ -176,7 +178,7 @@ static enum fx8_status add_levels(const struct fx8_view *view,
         const size_t i = place;
         const double level = fx8_pairs_level(pairs, input);
         place += view->is_chosen[a];
-        if (!view->is_chosen[a] || !(pairs->n_all[input] > 0.0) ||
+        if (!view->is_chosen[a] || !fx8_pairs_is_shown(pairs, input) ||
             (pairs->remarks[input] != 0) != is_bad)
             continue;
         char words[FX8_INPUT_NAME_SIZE];
@@ -304,7 +306,7 @@ enum fx8_status fx8_plot_matrix(const struct fx8_view *view,
                         view->path);
     FX8_TRY(fx8_pairs_read(view, true, 1, FX8_NOTHING, &pairs, error));
     fx8_view_describe(view, "coherence of all pairs", view->n_times,
-                      view->n_channels, figure);
+                      view->n_channels, pairs.n_not_finite, figure);
     figure->n_columns = view->request->by_length ? 1 : 2;
     for (size_t p = 0; p < view->header.n_products; p++) {
         if (!fx8_view_shows(view, p))

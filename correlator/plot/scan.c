@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
@@ -28,6 +29,8 @@ struct scan {
     size_t first_row, n_rows; /* what is in memory: */
     double *values;           /* [at_once][n_channels][n_products][re, im] */
     uint8_t *flags;           /* [at_once][n_channels][n_products] */
+    float *nsamples;          /* the same; of results */
+    bool has_data;            /* a cell has been read that is not empty */
     double *powers;           /* [n_antennas][2][n_channels] of this dump */
     bool *needs_powers;       /* [n_antennas] */
 };
@@ -36,6 +39,7 @@ static void clear(struct scan *scan)
 {
     free(scan->values);
     free(scan->flags);
+    free(scan->nsamples);
     free(scan->powers);
     free(scan->needs_powers);
 }
@@ -66,7 +70,7 @@ static enum fx8_status load(struct scan *scan, size_t row, size_t n,
                                           row % n_baselines, n, scan->values,
                                           scan->flags, error)
                : fx8_uvh5_read_rows(view->file, row, scan->n_rows, scan->values,
-                                    scan->flags, NULL, error);
+                                    scan->flags, scan->nsamples, error);
 }
 
 /* Power of the antennas from their autos. */
@@ -115,21 +119,50 @@ static void scale_row(const struct scan *scan, size_t baseline, double *values)
     }
 }
 
+/* Complete the flags of the chosen channels; how many cells are good but for
+ * their values. */
+static size_t judge_row(struct scan *scan, const double *values, uint8_t *flags,
+                        const float *nsamples)
+{
+    const struct fx8_view *view = scan->view;
+    const bool is_quicklook = view->kind == FX8_VIEW_QUICKLOOK;
+    size_t n_not_finite = 0;
+    for (size_t i = 0; i < view->n_channels * view->header.n_products; i++) {
+        const bool is_finite =
+            isfinite(values[2 * i]) && isfinite(values[2 * i + 1]);
+        /* a quick-look writes NaN where there are no data */
+        const bool is_empty = is_quicklook ? !is_finite : !(nsamples[i] > 0.0F);
+        flags[i] = flags[i] != 0 ? FX8_VIEW_FLAGGED : 0;
+        if (is_empty)
+            flags[i] |= FX8_VIEW_EMPTY;
+        n_not_finite += flags[i] == 0 && !is_finite;
+        if (!is_finite)
+            flags[i] |= FX8_VIEW_NOT_FINITE;
+        scan->has_data |= !is_empty;
+    }
+    return n_not_finite;
+}
+
 /* Hand on a row that is in memory. */
-static void take_row(const struct scan *scan, size_t dump, size_t baseline)
+static void take_row(struct scan *scan, size_t dump, size_t baseline)
 {
     const struct fx8_view *view = scan->view;
     const size_t n = view->header.n_channels, m = view->header.n_products;
     const size_t skipped = view->first_channel;
     const size_t row = dump * view->header.n_baselines + baseline;
+    const size_t cell = (row - scan->first_row) * n * m + skipped * m;
     double *values = values_of(scan, row);
     if (view->kind == FX8_VIEW_QUICKLOOK)
         scale_row(scan, baseline, values);
+    const size_t n_not_finite =
+        judge_row(scan, values + 2 * skipped * m, scan->flags + cell,
+                  scan->nsamples + cell);
     const struct fx8_view_row taken = {
         .time = dump - view->first_time,
         .baseline = baseline,
         .values = values + 2 * skipped * m,
-        .flags = scan->flags + (row - scan->first_row) * n * m + skipped * m,
+        .flags = scan->flags + cell,
+        .n_not_finite = n_not_finite,
         .powers_1 = scan->powers + 2 * n * view->index_1[baseline] + skipped,
         .powers_2 = scan->powers + 2 * n * view->index_2[baseline] + skipped};
     scan->take(scan->context, &taken);
@@ -171,15 +204,23 @@ static enum fx8_status prepare(struct scan *scan, bool is_consecutive,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(scan->values, fx8_product(2, scan->at_once, row, 1)),
         FX8_ITEMS(scan->flags, fx8_product(scan->at_once, row, 1, 1)),
+        FX8_ITEMS(scan->nsamples, fx8_product(scan->at_once, row, 1, 1)),
         FX8_ITEMS(scan->powers,
                   fx8_product(2, h->n_antennas, h->n_channels, 1)),
         FX8_ITEMS(scan->needs_powers, h->n_antennas)};
-    FX8_TRY(fx8_allocate_arrays(arrays, 4, "visibilities", error));
+    FX8_TRY(fx8_allocate_arrays(arrays, 5, "visibilities", error));
     for (size_t b = 0; b < h->n_baselines; b++)
         if (scan->wanted[b])
             scan->needs_powers[view->index_1[b]] =
                 scan->needs_powers[view->index_2[b]] = true;
     return FX8_OK;
+}
+
+/* Whether the name is that of a result that a run has not finished. */
+static bool is_part(const char *path)
+{
+    const size_t length = strlen(path);
+    return length >= 5 && strcmp(path + length - 5, ".part") == 0;
 }
 
 enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
@@ -194,5 +235,9 @@ enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
     for (size_t i = 0; i < n; i++)
         FX8_TRY(
             take_dump(&scan, view->first_time + i * view->n_times / n, error));
-    return FX8_OK;
+    return scan.has_data || !is_part(view->path)
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: nothing finished: expected a dump at least",
+                          view->path);
 }

@@ -25,6 +25,7 @@ static void take(void *context, const struct fx8_view_row *row)
 {
     const struct work *work = context;
     struct fx8_track *track = work->track;
+    track->n_not_finite += row->n_not_finite;
     for (size_t c = 0; c < work->view->n_channels; c++)
         for (size_t p = 0; p < track->n_products; p++) {
             const size_t at = c * track->n_products + p;
@@ -32,7 +33,7 @@ static void take(void *context, const struct fx8_view_row *row)
             const size_t cell =
                 (p * track->n_rows + work->rows[row->time]) * track->n_columns +
                 work->columns[c];
-            if (row->flags[at] != 0 || !isfinite(v[0]) || !isfinite(v[1]))
+            if (row->flags[at] != 0)
                 continue;
             track->sums[cell][0] += v[0];
             track->sums[cell][1] += v[1];
@@ -220,7 +221,8 @@ static enum fx8_status read_chosen(const struct fx8_view *view,
     fx8_view_baseline_name(view, baseline, name);
     snprintf(title, sizeof title, "%s of %s%s", what, name,
              view->baseline == FX8_NOTHING ? ", the strongest baseline" : "");
-    fx8_view_describe(view, title, track->n_rows, track->n_columns, figure);
+    fx8_view_describe(view, title, track->n_rows, track->n_columns,
+                      track->n_not_finite, figure);
     return FX8_OK;
 }
 

@@ -83,7 +83,7 @@ enum fx8_status fx8_plot_uv(const struct fx8_view *view,
                         "%s: uvw_array: only zeros: expected a result whose "
                         "antennas have positions",
                         view->path);
-    fx8_view_describe(view, "uv coverage", view->n_times, view->n_channels,
+    fx8_view_describe(view, "uv coverage", view->n_times, view->n_channels, 0,
                       figure);
     return fx8_uv_panel(view, figure, error);
 }

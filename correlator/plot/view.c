@@ -365,27 +365,30 @@ double fx8_cell_middle(const struct fx8_axis *axis, size_t cell, size_t n)
 }
 
 void fx8_view_describe(const struct fx8_view *view, const char *what,
-                       size_t n_rows, size_t n_columns,
+                       size_t n_rows, size_t n_columns, size_t n_not_finite,
                        struct fx8_figure *figure)
 {
     const struct fx8_uvh5_header *h = &view->header;
     const size_t dumps = (view->n_times + n_rows - 1) / n_rows;
     const size_t channels = (view->n_channels + n_columns - 1) / n_columns;
-    char means[128] = "";
+    char means[128] = "", lost[64] = "";
     const char *name = strrchr(view->path, '/');
     if (dumps > 1 || channels > 1)
         snprintf(means, sizeof means,
                  "; drawn are means of up to %zu %s x %zu %s",
                  FX8_COUNTED(dumps, "dump", "dumps"),
                  FX8_COUNTED(channels, "channel", "channels"));
+    if (n_not_finite > 0)
+        snprintf(lost, sizeof lost, "; %zu %s not finite", n_not_finite,
+                 FX8_NOUN(n_not_finite, "cell is", "cells are"));
     snprintf(figure->title, sizeof figure->title, "%.200s: %s",
              name != NULL ? name + 1 : view->path, what);
     snprintf(figure->subtitle, sizeof figure->subtitle,
-             "%.60s%s%.60s%s%zu %s, %zu %s, %zu %s of %.6g s%s", h->telescope,
+             "%.60s%s%.60s%s%zu %s, %zu %s, %zu %s of %.6g s%s%s", h->telescope,
              h->telescope[0] != '\0' ? ", " : "", h->object,
              h->object[0] != '\0' ? ", " : "",
              FX8_COUNTED(h->n_antennas, "antenna", "antennas"),
              FX8_COUNTED(view->n_channels, "channel", "channels"),
              FX8_COUNTED(view->n_times, "dump", "dumps"), length_s(view, 0),
-             means);
+             means, lost);
 }

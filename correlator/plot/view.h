@@ -66,12 +66,21 @@ struct fx8_view {
     size_t baseline; /**< the one asked for, or FX8_NOTHING */
 };
 
+/** Why a cell is not good: bit mask. */
+enum fx8_view_flag {
+    FX8_VIEW_FLAGGED = 1,   /**< in the file */
+    FX8_VIEW_EMPTY = 2,     /**< no data: nsamples is not above 0 */
+    FX8_VIEW_NOT_FINITE = 4 /**< infinite, or not a number */
+};
+
 /** A row of visibilities: one baseline of one dump, channels as chosen. */
 struct fx8_view_row {
     size_t time; /**< from 0 at the first chosen */
     size_t baseline;
     const double *values; /**< [n_channels][n_products][re, im] */
-    const uint8_t *flags; /**< [n_channels][n_products] */
+    /** [n_channels][n_products] enum fx8_view_flag; 0: good */
+    const uint8_t *flags;
+    size_t n_not_finite; /**< cells that would be good if they were finite */
     /** [2][header.n_channels] X and Y of either antenna in this dump, NaN:
      *  unknown; begin at the first chosen channel */
     const double *powers_1, *powers_2;
@@ -98,6 +107,7 @@ void fx8_view_close(struct fx8_view *view);
  *
  * Given: wanted  [n_baselines] which baselines
  *        most    dumps at most
+ * Status: FX8_ERR_INPUT also for a .part in which no cell has data yet
  * Notes: 1) visibilities of a quick-look are coherence times the root of the
  *           powers
  *        2) memory: a few MiB, and the powers of one dump
@@ -146,9 +156,10 @@ size_t fx8_view_row(const struct fx8_view *view, size_t time, size_t n);
 /** Middle of a cell, in the unit of the axis. */
 double fx8_cell_middle(const struct fx8_axis *axis, size_t cell, size_t n);
 
-/** Title, and what was averaged into n_rows and n_columns cells. */
+/** Title, what was averaged into n_rows and n_columns cells, and how many cells
+ *  of the file were left out as they are not finite. */
 void fx8_view_describe(const struct fx8_view *view, const char *what,
-                       size_t n_rows, size_t n_columns,
+                       size_t n_rows, size_t n_columns, size_t n_not_finite,
                        struct fx8_figure *figure);
 
 #endif
