@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
@@ -14,6 +15,9 @@
 /* Most stretches of time, each transformed by itself, and most channels. */
 #define MOST_STRETCHES 200
 #define MOST_CHANNELS  32768
+
+/* Fewest channels: of less, the transform has no peak. */
+#define FEWEST_CHANNELS 4
 
 /* Delays per resolution of the band: the transform is padded with zeros. */
 #define PADDING 4
@@ -170,6 +174,12 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
     char name[FX8_LABEL_SIZE], title[FX8_WORDS_SIZE];
     FX8_AUTO(fx8_track_clear) struct fx8_track track = {0};
     FX8_AUTO(clear) struct transform transform = {0};
+    if (view->n_channels < FEWEST_CHANNELS)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: --kind: delay: %zu %s: expected %d at least",
+                        view->path,
+                        FX8_COUNTED(view->n_channels, "channel", "channels"),
+                        FEWEST_CHANNELS);
     FX8_TRY(fx8_pairs_choose(view, &baseline, error));
     FX8_TRY(fx8_track_read(view, baseline, MOST_STRETCHES, MOST_CHANNELS,
                            &track, error));
