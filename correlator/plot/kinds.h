@@ -162,8 +162,10 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
                                       struct fx8_figure *figure,
                                       struct fx8_error *error);
 
-/** Panel of the uv coverage; with words if there are no positions. */
+/** Panel of the uv coverage, of baselines with a good cell; with words if there
+ *  are no positions. */
 enum fx8_status fx8_uv_panel(const struct fx8_view *view,
+                             const struct fx8_pairs *pairs,
                              struct fx8_figure *figure,
                              struct fx8_error *error);
 

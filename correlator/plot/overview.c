@@ -112,6 +112,6 @@ enum fx8_status fx8_plot_overview(const struct fx8_view *view,
     FX8_TRY(fx8_pairs_spectra_panel(view, &pairs, fx8_view_pol_1(view, product),
                                     figure, error));
     FX8_TRY(fx8_pairs_matrix_panel(view, &pairs, product, figure, error));
-    FX8_TRY(fx8_uv_panel(view, figure, error));
+    FX8_TRY(fx8_uv_panel(view, &pairs, figure, error));
     return add_strongest(view, &pairs, figure, error);
 }

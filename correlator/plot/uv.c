@@ -12,14 +12,21 @@
 /* Most points of either half: dumps are left out beyond. */
 #define MOST_POINTS 20000
 
-/* Whether any baseline has a length. */
-static bool has_positions(const struct fx8_view *view)
+/* Why there is no coverage, in words; NULL: there is one. */
+static const char *find_lack(const struct fx8_view *view)
 {
-    const double *uvw = view->header.uvw_m;
-    for (size_t i = 0; uvw != NULL && i < 3 * view->header.n_baselines; i++)
-        if (uvw[i] != 0.0)
-            return true;
-    return false;
+    const struct fx8_uvh5_header *h = &view->header;
+    size_t n_cross = 0;
+    for (size_t b = 0; b < h->n_baselines; b++)
+        n_cross += fx8_view_is_cross(view, b);
+    if (n_cross == 0)
+        return "no baselines between two antennas";
+    if (fx8_uvh5_keyword(h, "POSFAKE") != NULL)
+        return "antenna positions are not known (POSFAKE)";
+    for (size_t i = 0; h->uvw_m != NULL && i < 3 * h->n_baselines; i++)
+        if (h->uvw_m[i] != 0.0)
+            return NULL;
+    return "no antenna positions in the file";
 }
 
 /* Dumps to show: without a phase centre the baselines rest. */
@@ -35,6 +42,7 @@ static size_t count_dumps(const struct fx8_view *view)
 }
 
 enum fx8_status fx8_uv_panel(const struct fx8_view *view,
+                             const struct fx8_pairs *pairs,
                              struct fx8_figure *figure, struct fx8_error *error)
 {
     const size_t n = view->header.n_baselines, n_dumps = count_dumps(view);
@@ -43,12 +51,12 @@ enum fx8_status fx8_uv_panel(const struct fx8_view *view,
     FX8_AUTO_FREE double *uvw = NULL;
     struct fx8_series *series;
     double longest = 0.0;
+    const char *lack = find_lack(view);
     struct fx8_panel *panel =
         fx8_figure_panel(figure, "Coverage of the uv plane", "u / m", "v / m");
     panel->is_square = true;
-    if (!has_positions(view)) {
-        snprintf(panel->note, sizeof panel->note,
-                 "no antenna positions in the file");
+    if (lack != NULL) {
+        snprintf(panel->note, sizeof panel->note, "%s", lack);
         return FX8_OK;
     }
     snprintf(panel->title, sizeof panel->title,
@@ -63,13 +71,15 @@ enum fx8_status fx8_uv_panel(const struct fx8_view *view,
         const size_t dump = view->first_time + d * view->n_times / n_dumps;
         FX8_TRY(fx8_uvh5_read_uvw(view->file, dump * n, n, uvw, error));
         for (size_t b = 0; b < n; b++)
-            for (int k = 0; k < 2 && fx8_view_is_cross(view, b); k++) {
+            for (int k = 0; k < 2 && pairs->is_measured[b]; k++) {
                 const double sign = k == 0 ? 1.0 : -1.0;
                 panel->series[k].x[d * n + b] = sign * uvw[3 * b];
                 panel->series[k].y[d * n + b] = sign * uvw[3 * b + 1];
                 longest = fmax(longest, hypot(uvw[3 * b], uvw[3 * b + 1]));
             }
     }
+    if (longest == 0.0)
+        return FX8_OK; /* all is flagged: the note says so */
     panel->x.low = panel->y.low = -1.08 * longest;
     panel->x.high = panel->y.high = 1.08 * longest;
     return FX8_OK;
@@ -78,12 +88,15 @@ enum fx8_status fx8_uv_panel(const struct fx8_view *view,
 enum fx8_status fx8_plot_uv(const struct fx8_view *view,
                             struct fx8_figure *figure, struct fx8_error *error)
 {
-    if (!has_positions(view))
+    const char *lack = find_lack(view);
+    FX8_AUTO(fx8_pairs_clear) struct fx8_pairs pairs = {0};
+    if (lack != NULL)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: uvw_array: only zeros: expected a result whose "
-                        "antennas have positions",
-                        view->path);
-    fx8_view_describe(view, "uv coverage", view->n_times, view->n_channels, 0,
-                      figure);
-    return fx8_uv_panel(view, figure, error);
+                        "%s: uvw_array: %s: expected baselines between "
+                        "antennas with positions",
+                        view->path, lack);
+    FX8_TRY(fx8_pairs_read(view, true, 1, FX8_NOTHING, &pairs, error));
+    fx8_view_describe(view, "uv coverage", view->n_times, view->n_channels,
+                      pairs.n_not_finite, figure);
+    return fx8_uv_panel(view, &pairs, figure, error);
 }
