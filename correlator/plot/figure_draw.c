@@ -190,7 +190,12 @@ static void put_bars(const struct frame *frame, const struct fx8_series *series,
         const double x = place_x(frame, series->x[i]);
         const double y =
             fmin(place_y(frame, series->y[i]), floor_y - least_bar(series));
-        if (isfinite(x) && isfinite(series->y[i]))
+        if (!isfinite(x) || !isfinite(series->y[i]))
+            continue;
+        if (series->is_bad && series->y[i] == 0.0) /* seen, without a height */
+            fx8_draw_dot(frame->drawing, (struct fx8_point){x, floor_y}, 3.2,
+                         colour);
+        else
             fx8_draw_rectangle(
                 frame->drawing,
                 (struct fx8_box){x - 0.5 * width, y, width, floor_y - y},
