@@ -218,22 +218,13 @@ enum fx8_status fx8_pairs_levels_panel(const struct fx8_view *view,
 
 /* --- coherence ---------------------------------------------------- */
 
-/* The product that a pair has on the other side of the diagonal. */
-static size_t mirrored(const struct fx8_view *view, size_t product)
-{
-    const int code = view->header.products[product];
-    return code == -7   ? fx8_view_product(view, -8)
-           : code == -8 ? fx8_view_product(view, -7)
-                        : product;
-}
-
 enum fx8_status fx8_pairs_matrix_panel(const struct fx8_view *view,
                                        const struct fx8_pairs *pairs,
                                        size_t product,
                                        struct fx8_figure *figure,
                                        struct fx8_error *error)
 {
-    const size_t other = mirrored(view, product);
+    const size_t other = fx8_view_mirrored(view, product);
     size_t n, place = 0;
     FX8_AUTO_FREE size_t *places = NULL;
     char title[FX8_LABEL_SIZE];

@@ -25,10 +25,16 @@ static void take(void *context, const struct fx8_view_row *row)
 {
     const struct work *work = context;
     struct fx8_track *track = work->track;
+    const bool is_turned =
+        work->view->is_turned && track->baseline == work->view->baseline;
     track->n_not_finite += row->n_not_finite;
     for (size_t c = 0; c < work->view->n_channels; c++)
         for (size_t p = 0; p < track->n_products; p++) {
-            const size_t at = c * track->n_products + p;
+            /* V_ki is the conjugate of V_ik, and its XY that of YX */
+            const size_t of = is_turned ? fx8_view_mirrored(work->view, p) : p;
+            if (of == FX8_NOTHING)
+                continue;
+            const size_t at = c * track->n_products + of;
             const double *v = row->values + 2 * at;
             const size_t cell =
                 (p * track->n_rows + work->rows[row->time]) * track->n_columns +
@@ -36,7 +42,7 @@ static void take(void *context, const struct fx8_view_row *row)
             if (row->flags[at] != 0)
                 continue;
             track->sums[cell][0] += v[0];
-            track->sums[cell][1] += v[1];
+            track->sums[cell][1] += is_turned ? -v[1] : v[1];
             track->counts[cell] += 1.0;
         }
 }

@@ -152,9 +152,15 @@ static enum fx8_status choose_baseline(struct fx8_view *view,
     const struct fx8_uvh5_header *h = &view->header;
     view->baseline = FX8_NOTHING;
     for (size_t b = 0; wanted->is_given && b < h->n_baselines; b++)
-        if ((h->ant_1[b] == wanted->first && h->ant_2[b] == wanted->last) ||
-            (h->ant_1[b] == wanted->last && h->ant_2[b] == wanted->first))
+        if (h->ant_1[b] == wanted->first && h->ant_2[b] == wanted->last) {
             view->baseline = b;
+            view->is_turned = false;
+            break;
+        } else if (h->ant_1[b] == wanted->last &&
+                   h->ant_2[b] == wanted->first) {
+            view->baseline = b;
+            view->is_turned = true;
+        }
     if (wanted->is_given && view->baseline == FX8_NOTHING)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: --baseline: %" PRId64 "-%" PRId64
@@ -235,6 +241,14 @@ size_t fx8_view_product(const struct fx8_view *view, int code)
     return FX8_NOTHING;
 }
 
+size_t fx8_view_mirrored(const struct fx8_view *view, size_t product)
+{
+    const int code = view->header.products[product];
+    return code == -7 || code == -3   ? fx8_view_product(view, code - 1)
+           : code == -8 || code == -4 ? fx8_view_product(view, code + 1)
+                                      : product;
+}
+
 size_t fx8_view_main_product(const struct fx8_view *view)
 {
     return view->request->product == 0
@@ -259,9 +273,11 @@ void fx8_view_baseline_name(const struct fx8_view *view, size_t baseline,
                             char text[FX8_LABEL_SIZE])
 {
     const struct fx8_uvh5_header *h = &view->header;
+    const char *first = h->antenna_names[view->index_1[baseline]];
+    const char *second = h->antenna_names[view->index_2[baseline]];
+    const bool is_turned = view->is_turned && baseline == view->baseline;
     snprintf(text, FX8_LABEL_SIZE, "%.20s and %.20s",
-             h->antenna_names[view->index_1[baseline]],
-             h->antenna_names[view->index_2[baseline]]);
+             is_turned ? second : first, is_turned ? first : second);
 }
 
 /* --- axes --------------------------------------------------------- */

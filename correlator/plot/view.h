@@ -64,6 +64,7 @@ struct fx8_view {
     size_t first_channel, n_channels;
     size_t first_time, n_times;
     size_t baseline; /**< the one asked for, or FX8_NOTHING */
+    bool is_turned;  /**< asked for from the second antenna to the first */
 };
 
 /** Why a cell is not good: bit mask. */
@@ -123,6 +124,9 @@ size_t fx8_view_pol_2(const struct fx8_view *view, size_t product);
 /** Index of a product by its AIPS code, or FX8_NOTHING. */
 size_t fx8_view_product(const struct fx8_view *view, int code);
 
+/** The product with the antennas exchanged, YX of XY, or FX8_NOTHING. */
+size_t fx8_view_mirrored(const struct fx8_view *view, size_t product);
+
 /** The product asked for, else the first. */
 size_t fx8_view_main_product(const struct fx8_view *view);
 
@@ -135,7 +139,7 @@ const char *fx8_view_product_name(const struct fx8_view *view, size_t product);
 /** Whether both antennas of a baseline are chosen and differ. */
 bool fx8_view_is_cross(const struct fx8_view *view, size_t baseline);
 
-/** "ANT003 and ANT007". */
+/** "ANT003 and ANT007", in the order asked for. */
 void fx8_view_baseline_name(const struct fx8_view *view, size_t baseline,
                             char text[FX8_LABEL_SIZE]);
 

@@ -216,7 +216,7 @@ class Kinds(Plotted):
         self.assertEqual(n_seen, sum(name is not None for name in names))
 
     def test_waterfall(self):
-        amplitude, phase = self.plot("waterfall", "--baseline", "5,1")
+        amplitude, phase = self.plot("waterfall", "--baseline", "1,5")
         values = self.good()[:, self.row(1, 5), :, 0]
         self.near(amplitude["matrix"]["values"], decibels(np.abs(values)))
         self.near(phase["matrix"]["values"], np.rad2deg(np.angle(values)))
@@ -224,6 +224,18 @@ class Kinds(Plotted):
         half = 0.5 * self.result.header["integration_time"][0]
         # a Julian date in double is good to 40 us
         self.assertAlmostEqual(amplitude["y"]["low"], unix - half, 4)
+
+    def test_turned_baseline(self):
+        """--baseline 5-1: the conjugate, and XY of it is that of YX of 1-5."""
+        amplitude, phase = self.plot("waterfall", "--baseline", "5-1", "--pol",
+                                     "XY")
+        values = self.good()[:, self.row(1, 5), :, 3].conj()
+        self.assertTrue(phase["title"].endswith("XY of ANT005 and ANT001"))
+        self.near(amplitude["matrix"]["values"], decibels(np.abs(values)))
+        self.near(phase["matrix"]["values"], np.rad2deg(np.angle(values)))
+        for limit in self.plot("delay", "--baseline", "5-0")[0]["limits"]:
+            self.assertAlmostEqual(limit["at"],
+                                   1000 * (DELAYS[0] - DELAYS[5]), delta=5)
 
     def test_phase(self):
         against_frequency, against_time = self.plot("phase", "--baseline", "0-2")
@@ -250,6 +262,18 @@ class Kinds(Plotted):
             np.testing.assert_allclose(got[cross], sign * uvw[cross, :2],
                                        rtol=1e-12)
             self.assertTrue(np.isnan(np.delete(got, cross, axis=0)).all())
+
+    def test_uv_leaves_out_what_is_flagged(self):
+        def flag(file):
+            flags = file["Data/flags"][...].reshape(-1, *self.result.flags.shape[1:])
+            flags[:, self.row(1, 5)] = True
+            file["Data/flags"][...] = flags.reshape(file["Data/flags"].shape)
+
+        path = self.changed(self.file, flag, "less.uvh5")
+        x = [np.array(self.plot("uv", file=file)[0]["series"][0]["x"], float)
+             for file in (self.file, path)]
+        self.assertEqual(np.flatnonzero(np.isnan(x[1]) & ~np.isnan(x[0])).tolist(),
+                         [self.row(1, 5)])
 
     def test_closure(self):
         panels = self.plot("closure", "--antennas", "0-2,5", "--pol", "YY")
@@ -345,10 +369,9 @@ class Kinds(Plotted):
 
         path = self.changed(self.file, begin, "new.uvh5.part")
         for kind in KINDS:
-            if kind != "uv":
-                self.assert_one_line(
-                    program.run("plot", path, "--kind", kind), 1, "new.uvh5.part",
-                    "nothing finished: expected a dump at least")
+            self.assert_one_line(
+                program.run("plot", path, "--kind", kind), 1, "new.uvh5.part",
+                "nothing finished: expected a dump at least")
 
     def test_not_finite(self):
         """Left out of the means, and counted."""
@@ -560,6 +583,10 @@ class Pictures(Plotted):
                 (2, (self.file, "--baseline", "5"), ["--baseline: 5"]),
                 (2, (self.look, "--kind", "matrix", "--sort", "length"),
                  ["--sort: length"]),
+                (2, (self.file, "--kind", "delay", "--channels", "3-5"),
+                 ["--kind: delay: 3 channels: expected 4 at least"]),
+                (1, (self.file, "--kind", "uv", "--antennas", "2"),
+                 ["no baselines"]),
                 (1, (self.file, "--kind", "closure", "--antennas", "0,1"),
                  ["three"]),
                 (1, (self.path("gone.uvh5"),), ["gone.uvh5"]),
@@ -609,6 +636,13 @@ class Pictures(Plotted):
         def move(file):
             file["Header/uvw_array"][...] = 0
 
+        def invent(file):
+            file["Header/extra_keywords/POSFAKE"] = 1
+
+        path = self.changed(self.file, invent, "invented.uvh5")
+        self.refused(1, path, "--kind", "uv", mentions=["POSFAKE"])
+        self.assertIn("antenna positions are not known (POSFAKE)",
+                      list(self.xml(self.draw("i.svg", file=path)).itertext()))
         for change, kind, words in ((flag, "waterfall", "all is flagged"),
                                     (spoil, "phase", "all is flagged"),
                                     (move, "uv", "uvw_array")):
@@ -621,6 +655,17 @@ class Pictures(Plotted):
                                     for text in tree.itertext()))
         tree = self.xml(self.draw("one.svg", "--antennas", "2"))
         self.assertIn("one antenna: no pairs", list(tree.itertext()))
+        self.assertIn("no baselines between two antennas", list(tree.itertext()))
+
+    def test_a_dead_input_has_no_bar(self):
+        """A dot on the floor, not a bar of the least height."""
+        tree = self.xml(self.draw("l.svg", "--kind", "levels",
+                                  file=self.recorded))
+        bad = {name: [float(item.get(key)) for item in tree.iter(f"{SVG}{name}")
+                      if item.get("fill") == "#c1121f"]
+               for name, key in (("rect", "height"), ("circle", "r"))}
+        self.assertEqual(len(bad["circle"]), 1)     # dead
+        self.assertEqual(sum(height > 3 for height in bad["rect"]), 1)  # weak
 
 
 if __name__ == "__main__":
