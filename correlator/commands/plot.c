@@ -208,6 +208,46 @@ static void tell(const char *name, const struct fx8_figure *figure)
            figure->verdict != NULL ? figure->verdict : "");
 }
 
+/* Options that not every file or kind takes. */
+static const struct {
+    int option;
+    unsigned views;    /* enum fx8_view_kind */
+    const char *kinds; /* NULL: all of these files */
+} limited[] = {
+    {ANTENNAS, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK, NULL},
+    {POL, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK, NULL},
+    {CHANNELS, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK, NULL},
+    {TIMES, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK, NULL},
+    {BASELINE, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK,
+     "overview, waterfall, phase or delay"},
+    {SORT, FX8_VIEW_RESULT | FX8_VIEW_QUICKLOOK, "matrix"},
+    {SET, FX8_VIEW_RECORDING, NULL},
+};
+
+/* Refuse options that would change nothing. */
+static enum fx8_status check_options(const struct fx8_command_line *line,
+                                     const struct fx8_view *view,
+                                     const char *kind, struct fx8_error *error)
+{
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+        const char *name = options[limited[i].option].name;
+        if (line->given[limited[i].option] == NULL)
+            continue;
+        if ((limited[i].views & view->kind) == 0)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: --%s: has no effect on %s: expected %s",
+                            view->path, name, fx8_view_kind_name(view),
+                            limited[i].views == FX8_VIEW_RECORDING
+                                ? "a recording"
+                                : "a result or a quick-look");
+        if (limited[i].kinds != NULL && strstr(limited[i].kinds, kind) == NULL)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: --%s: has no effect on --kind %s: expected %s",
+                            view->path, name, kind, limited[i].kinds);
+    }
+    return FX8_OK;
+}
+
 /* Inputs are open when the output is opened, and thereby protected. */
 static enum fx8_status plot(const struct fx8_command_line *line,
                             const struct fx8_view_request *request,
@@ -229,6 +269,7 @@ static enum fx8_status plot(const struct fx8_command_line *line,
     FX8_TRY(fx8_surface_of(name, &surface, error));
     FX8_TRY(fx8_view_open(request, &view, error));
     FX8_TRY(fx8_plot_kind_of(&view, kind_name, &kind, error));
+    FX8_TRY(check_options(line, &view, kind_name, error));
     if (is_drawn)
         FX8_TRY(fx8_output_open(name, line->given[FORCE] != NULL, 0, NULL,
                                 &output, error));

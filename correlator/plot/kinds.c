@@ -39,9 +39,5 @@ enum fx8_status fx8_plot_kind_of(const struct fx8_view *view, const char *name,
     }
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s: --kind: %s: expected a kind that %s can give: %s",
-                    view->path, name,
-                    view->kind == FX8_VIEW_RESULT      ? "a result"
-                    : view->kind == FX8_VIEW_QUICKLOOK ? "a quick-look"
-                                                       : "a recording",
-                    names);
+                    view->path, name, fx8_view_kind_name(view), names);
 }

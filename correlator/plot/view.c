@@ -49,6 +49,13 @@ static enum fx8_status open_any(struct fx8_view *view, struct fx8_error *error)
     return fx8_uvh5_open(view->path, &view->file, &view->header, error);
 }
 
+const char *fx8_view_kind_name(const struct fx8_view *view)
+{
+    return view->kind == FX8_VIEW_RESULT      ? "a result"
+           : view->kind == FX8_VIEW_QUICKLOOK ? "a quick-look"
+                                              : "a recording";
+}
+
 void fx8_view_close(struct fx8_view *view)
 {
     fx8_reader_close(&view->reader);

@@ -100,6 +100,9 @@ typedef void fx8_view_take(void *context, const struct fx8_view_row *row);
 enum fx8_status fx8_view_open(const struct fx8_view_request *request,
                               struct fx8_view *view, struct fx8_error *error);
 
+/** "a result", "a quick-look" or "a recording". */
+const char *fx8_view_kind_name(const struct fx8_view *view);
+
 /** Release; a zeroed one is legal. */
 void fx8_view_close(struct fx8_view *view);
 

@@ -596,6 +596,25 @@ class Pictures(Plotted):
         self.well("plot", self.file, "-o", there, "--force", "--quiet")
         self.xml(program.content(there))
 
+    def test_options_without_effect(self):
+        for option, value, expected in (
+                ("--antennas", "0-2", "a recording"), ("--pol", "XX", "a recording"),
+                ("--channels", "0-3", "a recording"), ("--times", "0", "a recording"),
+                ("--baseline", "0-1", "a recording"), ("--sort", "length",
+                                                       "a recording"),
+                ("--set", "observation.sample_rate_hz=1e6", "a result"),
+                ("--set", "observation.sample_rate_hz=1e6", "a quick-look"),
+                ("--sort", "length", "--kind phase: expected matrix"),
+                ("--baseline", "0-1", "--kind uv: expected overview, waterfall, "
+                 "phase or delay")):
+            with self.subTest(f"{option} {expected}"):
+                _, is_kind, kind = expected.partition("--kind ")
+                file = {"a recording": self.recorded,
+                        "a quick-look": self.look}.get(expected, self.file)
+                more = ["--kind", kind.split(":")[0]] if is_kind else []
+                self.refused(2, file, option, value, *more,
+                             mentions=[option, f"has no effect on {expected}"])
+
     def test_damaged_quicklooks(self):
         """Datasets that are missing or have another shape or content."""
         for name, change, mention in (
