@@ -102,7 +102,7 @@ class BadRecordings(program.Job):
             self.refuse(self.folder, f"error: {self.folder}: folder without "
                         "channels of Digital RF: expected the folder above "
                         "them, or the files of another format, such as "
-                        f"{self.folder}/*.h5", extra=extra)
+                        f"{self.folder}/*.h*", extra=extra)
 
     def test_axes_without_labels(self):
         """Their default order, and how to label them."""
