@@ -393,9 +393,9 @@ struct fx8_plan {
     enum fx8_precision precision; /**< any combination of bits, but both bounds
                                        or neither */
     int64_t spectra_per_dump;     /**< M, at least 1 */
-    int64_t n_spectra; /**< spectra of the whole run: the last dump is as long
-                            as what they leave; samples behind them are not
-                            correlated.  0: no end, whole dumps only */
+    int64_t n_spectra; /**< spectra of the whole run: the last dump gets those
+                            that fill no whole one; later samples are ignored.
+                            0: the run has no end, and whole dumps only */
     size_t channel_average;      /**< n, a divisor of a band's K channels; if K
                                       is 1, of the number of bands */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
@@ -407,9 +407,9 @@ struct fx8_plan {
  *  band, upper sideband, from sample 0, no marker (least_length 64); PFB of 8
  *  taps, window AUTO, FIR in floats, all channels, none flagged; INT8 at 20 LSB
  *  by channel, quantiser noise removed; engine, device and kernel "auto", all
- *  CPUs, no memory limit; no end, average or quick-look.  The caller must fill
- * in n_antennas, sample_rate, dc_frequency_hz, channelizer.n_channels and
- *  spectra_per_dump, which are zero or NaN. */
+ *  CPUs, no memory limit; no end, average or quick-look.  The caller must
+ *  fill in n_antennas, sample_rate, dc_frequency_hz, channelizer.n_channels
+ *  and spectra_per_dump, which are zero or NaN. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
 /** A stretch of missing samples. */

@@ -67,21 +67,20 @@ size_t fx8_session_quicklook_size(const struct fx8_session *s)
     return dump > SIZE_MAX - sums ? SIZE_MAX : dump + sums;
 }
 
-/* Effect of overlapping windows: independent products per cell of a dump, and
- * the factor on the variance of a mean over cells. */
-static void find_overlap(const struct fx8_session *s, int64_t n_spectra,
-                         double *products_per_cell, double *inflation)
+/* Products of overlapping windows that count as one. */
+static double find_overlap(const struct fx8_session *s, size_t n_spectra,
+                           size_t n_channels)
 {
-    const struct fx8_plan *plan = &s->plan;
-    const size_t length = s->axes.step, n_weights = s->axes.window;
-    const double cell =
-        fx8_filterbank_overlap(s->weights, n_weights / length, length,
-                               (size_t)n_spectra, s->axes.band_average);
-    const double all = fx8_filterbank_overlap(
-        s->weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
-    *products_per_cell =
-        (double)n_spectra * (double)plan->channel_average / cell;
-    *inflation = all / cell;
+    const size_t length = s->axes.step;
+    return fx8_filterbank_overlap(s->weights, s->axes.window / length, length,
+                                  n_spectra, n_channels);
+}
+
+/* Independent products in a cell of a dump of n_spectra. */
+static double products_per_cell(const struct fx8_session *s, int64_t n_spectra)
+{
+    return (double)n_spectra * (double)s->plan.channel_average /
+           find_overlap(s, (size_t)n_spectra, s->axes.band_average);
 }
 
 enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
@@ -99,12 +98,14 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     shape.half = &operations->half;
     shape.is_on_device = s->operations->consume != NULL;
     list_arrays(&shape, &s->quicklook->dump, arrays);
-    const int64_t n_left = s->plan.n_spectra % s->plan.spectra_per_dump;
-    if (n_left > 0)
-        find_overlap(s, n_left, &s->quicklook->last_products,
-                     &s->quicklook->inflation);
-    find_overlap(s, s->plan.spectra_per_dump, &shape.products_per_cell,
-                 &s->quicklook->inflation);
+    const int64_t whole = s->plan.spectra_per_dump;
+    const int64_t n_left = s->plan.n_spectra % whole;
+    shape.products_per_cell = products_per_cell(s, whole);
+    s->quicklook->last_products =
+        products_per_cell(s, n_left > 0 ? n_left : whole);
+    s->quicklook->inflation =
+        find_overlap(s, MANY_SPECTRA, s->axes.n_kept) /
+        find_overlap(s, (size_t)whole, s->axes.band_average);
     FX8_TRY(
         fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error));
     return fx8_quicklook_open(&shape, &s->quicklook->quicklook, error);

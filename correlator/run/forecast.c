@@ -97,7 +97,7 @@ static void print_channels(const struct fx8_job *job, FILE *stream)
     double width_hz;
     FX8_AUTO_FREE double *hz = calloc(n, sizeof *hz);
     if (hz == NULL)
-        return; /* the run will fail for want of memory */
+        return; /* no memory: the run fails with a message */
     fx8_frequencies(&job->plan, hz, &width_hz);
     fprintf(stream, "channels   %zu of %.6g kHz, centres %.6f to %.6f MHz\n", n,
             width_hz * 1e-3, hz[0] * 1e-6, hz[n - 1] * 1e-6);

@@ -159,8 +159,8 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     return FX8_OK;
 }
 
-/* Where much is left out, advise a length of dumps that loses nothing: the
- * longest below the one given, or else one dump of all spectra. */
+/* Where much is left out, advise a length that loses nothing: with one dump
+ * more, or else with fewer and longer ones. */
 static void warn_of_loss(struct fx8_job *job, int64_t all)
 {
     const struct fx8_plan *plan = &job->plan;

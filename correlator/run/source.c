@@ -420,10 +420,9 @@ enum fx8_status fx8_source_reread(struct fx8_source *source,
 
 size_t fx8_source_memory(const struct fx8_source *source)
 {
-    const size_t piece =
-        source->reader->buffer_size(source->reader, source->piece_samples);
+    const int64_t n = source->piece_samples;
     return fx8_product(n_blocks(source), buffer_bytes(source), 1, 1) +
-           (source->piece_samples > 0 ? piece : 0);
+           (n > 0 ? source->reader->buffer_size(source->reader, n) : 0);
 }
 
 double fx8_source_seconds(struct fx8_source *source)

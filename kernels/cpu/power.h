@@ -3,8 +3,8 @@
  * power.h -- |X|^2 of single spectra, for the level setting.  Levels are always
  * measured here, so the gains do not depend on the engine.
  *
- * The engine makes these spectra again: as floats, stored and read back through
- * the quantiser, they would cost more than filter and transform do.
+ * The engine makes these spectra again: that costs less than to store them as
+ * floats and read them back through the quantiser.
  */
 #ifndef FX8_KERNELS_CPU_POWER_H
 #define FX8_KERNELS_CPU_POWER_H
