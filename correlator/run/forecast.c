@@ -113,7 +113,7 @@ static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
     };
     struct fx8_delay_figures f;
     if (fx8_delays_measure(&job->centers[center], &f, NULL) != FX8_OK)
-        return; /* the run would have failed */
+        return; /* the run fails with a message */
     const struct fx8_phase_center *place = &job->centers[center].place;
     fprintf(stream, "delays     %s", modes[job->settings->delay.mode]);
     if (job->centers[center].is_tracked)
@@ -219,9 +219,9 @@ void fx8_forecast_print_time(const struct fx8_run_request *request,
         gains_s += reports[c].statistics.gains_s;
     const double all = (double)job->n_samples;
     const double done = fmin((double)reports->n_samples, all);
-    const double tried_s = reports->total_s;
-    /* levels are set once */
-    const double whole_s = gains_s + (tried_s - gains_s) * all / done;
+    /* what opens the session and sets the levels is done once */
+    const double grows_s = reports->push_s - gains_s;
+    const double whole_s = reports->total_s - grows_s + grows_s * all / done;
     fprintf(stream,
             "time       about %.3g s without writing, %.3g x real time, as the "
             "first %.3g s show\n           (%s, %s)\n",

@@ -173,6 +173,7 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 {
     const enum fx8_status status = push_blocks(run, error);
+    run->reports[0].push_s = fx8_clock_seconds() - run->start_s;
     if (status == FX8_OK)
         return has_tried(run) ? FX8_OK : push_block(run, NULL, error);
     /* keep a dump that has ended, unless the session has failed; the first

@@ -66,6 +66,7 @@ struct fx8_run_report {
     int64_t n_dumps; /**< written */
     bool was_interrupted;
     double read_s, write_s, total_s;
+    double push_s;     /**< of total_s, what came after all was open */
     int64_t n_samples; /**< pushed, per input */
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */
