@@ -246,7 +246,8 @@ TEST(test_files_that_change)
     put_voltages(file, orders[4], true, false, CONTIGUOUS, true);
     put_antennas(file, N_ANT); /* not shorter than before */
     H5Fclose(file);
-    refuse_read(reader, N_TIME, 1, "a.h5: voltages: another type or shape");
+    for (int i = 0; i < 2; i++)
+        refuse_read(reader, N_TIME, 1, "a.h5: voltages: another type or shape");
     check_all(reader, 0, N_TIME);
     remove(scratch_path(names[1]));
     refuse_read(reader, N_TIME, 1, "a.h5");

@@ -164,7 +164,7 @@ void fx8_native_file_close(struct fx8_native_file *file)
 }
 
 /* Check that a file opened again is as it was; it may be longer. */
-static enum fx8_status check_same(struct fx8_native_file *file,
+static enum fx8_status check_same(const struct fx8_native_file *file,
                                   const struct fx8_native_file *before,
                                   struct fx8_error *error)
 {
@@ -175,7 +175,6 @@ static enum fx8_status check_same(struct fx8_native_file *file,
                   file->order.place[axis] == before->order.place[axis] &&
                   (axis == FX8_AXIS_TIME ||
                    file->order.extent[axis] == before->order.extent[axis]);
-    file->n_samples = before->n_samples;
     if (is_same)
         return FX8_OK;
     return fx8_refuse(error, file->path, FX8_NATIVE_VOLTAGES,
@@ -188,8 +187,13 @@ enum fx8_status fx8_native_file_open(struct fx8_native_file *file,
 {
     const struct fx8_native_file before = *file;
     FX8_TRY(fx8_h5_open_file(file->path, &file->file, error));
-    FX8_TRY(open_voltages(file, error));
-    return check_same(file, &before, error);
+    enum fx8_status status = open_voltages(file, error);
+    if (status == FX8_OK)
+        status = check_same(file, &before, error);
+    file->is_complex = before.is_complex;
+    file->order = before.order;
+    file->n_samples = before.n_samples;
+    return status;
 }
 
 int64_t fx8_native_file_good_samples(const struct fx8_native_file *file)
