@@ -49,27 +49,32 @@ static enum fx8_status same_real(const struct pair *pair, const char *name,
     return same_text(pair, name, text[0], text[1]);
 }
 
+static double real_member(const struct fx8_antenna *antenna,
+                          const struct fx8_h5_member *member)
+{
+    double value;
+    memcpy(&value, (const char *)antenna + member->offset, sizeof value);
+    return value;
+}
+
 static enum fx8_status same_antenna(const struct pair *pair, size_t row,
                                     const struct fx8_antenna *a,
                                     const struct fx8_antenna *b)
 {
-    const double reals[5][2] = {
-        {a->enu_m[0], b->enu_m[0]},
-        {a->enu_m[1], b->enu_m[1]},
-        {a->enu_m[2], b->enu_m[2]},
-        {a->cable_delay_s[0], b->cable_delay_s[0]},
-        {a->cable_delay_s[1], b->cable_delay_s[1]},
-    };
     char text[2][sizeof a->name + 32], name[64];
     snprintf(text[0], sizeof text[0], "%" PRId64 " '%s'", a->number, a->name);
     snprintf(text[1], sizeof text[1], "%" PRId64 " '%s'", b->number, b->name);
     snprintf(name, sizeof name, "%s: row %zu: number", FX8_NATIVE_ANTENNAS,
              row);
     FX8_TRY(same_text(pair, name, text[0], text[1]));
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < FX8_NATIVE_ANTENNA_MEMBERS; k++) {
+        const struct fx8_h5_member *member = &fx8_native_antenna_members[k];
+        if (member->kind != FX8_H5_REAL)
+            continue;
         snprintf(name, sizeof name, "%s: row %zu: %s", FX8_NATIVE_ANTENNAS, row,
-                 fx8_native_antenna_members[2 + k].name);
-        FX8_TRY(same_real(pair, name, reals[k][0], reals[k][1]));
+                 member->name);
+        FX8_TRY(same_real(pair, name, real_member(a, member),
+                          real_member(b, member)));
     }
     return FX8_OK;
 }
@@ -164,7 +169,7 @@ static int64_t most_samples(const struct fx8_native_file *file)
 }
 
 /* Place a file on the sample grid of the first one.  A start is known to 1 ns,
- * which may be more than a sample: then it must be right. */
+ * which may be most of a sample or more: then it is taken as exact. */
 static enum fx8_status place(const struct fx8_native_file *first,
                              struct fx8_rate rate, struct fx8_native_file *file,
                              struct fx8_error *error)

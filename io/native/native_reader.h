@@ -42,8 +42,7 @@ struct fx8_native_reader {
     struct fx8_reader base;        /**< first: the interface */
     struct fx8_native_file *files; /**< [n_files] by time */
     size_t n_files;
-    struct fx8_native_file
-        *open; /**< the only open one of the files, or NULL */
+    struct fx8_native_file *open; /**< the open one of the files, or NULL */
     struct fx8_selection selection;
 };
 
@@ -59,7 +58,8 @@ enum fx8_status fx8_native_file_load(struct fx8_native_file *file,
                                      struct fx8_observation *observation,
                                      struct fx8_error *error);
 
-/** Open the samples again; FX8_ERR_INPUT also if they have changed. */
+/** Open the samples again; FX8_ERR_INPUT also if their type or shape has
+ *  changed, or if some are gone.  Samples added since then are ignored. */
 enum fx8_status fx8_native_file_open(struct fx8_native_file *file,
                                      struct fx8_error *error);
 
@@ -87,8 +87,9 @@ enum fx8_status fx8_native_agree(const struct fx8_native_file *file,
  *                   samples of the files and between them
  * Status:   FX8_ERR_INPUT: a file starts between two samples of another, or
  *           overlaps it, or is too far from it
- * Numerics: integers; a start may be MOST_OFF samples and 1 ns, to which it is
- *           rounded, from the nearest sample
+ * Numerics: integers; a start may be FX8_READER_MOST_OFF samples off the
+ *           nearest sample, and 1 ns more, to which starts are rounded, if that
+ *           makes less than half a sample
  */
 enum fx8_status fx8_native_join(struct fx8_native_reader *reader,
                                 struct fx8_rate rate, struct fx8_error *error);
