@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a job needs and neither the configuration nor the recording says: all of
- * it in one line.
+ * Keys that a job needs and neither the configuration nor the recording gives:
+ * one message lists them all.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +38,8 @@ static void add_required_keys(struct lack *lack,
     }
 }
 
-/* What the recording may say instead; a site is needed whole, or not at all
- * where positions are given up. */
+/* Keys that the recording may give instead.  All of the site is needed, or none
+ * of it with positions = none. */
 static void add_recorded_keys(struct lack *lack,
                               const struct fx8_settings *settings,
                               const struct fx8_observation *o)

@@ -144,7 +144,7 @@ static enum fx8_status assign(struct fx8_settings *settings,
         origin.kind == FX8_ORIGIN_FILE && strchr(origin.text, '#') != NULL;
     snprintf(text, sizeof text, "%sexpected %s%s",
              is_built ? "" : "is not built yet: ", expected,
-             has_hash ? "; a comment behind a value begins with ';', not '#'"
+             has_hash ? "; a comment after a value starts with ';', not '#'"
                       : "");
     return fail_value(key, stored, error, text);
 }
@@ -386,10 +386,12 @@ enum fx8_status fx8_settings_load(const char *ini_path,
     if (new.origins == NULL)
         return fx8_no_memory("the configuration", error);
     FX8_TRY(set_defaults(&new, error));
-    if (ini_path != NULL && (new.path = strdup(ini_path)) == NULL)
-        return fx8_no_memory("the configuration", error);
-    if (ini_path != NULL)
+    if (ini_path != NULL) {
+        new.path = strdup(ini_path);
+        if (new.path == NULL)
+            return fx8_no_memory("the configuration", error);
         FX8_TRY(load_file(ini_path, &new, error));
+    }
     for (size_t i = 0; i < n_overrides; i++)
         FX8_TRY(apply_override(&new, overrides[i], error));
     if (check_required)

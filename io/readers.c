@@ -77,8 +77,7 @@ enum fx8_status fx8_missing_add(struct fx8_missing **list, size_t *n,
     return FX8_OK;
 }
 
-/* --- filters ----------------------------------------------------------------
- */
+/* --- filters -------------------------------------------------------------- */
 
 void fx8_reader_note_slow(struct fx8_reader *reader,
                           const struct fx8_h5_chunks *chunks)

@@ -48,7 +48,7 @@ char *fx8_path_folder(const char *path);
 char *fx8_path_join(const char *folder, const char *path);
 
 /** Where to look for a path: in `folder`, or for "~/PATH" in the home folder;
- *  *path is then the part behind it. */
+ *  *path is then the rest. */
 const char *fx8_path_home(const char **path, const char *folder);
 
 /** Whether there is a folder of that name. */

@@ -35,7 +35,7 @@ Result = namedtuple("Result", "visibilities flags nsamples")
 
 
 class Error(Exception):
-    """What the library says of a failure; its status."""
+    """A failure, with the library's message and status."""
 
     def __init__(self, error):
         super().__init__(error.message.decode())

@@ -37,7 +37,7 @@ ctypes.CDLL(os.path.join(program.BUILD, "libfx8.so"))
 sys.path.insert(0, os.path.dirname(python_example.PAGE))
 import fx8  # noqa: E402
 
-# Types of C by the codes of ctypes; const is of no concern to it.
+# Types of C by the codes of ctypes, which ignores const.
 C_TYPES = {"?": "_Bool", "c": "char", "b": "signed char", "B": "unsigned char",
            "H": "unsigned short", "i": "int", "I": "unsigned", "l": "long",
            "L": "unsigned long", "f": "float", "d": "double", "z": "char *",

@@ -80,8 +80,8 @@ class BadConfiguration(program.Job):
                 self.assert_refused(done, done.returncode)
 
     def test_all_that_is_missing(self):
-        """One line names it, also what the recording lacks, and an INI file
-        says what none of them does."""
+        """One line names all keys that neither the INI file nor the recording
+        gives."""
         bare = self.changed(self.recording(), program.put("antennas"))
         self.save("config.ini", "[channelizer]\ntaps = 4\n")
         required = (f"{self.config}: missing: channelizer.channels (an integer "
@@ -104,14 +104,14 @@ class BadConfiguration(program.Job):
                          "baseband zero), observation.start_time_utc (the "
                          f"instant of the first sample), {place}\n")
 
-    def test_comment_behind_a_value(self):
+    def test_comment_after_a_value(self):
         self.save("config.ini", REQUIRED.replace("= 16", "= 16 # channels"))
         done = self.correlate(self.recording())
         self.assert_refused(done, 2)
         self.assertEqual(done.stderr, (
             f"fx8: error: {self.config}:2: channelizer.channels: 16 # channels:"
-            " expected an integer from 1 to 1048576; a comment behind a value "
-            "begins with ';', not '#'\n"))
+            " expected an integer from 1 to 1048576; a comment after a value "
+            "starts with ';', not '#'\n"))
         path = self.write(program.Scene(program.noise(1, 2, 1, 9000)),
                           "in #1.h5")
         self.save("config.ini", REQUIRED.replace("= 16", "= 16 ; channels")
