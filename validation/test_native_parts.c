@@ -109,6 +109,9 @@ TEST(test_every_order_type_storage)
                           (enum layout)((i + order) % N_LAYOUTS));
             struct fx8_reader *reader = parts(turns[order]);
             assert_int_equal(reader->read_samples(reader) % CHUNK_TIME, 0);
+            struct fx8_reader *other = parts(turns[5 - order]);
+            assert_int_equal(other->chunk_samples, reader->chunk_samples);
+            fx8_reader_close(&other);
             check_joined(reader);
             fx8_reader_close(&reader);
         }
@@ -235,7 +238,18 @@ TEST(test_far_apart)
     refuse_parts(&fast, "expected files of one recording");
 }
 
-/* A file is closed while others are read. */
+/* A file is closed while others are read.  Chunks take more space. */
+TEST(test_file_that_shrinks)
+{
+    make_parts();
+    make_part(1, orders[0], 1, CHUNKED);
+    struct fx8_reader *reader = parts(turns[0]);
+    check_all(reader, 0, N_TIME);
+    make_part(1, orders[0], 1, CONTIGUOUS);
+    refuse_read(reader, N_TIME, 1, "a.h5: voltages: the file has shrunk from");
+    fx8_reader_close(&reader);
+}
+
 TEST(test_files_that_change)
 {
     make_parts();

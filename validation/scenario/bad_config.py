@@ -112,6 +112,10 @@ class BadConfiguration(program.Job):
             f"fx8: error: {self.config}:2: channelizer.channels: 16 # channels:"
             " expected an integer from 1 to 1048576; a comment after a value "
             "starts with ';', not '#'\n"))
+        self.configure(oracle.Setup(16, 0.01))
+        done = self.correlate(self.recording(), "--set",
+                              "channelizer.channels=16 #")
+        self.assertTrue(done.stderr.endswith(" to 1048576\n"), done.stderr)
         path = self.write(program.Scene(program.noise(1, 2, 1, 9000)),
                           "in #1.h5")
         self.save("config.ini", REQUIRED.replace("= 16", "= 16 ; channels")

@@ -40,6 +40,13 @@ def antenna(name, value):
     return change
 
 
+def text(name):
+    """Another text as an attribute, which may be absent."""
+    def change(file):
+        file.attrs[name] = "other"
+    return change
+
+
 def real(file):
     put("voltages", file["voltages"]["r"])(file)
 
@@ -57,8 +64,12 @@ CONTRADICTIONS = (
      "{b}: dc_frequency_hz: 1.51e+08: expected 1.5e+08, as in {a}"),
     (put("@sideband", "lower"),
      "{b}: sideband: lower: expected upper, as in {a}"),
-    (put("@telescope", "other"),
+    (text("telescope"),
      "{b}: telescope: other: expected test, as in {a}"),
+    (text("instrument"),
+     "{b}: instrument: other: expected none, as in {a}"),
+    (text("object"),
+     "{b}: object: other: expected none, as in {a}"),
     (real, "{b}: voltages: real samples (antenna, pol, time) of 2 antennas, 2 "
      "polarisations: expected complex samples (antenna, pol, time) of 2 "
      "antennas, 2 polarisations, as in {a}"),
