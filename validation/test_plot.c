@@ -62,6 +62,19 @@ TEST(ticks_are_round)
                 5, hours, 4);
 }
 
+/* Ends so close that a double has few values between them. */
+TEST(ticks_of_a_narrow_axis_end)
+{
+    static const struct fx8_axis axes[] = {
+        {.low = 30.0, .high = 30.0 + 1.1e-14},
+        {.low = 1.6e9 - 5e-7, .high = 1.6e9 + 5e-7, .scale = FX8_SCALE_TIME}};
+    for (size_t i = 0; i < LENGTH(axes); i++) {
+        struct fx8_ticks ticks;
+        fx8_axis_ticks(&axes[i], 12, &ticks);
+        assert_true(ticks.n <= FX8_MOST_TICKS);
+    }
+}
+
 TEST(places_stay_within_the_axis)
 {
     const struct fx8_axis line = {.low = 10.0, .high = 20.0};
@@ -148,7 +161,25 @@ TEST(ends_are_those_of_the_data)
     assert_true(matrix->matrix.axis.high == 9899.0);
 }
 
-/* Where an axis ends that must be free at its high end. */
+/* Equal but for rounding, such as means of one value. */
+TEST(nearly_equal_data_have_a_range)
+{
+    struct fx8_error error;
+    struct fx8_series *series;
+    __attribute__((cleanup(clear))) struct fx8_figure figure = {0};
+    struct fx8_panel *panel = fx8_figure_panel(&figure, "t", "x", "y");
+    must(fx8_panel_series(panel, "s", FX8_MARK_LINE, 2, &series, &error),
+         error);
+    for (int i = 0; i < 2; i++) {
+        series->x[i] = i;
+        series->y[i] = i == 0 ? 30.0 : nextafter(30.0, 31.0);
+    }
+    must(fx8_figure_settle(&figure, &error), error);
+    assert_true(fabs(panel->y.low - 29.7) < 1e-9);
+    assert_true(fabs(panel->y.high - 30.3) < 1e-9);
+}
+
+/* The high end is free, the low end where it is NaN. */
 TEST(axes_have_room_for_lines_and_decades)
 {
     static const struct {

@@ -112,9 +112,11 @@ static void add_multiples(const struct fx8_axis *axis, double step,
 {
     const double low = fmin(axis->low, axis->high);
     const double high = fmax(axis->low, axis->high);
+    const double first = ceil(low / step - 1e-6);
     const double last = floor(high / step + 1e-6);
-    for (double k = ceil(low / step - 1e-6); k <= last; k += 1.0)
-        add_tick(ticks, k == 0.0 ? 0.0 : k * step);
+    /* beyond 2^53, first + 1 is first */
+    for (int i = 0; i < FX8_MOST_TICKS && first + i <= last; i++)
+        add_tick(ticks, first + i == 0.0 ? 0.0 : (first + i) * step);
 }
 
 static void add_names(const struct fx8_axis *axis, size_t most,

@@ -134,7 +134,7 @@ static void settle_axis(struct fx8_axis *axis, double low, double high,
         low = high = is_log ? 1.0 : 0.0; /* no data */
     double more =
         margin * (high - fmin(low, isnan(axis->low) ? low : axis->low));
-    if (!(more > 1e-12 * fabs(high)) && low == high)
+    if (!(more > 1e-12 * fabs(high)) && high - low <= 1e-12 * fabs(high))
         more = high != 0.0 ? 0.01 * fabs(high) : 1.0;
     if (isnan(axis->low))
         axis->low = is_log ? low / 1.5 : low - more;
