@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
@@ -240,9 +239,7 @@ static enum fx8_status begin(struct work *work, const char *what,
     FX8_TRY(survey(work, error));
     const double rate_hz =
         o->sample_rate.numerator_hz > 0 ? fx8_rate_hz(o->sample_rate) : NAN;
-    const char *name = strrchr(view->path, '/');
-    snprintf(figure->title, sizeof figure->title, "%.200s: %s",
-             name != NULL ? name + 1 : view->path, what);
+    fx8_view_title(view, what, figure);
     snprintf(figure->subtitle, sizeof figure->subtitle,
              "%.60s%s%zu %s, %.6g million samples each at %.6g MHz; %.3g %% "
              "of them read",

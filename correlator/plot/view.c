@@ -387,6 +387,18 @@ double fx8_cell_middle(const struct fx8_axis *axis, size_t cell, size_t n)
            ((double)cell + 0.5) / (double)n * (axis->high - axis->low);
 }
 
+void fx8_view_title(const struct fx8_view *view, const char *what,
+                    struct fx8_figure *figure)
+{
+    size_t length = strlen(view->path);
+    while (length > 1 && view->path[length - 1] == '/')
+        length--; /* of a folder */
+    const char *slash = memrchr(view->path, '/', length);
+    const char *name = slash != NULL ? slash + 1 : view->path;
+    snprintf(figure->title, sizeof figure->title, "%.*s: %s",
+             (int)(view->path + length - name), name, what);
+}
+
 void fx8_view_describe(const struct fx8_view *view, const char *what,
                        size_t n_rows, size_t n_columns, size_t n_not_finite,
                        struct fx8_figure *figure)
@@ -395,7 +407,6 @@ void fx8_view_describe(const struct fx8_view *view, const char *what,
     const size_t dumps = (view->n_times + n_rows - 1) / n_rows;
     const size_t channels = (view->n_channels + n_columns - 1) / n_columns;
     char means[128] = "", lost[64] = "";
-    const char *name = strrchr(view->path, '/');
     if (dumps > 1 || channels > 1)
         snprintf(means, sizeof means,
                  "; drawn are means of up to %zu %s x %zu %s",
@@ -404,8 +415,7 @@ void fx8_view_describe(const struct fx8_view *view, const char *what,
     if (n_not_finite > 0)
         snprintf(lost, sizeof lost, "; %zu %s not finite", n_not_finite,
                  FX8_NOUN(n_not_finite, "cell is", "cells are"));
-    snprintf(figure->title, sizeof figure->title, "%.200s: %s",
-             name != NULL ? name + 1 : view->path, what);
+    fx8_view_title(view, what, figure);
     snprintf(figure->subtitle, sizeof figure->subtitle,
              "%.60s%s%.60s%s%zu %s, %zu %s, %zu %s of %.6g s%s%s", h->telescope,
              h->telescope[0] != '\0' ? ", " : "", h->object,

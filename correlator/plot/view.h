@@ -12,7 +12,6 @@
 
 #include "config/settings.h"
 #include "config/supply.h"
-#include "config/supply.h"
 #include "correlator/plot/figure.h"
 #include "io/quicklook/read.h"
 #include "io/reader.h"
@@ -162,6 +161,10 @@ size_t fx8_view_row(const struct fx8_view *view, size_t time, size_t n);
 
 /** Middle of a cell, in the unit of the axis. */
 double fx8_cell_middle(const struct fx8_axis *axis, size_t cell, size_t n);
+
+/** Title: the name of the file or folder, and what is shown. */
+void fx8_view_title(const struct fx8_view *view, const char *what,
+                    struct fx8_figure *figure);
 
 /** Title, what was averaged into n_rows and n_columns cells, and how many cells
  *  of the file were left out as they are not finite. */

@@ -37,6 +37,7 @@ KINDS = ("overview", "spectrum", "waterfall", "matrix", "phase", "delay", "uv",
          "closure")
 SVG = "{http://www.w3.org/2000/svg}"
 EPOCH = 2440587.5
+FOLDER = os.path.join(program.RECORDINGS, "digital_rf")
 
 
 def observed(n_samples=20_000):
@@ -455,6 +456,11 @@ class Pictures(Plotted):
         tree = self.xml(self.draw("s.svg", file=os.fsdecode(path)))
         self.assertIn('<a>&"??.uvh5: overview', list(tree.itertext()))
         self.assertTrue(self.draw("s.png", file=os.fsdecode(path)))
+
+    @unittest.skipUnless(os.path.isdir(FOLDER), "recording digital_rf")
+    def test_a_folder_has_a_name(self):
+        tree = self.xml(self.draw("f.svg", file=FOLDER + "/"))
+        self.assertIn("digital_rf: overview", list(tree.itertext()))
 
     def refused(self, code, *words, mentions=()):
         before = self.contents()
