@@ -11,8 +11,6 @@
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
 
-#define DEGREES 57.295779513082323
-
 /* Antennas unless they are chosen, and if they are. */
 #define FEW_ANTENNAS  5
 #define MOST_ANTENNAS 10
@@ -36,13 +34,13 @@ struct work {
     size_t n_antennas;
     struct triangle triangles[MOST_TRIANGLES];
     size_t n_triangles;
-    size_t *pair_of; /* [n_baselines] or FX8_NOTHING */
+    size_t *pair_of; /* [n_baselines] of those that are read */
     size_t n_rows, n_columns;
     double (*rows)[2], (*columns)[2]; /* [n_triangles][n] */
     double (*values)[2]; /* [n_pairs][n_channels] of this dump; NaN: flagged */
     size_t n_pairs;
     size_t time;         /* of these */
-    size_t n_not_finite; /* cells that are left out only for that */
+    size_t n_not_finite; /* as in pairs */
 };
 
 static void clear(struct work *work)
@@ -201,16 +199,11 @@ static enum fx8_status put_panel(const struct work *work, bool against_time,
 {
     const struct fx8_view *view = work->view;
     const size_t n = against_time ? work->n_rows : work->n_columns;
-    char title[FX8_LABEL_SIZE];
-    snprintf(title, sizeof title, "Closure phase, %s, mean over %s",
-             fx8_view_product_name(view, work->product),
-             against_time ? "all channels" : "all dumps");
-    struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
-    fx8_axis_degrees(&panel->y, "closure phase / degrees");
-    if (against_time)
-        fx8_view_time_axis(view, &panel->x);
-    else
-        fx8_view_frequency_axis(view, &panel->x);
+    char what[FX8_LABEL_SIZE];
+    snprintf(what, sizeof what, "Closure phase, %s",
+             fx8_view_product_name(view, work->product));
+    struct fx8_panel *panel = fx8_phase_panel(
+        view, what, "closure phase / degrees", against_time, figure);
     for (size_t t = 0; t < work->n_triangles; t++) {
         const size_t *antennas = work->triangles[t].antennas;
         const int64_t *numbers = view->header.antenna_numbers;
@@ -227,7 +220,7 @@ static enum fx8_status put_panel(const struct work *work, bool against_time,
                 against_time ? work->rows[t * n + i] : work->columns[t * n + i];
             series->x[i] = fx8_cell_middle(&panel->x, i, n);
             if (v[0] != 0.0 || v[1] != 0.0)
-                series->y[i] = DEGREES * atan2(v[1], v[0]);
+                series->y[i] = fx8_phase_degrees(v);
         }
     }
     return FX8_OK;

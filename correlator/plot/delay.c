@@ -3,7 +3,6 @@
  * delay.c -- one baseline against delay: the transform of its spectrum.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "config/base/line.h"
@@ -170,8 +169,6 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
                                struct fx8_figure *figure,
                                struct fx8_error *error)
 {
-    size_t baseline;
-    char name[FX8_LABEL_SIZE], title[FX8_WORDS_SIZE];
     FX8_AUTO(fx8_track_clear) struct fx8_track track = {0};
     FX8_AUTO(clear) struct transform transform = {0};
     if (view->n_channels < FEWEST_CHANNELS)
@@ -180,15 +177,9 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
                         view->path,
                         FX8_COUNTED(view->n_channels, "channel", "channels"),
                         FEWEST_CHANNELS);
-    FX8_TRY(fx8_pairs_choose(view, &baseline, error));
-    FX8_TRY(fx8_track_read(view, baseline, MOST_STRETCHES, MOST_CHANNELS,
-                           &track, error));
+    FX8_TRY(fx8_track_choose(view, "delay between", MOST_STRETCHES,
+                             MOST_CHANNELS, &track, figure, error));
     FX8_TRY(prepare(view, &track, &transform, error));
-    fx8_view_baseline_name(view, baseline, name);
-    snprintf(title, sizeof title, "delay between %s%s", name,
-             view->baseline == FX8_NOTHING ? ", the strongest baseline" : "");
-    fx8_view_describe(view, title, track.n_rows, track.n_columns,
-                      track.n_not_finite, figure);
     struct fx8_panel *line =
         fx8_figure_panel(figure, "Amplitude at each delay, mean over time",
                          "delay of the second antenna after the first / ns",

@@ -66,7 +66,7 @@ struct fx8_pairs {
     double *all_power;   /**< [n_antennas][2] sums of data, flagged or not */
     double *n_data;      /**< [n_antennas][2] how many */
     bool *is_measured;   /**< [n_baselines] a cross one with a good cell */
-    size_t n_not_finite; /**< cells that are left out only for that */
+    size_t n_not_finite; /**< cells left out for their values alone */
     double *coherence;   /**< [n_baselines][n_products] sums of |V_ij| /
                               sqrt(V_ii V_jj), unflagged */
     double *n_coherence;
@@ -150,6 +150,23 @@ void fx8_track_clear(struct fx8_track *track);
 /** Mean of a part; false: nothing in it, and NaN. */
 bool fx8_track_mean(const struct fx8_track *track, struct fx8_track_part part,
                     double mean[2]);
+
+/** Read the baseline asked for, or the strongest, and describe the figure:
+ *  `what`, such as "phase of", precedes the baseline in its title. */
+enum fx8_status fx8_track_choose(const struct fx8_view *view, const char *what,
+                                 size_t most_rows, size_t most_columns,
+                                 struct fx8_track *track,
+                                 struct fx8_figure *figure,
+                                 struct fx8_error *error);
+
+/** Phase of a complex number, in degrees. */
+double fx8_phase_degrees(const double v[2]);
+
+/** An empty panel of phases against time, or against frequency; "WHAT, mean
+ *  over all ..." is its title. */
+struct fx8_panel *fx8_phase_panel(const struct fx8_view *view, const char *what,
+                                  const char *label, bool against_time,
+                                  struct fx8_figure *figure);
 
 /** Panels of one baseline. */
 enum fx8_status fx8_track_amplitude_panel(const struct fx8_view *view,

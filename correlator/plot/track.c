@@ -11,8 +11,6 @@
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
 
-#define DEGREES 57.295779513082323
-
 /* --- reading ------------------------------------------------------ */
 
 struct work {
@@ -28,12 +26,12 @@ static void take(void *context, const struct fx8_view_row *row)
     const bool is_turned =
         work->view->is_turned && track->baseline == work->view->baseline;
     track->n_not_finite += row->n_not_finite;
-    for (size_t c = 0; c < work->view->n_channels; c++)
-        for (size_t p = 0; p < track->n_products; p++) {
-            /* V_ki is the conjugate of V_ik, and its XY that of YX */
-            const size_t of = is_turned ? fx8_view_mirrored(work->view, p) : p;
-            if (of == FX8_NOTHING)
-                continue;
+    for (size_t p = 0; p < track->n_products; p++) {
+        /* V_ki is the conjugate of V_ik, and its XY that of YX */
+        const size_t of = is_turned ? fx8_view_mirrored(work->view, p) : p;
+        if (of == FX8_NOTHING)
+            continue;
+        for (size_t c = 0; c < work->view->n_channels; c++) {
             const size_t at = c * track->n_products + of;
             const double *v = row->values + 2 * at;
             const size_t cell =
@@ -45,6 +43,7 @@ static void take(void *context, const struct fx8_view_row *row)
             track->sums[cell][1] += is_turned ? -v[1] : v[1];
             track->counts[cell] += 1.0;
         }
+    }
 }
 
 enum fx8_status fx8_track_read(const struct fx8_view *view, size_t baseline,
@@ -103,36 +102,33 @@ bool fx8_track_mean(const struct fx8_track *track, struct fx8_track_part part,
 
 /* --- panels ------------------------------------------------------- */
 
-/* "XX of ANT003 and ANT007". */
-static void name_product(const struct fx8_view *view,
-                         const struct fx8_track *track, size_t product,
-                         const char *what, char title[FX8_WORDS_SIZE])
-{
-    char baseline[FX8_LABEL_SIZE];
-    fx8_view_baseline_name(view, track->baseline, baseline);
-    snprintf(title, FX8_WORDS_SIZE, "%s, %s of %s", what,
-             fx8_view_product_name(view, product), baseline);
-}
-
 static double decibels_of(const double v[2])
 {
     const double amplitude = hypot(v[0], v[1]);
     return amplitude > 0.0 ? 10.0 * log10(amplitude) : NAN;
 }
 
-static double degrees_of(const double v[2])
+double fx8_phase_degrees(const double v[2])
 {
-    return DEGREES * atan2(v[1], v[0]);
+    return 57.295779513082323 * atan2(v[1], v[0]);
 }
 
-/* A matrix of time and frequency with a figure of every cell. */
-static enum fx8_status put_cells(const struct fx8_view *view,
-                                 const struct fx8_track *track, size_t product,
-                                 double (*figure_of)(const double v[2]),
-                                 const char *label, struct fx8_panel *panel,
-                                 struct fx8_error *error)
+/* A matrix of time and frequency: a figure of the main product in every cell.
+ */
+static enum fx8_status cells_panel(const struct fx8_view *view,
+                                   const struct fx8_track *track,
+                                   const char *what,
+                                   double (*figure_of)(const double v[2]),
+                                   const char *label, struct fx8_figure *figure,
+                                   struct fx8_error *error)
 {
     const size_t n_rows = track->n_rows, n_columns = track->n_columns;
+    const size_t product = fx8_view_main_product(view);
+    char baseline[FX8_LABEL_SIZE], title[FX8_WORDS_SIZE];
+    fx8_view_baseline_name(view, track->baseline, baseline);
+    snprintf(title, sizeof title, "%s, %s of %s", what,
+             fx8_view_product_name(view, product), baseline);
+    struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
     fx8_view_frequency_axis(view, &panel->x);
     fx8_view_time_axis(view, &panel->y);
     FX8_TRY(fx8_panel_matrix(panel, n_rows, n_columns, label, error));
@@ -151,11 +147,8 @@ enum fx8_status fx8_track_amplitude_panel(const struct fx8_view *view,
                                           struct fx8_figure *figure,
                                           struct fx8_error *error)
 {
-    const size_t product = fx8_view_main_product(view);
-    char title[FX8_WORDS_SIZE];
-    name_product(view, track, product, "Amplitude", title);
-    return put_cells(view, track, product, decibels_of, "dB of counts²",
-                     fx8_figure_panel(figure, title, "", ""), error);
+    return cells_panel(view, track, "Amplitude", decibels_of, "dB of counts²",
+                       figure, error);
 }
 
 /* Phase of every cell. */
@@ -164,14 +157,28 @@ static enum fx8_status phases_panel(const struct fx8_view *view,
                                     struct fx8_figure *figure,
                                     struct fx8_error *error)
 {
-    const size_t product = fx8_view_main_product(view);
-    char title[FX8_WORDS_SIZE];
-    name_product(view, track, product, "Phase", title);
-    struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
-    FX8_TRY(put_cells(view, track, product, degrees_of, "", panel, error));
-    fx8_axis_degrees(&panel->matrix.axis, "phase / degrees");
-    panel->matrix.map = FX8_MAP_CYCLE;
+    FX8_TRY(cells_panel(view, track, "Phase", fx8_phase_degrees, "", figure,
+                        error));
+    struct fx8_matrix *matrix = &figure->panels[figure->n_panels - 1].matrix;
+    fx8_axis_degrees(&matrix->axis, "phase / degrees");
+    matrix->map = FX8_MAP_CYCLE;
     return FX8_OK;
+}
+
+struct fx8_panel *fx8_phase_panel(const struct fx8_view *view, const char *what,
+                                  const char *label, bool against_time,
+                                  struct fx8_figure *figure)
+{
+    char title[FX8_WORDS_SIZE];
+    snprintf(title, sizeof title, "%s, mean over %s", what,
+             against_time ? "all channels" : "all dumps");
+    struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
+    fx8_axis_degrees(&panel->y, label);
+    if (against_time)
+        fx8_view_time_axis(view, &panel->x);
+    else
+        fx8_view_frequency_axis(view, &panel->x);
+    return panel;
 }
 
 enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
@@ -181,16 +188,11 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
                                       struct fx8_error *error)
 {
     const size_t n = against_time ? track->n_rows : track->n_columns;
-    char baseline[FX8_LABEL_SIZE], title[FX8_WORDS_SIZE];
+    char baseline[FX8_LABEL_SIZE], what[2 * FX8_LABEL_SIZE];
     fx8_view_baseline_name(view, track->baseline, baseline);
-    snprintf(title, sizeof title, "Phase of %s, mean over %s", baseline,
-             against_time ? "all channels" : "all dumps");
-    struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
-    fx8_axis_degrees(&panel->y, "phase / degrees");
-    if (against_time)
-        fx8_view_time_axis(view, &panel->x);
-    else
-        fx8_view_frequency_axis(view, &panel->x);
+    snprintf(what, sizeof what, "Phase of %s", baseline);
+    struct fx8_panel *panel =
+        fx8_phase_panel(view, what, "phase / degrees", against_time, figure);
     for (size_t p = 0; p < track->n_products; p++) {
         struct fx8_series *series;
         if (!fx8_view_shows(view, p))
@@ -205,7 +207,7 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
             double mean[2];
             series->x[i] = fx8_cell_middle(&panel->x, i, n);
             if (fx8_track_mean(track, part, mean))
-                series->y[i] = degrees_of(mean);
+                series->y[i] = fx8_phase_degrees(mean);
         }
     }
     return FX8_OK;
@@ -213,19 +215,19 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
 
 /* --- kinds -------------------------------------------------------- */
 
-/* Read the baseline asked for, or the strongest. */
-static enum fx8_status read_chosen(const struct fx8_view *view,
-                                   const char *what, struct fx8_track *track,
-                                   struct fx8_figure *figure,
-                                   struct fx8_error *error)
+enum fx8_status fx8_track_choose(const struct fx8_view *view, const char *what,
+                                 size_t most_rows, size_t most_columns,
+                                 struct fx8_track *track,
+                                 struct fx8_figure *figure,
+                                 struct fx8_error *error)
 {
     size_t baseline;
     char name[FX8_LABEL_SIZE], title[FX8_WORDS_SIZE];
     FX8_TRY(fx8_pairs_choose(view, &baseline, error));
-    FX8_TRY(fx8_track_read(view, baseline, FX8_MOST_ROWS, FX8_MOST_COLUMNS,
-                           track, error));
+    FX8_TRY(
+        fx8_track_read(view, baseline, most_rows, most_columns, track, error));
     fx8_view_baseline_name(view, baseline, name);
-    snprintf(title, sizeof title, "%s of %s%s", what, name,
+    snprintf(title, sizeof title, "%s %s%s", what, name,
              view->baseline == FX8_NOTHING ? ", the strongest baseline" : "");
     fx8_view_describe(view, title, track->n_rows, track->n_columns,
                       track->n_not_finite, figure);
@@ -237,7 +239,8 @@ enum fx8_status fx8_plot_waterfall(const struct fx8_view *view,
                                    struct fx8_error *error)
 {
     FX8_AUTO(fx8_track_clear) struct fx8_track track = {0};
-    FX8_TRY(read_chosen(view, "waterfall", &track, figure, error));
+    FX8_TRY(fx8_track_choose(view, "waterfall of", FX8_MOST_ROWS,
+                             FX8_MOST_COLUMNS, &track, figure, error));
     FX8_TRY(fx8_track_amplitude_panel(view, &track, figure, error));
     return phases_panel(view, &track, figure, error);
 }
@@ -247,7 +250,8 @@ enum fx8_status fx8_plot_phase(const struct fx8_view *view,
                                struct fx8_error *error)
 {
     FX8_AUTO(fx8_track_clear) struct fx8_track track = {0};
-    FX8_TRY(read_chosen(view, "phase", &track, figure, error));
+    FX8_TRY(fx8_track_choose(view, "phase of", FX8_MOST_ROWS, FX8_MOST_COLUMNS,
+                             &track, figure, error));
     FX8_TRY(fx8_track_phase_panel(view, &track, false, figure, error));
     return fx8_track_phase_panel(view, &track, true, figure, error);
 }
