@@ -124,6 +124,15 @@ void fx8_json_real(struct fx8_json *json, const char *key, double value)
     fputs(text, json->stream);
 }
 
+void fx8_json_reals(struct fx8_json *json, const char *key,
+                    const double *values, size_t n)
+{
+    fx8_json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        fx8_json_real(json, NULL, values[i]);
+    fx8_json_end(json);
+}
+
 void fx8_json_integer(struct fx8_json *json, const char *key, int64_t value)
 {
     begin(json, key);

@@ -58,6 +58,8 @@ void fx8_json_end(struct fx8_json *json);
 
 /** Writes null for NaN and infinities, else a decimal for the same double. */
 void fx8_json_real(struct fx8_json *json, const char *key, double value);
+void fx8_json_reals(struct fx8_json *json, const char *key,
+                    const double *values, size_t n);
 void fx8_json_integer(struct fx8_json *json, const char *key, int64_t value);
 void fx8_json_bool(struct fx8_json *json, const char *key, bool value);
 

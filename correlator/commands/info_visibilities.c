@@ -149,28 +149,19 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
 
 /* --- JSON -------------------------------------------------------- */
 
-static void write_reals(struct fx8_json *json, const char *key,
-                        const double *values, size_t n)
-{
-    fx8_json_array(json, key);
-    for (size_t i = 0; i < n; i++)
-        fx8_json_real(json, NULL, values[i]);
-    fx8_json_end(json);
-}
-
 static void write_axes(struct fx8_json *json,
                        const struct fx8_uvh5_header *header)
 {
     fx8_json_integer(json, "n_antennas", (int64_t)header->n_antennas);
     fx8_json_integer(json, "n_baselines", (int64_t)header->n_baselines);
     fx8_json_integer(json, "n_times", (int64_t)header->n_times);
-    write_reals(json, "integration_times_s", header->integration_s,
-                header->n_times);
-    write_reals(json, "julian_dates", header->julian_dates, header->n_times);
-    write_reals(json, "frequencies_hz", header->frequencies_hz,
-                header->n_channels);
-    write_reals(json, "channel_widths_hz", header->channel_widths_hz,
-                header->n_channels);
+    fx8_json_reals(json, "integration_times_s", header->integration_s,
+                   header->n_times);
+    fx8_json_reals(json, "julian_dates", header->julian_dates, header->n_times);
+    fx8_json_reals(json, "frequencies_hz", header->frequencies_hz,
+                   header->n_channels);
+    fx8_json_reals(json, "channel_widths_hz", header->channel_widths_hz,
+                   header->n_channels);
     fx8_json_array(json, "products");
     for (size_t p = 0; p < header->n_products; p++) {
         char name[16];
@@ -207,7 +198,7 @@ static void write(const char *path, const struct fx8_uvh5_header *header,
                         header->object, &header->site);
     write_axes(&json, header);
     if (header->is_phased)
-        write_reals(&json, "phase_center_deg", header->center_deg, 2);
+        fx8_json_reals(&json, "phase_center_deg", header->center_deg, 2);
     if (is_part(path))
         fx8_json_integer(&json, "n_finished_times",
                          (int64_t)flagged->n_finished);

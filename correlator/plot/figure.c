@@ -238,15 +238,6 @@ static const char *const scales[] = {"linear", "log", "time"};
 static const char *const marks[] = {"line", "dots", "bars"};
 static const char *const maps[] = {"amplitude", "cycle"};
 
-static void write_reals(struct fx8_json *json, const char *key,
-                        const double *values, size_t n)
-{
-    fx8_json_array(json, key);
-    for (size_t i = 0; i < n; i++)
-        fx8_json_real(json, NULL, values[i]);
-    fx8_json_end(json);
-}
-
 static void write_names(struct fx8_json *json, const char *key,
                         char (*names)[FX8_LABEL_SIZE], size_t n)
 {
@@ -279,8 +270,8 @@ static void write_series(struct fx8_json *json, const struct fx8_panel *panel)
         fx8_json_text(json, "name", series->name);
         fx8_json_text(json, "mark", marks[series->mark]);
         fx8_json_bool(json, "is_bad", series->is_bad);
-        write_reals(json, "x", series->x, series->n);
-        write_reals(json, "y", series->y, series->n);
+        fx8_json_reals(json, "x", series->x, series->n);
+        fx8_json_reals(json, "y", series->y, series->n);
         write_names(json, "labels", series->labels, series->n);
         fx8_json_end(json);
     }
@@ -296,8 +287,8 @@ static void write_matrix(struct fx8_json *json, const struct fx8_matrix *matrix)
     fx8_json_text(json, "map", maps[matrix->map]);
     fx8_json_array(json, "values");
     for (size_t r = 0; r < matrix->n_rows; r++)
-        write_reals(json, NULL, matrix->values + r * matrix->n_columns,
-                    matrix->n_columns);
+        fx8_json_reals(json, NULL, matrix->values + r * matrix->n_columns,
+                       matrix->n_columns);
     fx8_json_end(json);
     fx8_json_end(json);
 }
