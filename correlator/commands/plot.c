@@ -164,15 +164,6 @@ static enum fx8_status take_antennas(const struct fx8_command_line *line,
                               given);
 }
 
-static int product_code(const char *name)
-{
-    static const char *const names[] = {"XX", "YY", "XY", "YX"};
-    for (int i = 0; name != NULL && i < 4; i++)
-        if (strcmp(name, names[i]) == 0)
-            return -5 - i;
-    return 0;
-}
-
 /* FILE.KIND.html without the suffix of FILE; the caller frees. */
 static enum fx8_status name_output(const char *path, const char *kind,
                                    char **name, struct fx8_error *error)
@@ -305,7 +296,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .n_paths = line->n_files,
         .settings = &settings,
         .warn = warn_of,
-        .product = product_code(line->given[POL]),
+        .product = fx8_view_product_code(line->given[POL]),
         .by_length = line->given[SORT] != NULL &&
                      strcmp(line->given[SORT], "length") == 0,
     };

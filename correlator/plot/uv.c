@@ -8,6 +8,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
+#include "correlator/run/site.h"
 
 /* Most points of either half: dumps are left out beyond. */
 #define MOST_POINTS 20000
@@ -62,7 +63,7 @@ enum fx8_status fx8_uv_panel(const struct fx8_view *view,
     snprintf(panel->title, sizeof panel->title,
              "Coverage of the uv plane%s; a wavelength is %.4g m",
              view->header.is_phased ? "" : " for the zenith",
-             299792458.0 / middle_hz);
+             FX8_LIGHT_M_S / middle_hz);
     FX8_TRY(fx8_allocate(n, 3 * sizeof *uvw, "uvw", &uvw, error));
     for (int k = 0; k < 2; k++)
         FX8_TRY(fx8_panel_series(panel, k == 0 ? "measured" : "conjugate",

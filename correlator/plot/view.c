@@ -93,7 +93,7 @@ static enum fx8_status index_baselines(struct fx8_view *view,
     for (size_t a = 0; a < h->n_antennas; a++)
         view->autos[a] = FX8_NOTHING;
     for (size_t b = 0; b < h->n_baselines; b++) {
-        /* in order of the antennas, mostly: begin at the last found */
+        /* the first antenna is mostly that of the baseline before */
         const size_t i = b > 0 && h->ant_1[b] == h->ant_1[b - 1]
                              ? view->index_1[b - 1]
                              : find_antenna(h, h->ant_1[b]);
@@ -212,13 +212,22 @@ struct product {
     size_t pol_1, pol_2;
 };
 
+static const struct product products[] = {
+    {-5, "XX", 0, 0}, {-6, "YY", 1, 1}, {-7, "XY", 0, 1},
+    {-8, "YX", 1, 0}, {-1, "RR", 0, 0}, {-2, "LL", 1, 1},
+    {-3, "RL", 0, 1}, {-4, "LR", 1, 0}, {0, "Stokes", 0, 0}};
+
+int fx8_view_product_code(const char *name)
+{
+    const struct product *row = products;
+    while (name != NULL && row->code != 0 && strcmp(row->name, name) != 0)
+        row++;
+    return name != NULL ? row->code : 0;
+}
+
 static const struct product *find_product(const struct fx8_view *view,
                                           size_t product)
 {
-    static const struct product products[] = {
-        {-5, "XX", 0, 0}, {-6, "YY", 1, 1}, {-7, "XY", 0, 1},
-        {-8, "YX", 1, 0}, {-1, "RR", 0, 0}, {-2, "LL", 1, 1},
-        {-3, "RL", 0, 1}, {-4, "LR", 1, 0}, {0, "Stokes", 0, 0}};
     const struct product *row = products;
     while (row->code != 0 && row->code != view->header.products[product])
         row++;

@@ -123,6 +123,9 @@ enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
 size_t fx8_view_pol_1(const struct fx8_view *view, size_t product);
 size_t fx8_view_pol_2(const struct fx8_view *view, size_t product);
 
+/** AIPS code of a product by its name, "XX"; 0 for NULL. */
+int fx8_view_product_code(const char *name);
+
 /** Index of a product by its AIPS code, or FX8_NOTHING. */
 size_t fx8_view_product(const struct fx8_view *view, int code);
 
