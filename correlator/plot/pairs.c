@@ -59,9 +59,9 @@ static void take_cross(const struct work *work, const struct fx8_view_row *row)
         const size_t at = row->baseline * n_products + p;
         for (size_t c = 0; c < view->n_channels; c++) {
             const double *v = row->values + 2 * (c * n_products + p);
-            const double coherence = hypot(v[0], v[1]) / sqrt(x[c] * y[c]);
             if (row->flags[c * n_products + p] != 0)
                 continue;
+            const double coherence = hypot(v[0], v[1]) / sqrt(x[c] * y[c]);
             work->pairs->is_measured[row->baseline] = true;
             if (!isfinite(coherence))
                 continue;
@@ -147,7 +147,7 @@ static enum fx8_status judge(const struct fx8_view *view,
         else if (pairs->n_data[i] > 0.0 && pairs->all_power[i] == 0.0)
             pairs->remarks[i] |= FX8_REMARK_DEAD;
         else if (isnan(level))
-            continue; /* all is flagged: nothing to say */
+            continue; /* all is flagged: nothing to judge */
         else if (level * most_ratio < pairs->median)
             pairs->remarks[i] |= FX8_REMARK_WEAK;
         if (level > pairs->median * most_ratio)
@@ -239,11 +239,8 @@ double fx8_pairs_coherence(const struct fx8_view *view,
 
 bool fx8_pairs_is_live(const struct fx8_pairs *pairs, size_t antenna)
 {
-    const size_t n = pairs->n_columns;
-    for (size_t i = 2 * antenna * n; i < 2 * (antenna + 1) * n; i++)
-        if (pairs->n_power[i] > 0.0)
-            return true;
-    return false;
+    return !isnan(fx8_pairs_level(pairs, 2 * antenna)) ||
+           !isnan(fx8_pairs_level(pairs, 2 * antenna + 1));
 }
 
 size_t fx8_pairs_strongest(const struct fx8_view *view,

@@ -21,18 +21,21 @@ static double decibels(double power)
     return power > 0.0 ? 10.0 * log10(power) : NAN;
 }
 
-/* Chosen antennas; their names on an axis unless it is NULL. */
+static size_t count_chosen(const struct fx8_view *view)
+{
+    size_t n = 0;
+    for (size_t a = 0; a < view->header.n_antennas; a++)
+        n += view->is_chosen[a];
+    return n;
+}
+
+/* Name the chosen antennas on an axis. */
 static enum fx8_status name_antennas(const struct fx8_view *view,
-                                     struct fx8_axis *axis, size_t *n,
+                                     struct fx8_axis *axis,
                                      struct fx8_error *error)
 {
     const struct fx8_uvh5_header *h = &view->header;
-    *n = 0;
-    for (size_t a = 0; a < h->n_antennas; a++)
-        *n += view->is_chosen[a];
-    if (axis == NULL)
-        return FX8_OK;
-    FX8_TRY(fx8_axis_names(axis, *n, error));
+    FX8_TRY(fx8_axis_names(axis, count_chosen(view), error));
     for (size_t a = 0, i = 0; a < h->n_antennas; a++)
         if (view->is_chosen[a])
             snprintf(axis->names[i++], FX8_LABEL_SIZE, "%s",
@@ -56,17 +59,16 @@ enum fx8_status fx8_pairs_spectra_panel(const struct fx8_view *view,
                                         size_t pol, struct fx8_figure *figure,
                                         struct fx8_error *error)
 {
-    const size_t n = pairs->n_columns;
-    size_t n_antennas = 0, row = 0;
+    const size_t n = pairs->n_columns, n_antennas = count_chosen(view);
+    size_t row = 0;
     char title[FX8_LABEL_SIZE];
     snprintf(title, sizeof title, "Spectra, %s", letters[pol]);
     struct fx8_panel *panel =
         fx8_figure_panel(figure, title, "", "power / dB of counts²");
-    FX8_TRY(name_antennas(view, NULL, &n_antennas, error));
     fx8_view_frequency_axis(view, &panel->x);
     if (n_antennas > MOST_LINES) {
         snprintf(panel->y.label, sizeof panel->y.label, "antenna");
-        FX8_TRY(name_antennas(view, &panel->y, &n_antennas, error));
+        FX8_TRY(name_antennas(view, &panel->y, error));
         FX8_TRY(fx8_panel_matrix(panel, n_antennas, n, "power / dB of counts²",
                                  error));
     }
@@ -151,6 +153,14 @@ enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
 
 /* --- levels ------------------------------------------------------- */
 
+/* Whether an input is a point among those that look right, or wrong. */
+static bool is_point(const struct fx8_view *view, const struct fx8_pairs *pairs,
+                     size_t input, bool is_bad)
+{
+    return view->is_chosen[input / 2] && fx8_pairs_is_shown(pairs, input) &&
+           (pairs->remarks[input] != 0) == is_bad;
+}
+
 /* Inputs of one polarisation that look right, or that look wrong. */
 static enum fx8_status add_levels(const struct fx8_view *view,
                                   const struct fx8_pairs *pairs, size_t pol,
@@ -162,9 +172,7 @@ static enum fx8_status add_levels(const struct fx8_view *view,
     char name[FX8_LABEL_SIZE];
     size_t place = 0, n_points = 0;
     for (size_t a = 0; a < view->header.n_antennas; a++)
-        n_points += view->is_chosen[a] &&
-                    fx8_pairs_is_shown(pairs, 2 * a + pol) &&
-                    (pairs->remarks[2 * a + pol] != 0) == is_bad;
+        n_points += is_point(view, pairs, 2 * a + pol, is_bad);
     if (n_points == 0)
         return FX8_OK;
     snprintf(name, sizeof name, "%s%s", letters[pol],
@@ -178,8 +186,7 @@ static enum fx8_status add_levels(const struct fx8_view *view,
         const size_t i = place;
         const double level = fx8_pairs_level(pairs, input);
         place += view->is_chosen[a];
-        if (!view->is_chosen[a] || !fx8_pairs_is_shown(pairs, input) ||
-            (pairs->remarks[input] != 0) != is_bad)
+        if (!is_point(view, pairs, input, is_bad))
             continue;
         char words[FX8_INPUT_NAME_SIZE];
         fx8_remarks_list(pairs->remarks[input], words);
@@ -187,7 +194,7 @@ static enum fx8_status add_levels(const struct fx8_view *view,
                  is_bad ? words : "looks right");
         /* side by side, or one would hide the other */
         series->x[i] = (double)i + (pol == 0 ? -0.1 : 0.1);
-        /* what is dead is drawn at the foot of the frame */
+        /* an input without power lies at the foot of the frame */
         series->y[i] = level > 0.0 ? decibels(level) : -INFINITY;
     }
     return FX8_OK;
@@ -198,12 +205,11 @@ enum fx8_status fx8_pairs_levels_panel(const struct fx8_view *view,
                                        struct fx8_figure *figure,
                                        struct fx8_error *error)
 {
-    size_t n;
     const double median = decibels(pairs->median);
     struct fx8_panel *panel =
         fx8_figure_panel(figure, "Level of each input, all channels", "antenna",
                          "power / dB of counts²");
-    FX8_TRY(name_antennas(view, &panel->x, &n, error));
+    FX8_TRY(name_antennas(view, &panel->x, error));
     for (size_t i = 0; i < 4; i++)
         FX8_TRY(add_levels(view, pairs, i % 2, i / 2 == 1, panel, error));
     fx8_panel_limit(panel, false, median, "median");
@@ -225,7 +231,8 @@ enum fx8_status fx8_pairs_matrix_panel(const struct fx8_view *view,
                                        struct fx8_error *error)
 {
     const size_t other = fx8_view_mirrored(view, product);
-    size_t n, place = 0;
+    const size_t n = count_chosen(view);
+    size_t place = 0;
     FX8_AUTO_FREE size_t *places = NULL;
     char title[FX8_LABEL_SIZE];
     snprintf(title, sizeof title, "Coherence of all pairs, %s",
@@ -233,8 +240,8 @@ enum fx8_status fx8_pairs_matrix_panel(const struct fx8_view *view,
     struct fx8_panel *panel =
         fx8_figure_panel(figure, title, "antenna", "antenna");
     panel->is_square = true;
-    FX8_TRY(name_antennas(view, &panel->x, &n, error));
-    FX8_TRY(name_antennas(view, &panel->y, &n, error));
+    FX8_TRY(name_antennas(view, &panel->x, error));
+    FX8_TRY(name_antennas(view, &panel->y, error));
     FX8_TRY(fx8_panel_matrix(panel, n, n, "mean of |ρ|", error));
     FX8_TRY(fx8_allocate(view->header.n_antennas, sizeof *places, "places",
                          &places, error));
