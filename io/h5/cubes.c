@@ -14,7 +14,8 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
+/* Bytes of a dump. */
+static size_t cube_bytes(const struct fx8_h5_cube *cube)
 {
     size_t bytes = cube->value_bytes;
     for (int i = 0; i < cube->rank; i++)
@@ -25,7 +26,7 @@ size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared)
 {
-    const size_t bytes = fx8_h5_cube_bytes(cube);
+    const size_t bytes = cube_bytes(cube);
     memcpy(cube->chunk, cube->dump, sizeof cube->chunk);
     if (bytes < LEAST_BYTES && is_shared) {
         const size_t n = LEAST_BYTES / bytes;

@@ -39,9 +39,6 @@ struct fx8_h5_cube {
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared);
 
-/** Bytes of a dump. */
-size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
-
 /** Create a cube without rows that can grow to n_dumps, with these filters;
  *  a deflated one is shuffled. */
 enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
