@@ -264,6 +264,12 @@ enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
     return *file < 0 ? fx8_output_fail(output, "HDF5 file", error) : FX8_OK;
 }
 
+bool fx8_output_is_part(const char *path)
+{
+    const size_t length = strlen(path);
+    return length >= 5 && strcmp(path + length - 5, ".part") == 0;
+}
+
 const char *fx8_output_part(const struct fx8_output *output)
 {
     return output->part;

@@ -55,6 +55,10 @@ enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
 enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
                                  size_t size, struct fx8_error *error);
 
+/** Whether the name ends in .part: the output of a run that has not finished.
+ */
+bool fx8_output_is_part(const char *path);
+
 /** Name of the .part, for messages; valid as long as the output. */
 const char *fx8_output_part(const struct fx8_output *output);
 

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/commands/info.h"
+#include "io/output.h"
 
 /* Bytes of flags read at a time. */
 #define READ_SIZE ((size_t)4 << 20)
@@ -124,13 +124,6 @@ static void print_keywords(const struct fx8_uvh5_header *header)
     }
 }
 
-/* Whether the name marks an unfinished file; its missing dumps are flagged. */
-static bool is_part(const char *path)
-{
-    const size_t length = strlen(path);
-    return length >= 5 && strcmp(path + length - 5, ".part") == 0;
-}
-
 static void print(const char *path, const struct fx8_uvh5_header *header,
                   const struct flagged *flagged)
 {
@@ -139,7 +132,7 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
                    &header->site);
     print_axes(header);
     print_delays(header);
-    if (is_part(path))
+    if (fx8_output_is_part(path))
         fx8_info_field(
             "finished", "%zu of %zu %s: a run has not come to its end",
             flagged->n_finished, FX8_COUNTED(header->n_times, "dump", "dumps"));
@@ -199,7 +192,7 @@ static void write(const char *path, const struct fx8_uvh5_header *header,
     write_axes(&json, header);
     if (header->is_phased)
         fx8_json_reals(&json, "phase_center_deg", header->center_deg, 2);
-    if (is_part(path))
+    if (fx8_output_is_part(path))
         fx8_json_integer(&json, "n_finished_times",
                          (int64_t)flagged->n_finished);
     fx8_json_real(&json, "flagged_share", flagged->share);

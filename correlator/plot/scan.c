@@ -4,11 +4,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/view.h"
+#include "io/output.h"
 
 /* Bytes of visibilities read at a time. */
 #define READ_SIZE ((size_t)8 << 20)
@@ -216,13 +216,6 @@ static enum fx8_status prepare(struct scan *scan, bool is_consecutive,
     return FX8_OK;
 }
 
-/* Whether the name is that of a result that a run has not finished. */
-static bool is_part(const char *path)
-{
-    const size_t length = strlen(path);
-    return length >= 5 && strcmp(path + length - 5, ".part") == 0;
-}
-
 enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
                               size_t most, fx8_view_take *take, void *context,
                               struct fx8_error *error)
@@ -235,7 +228,7 @@ enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
     for (size_t i = 0; i < n; i++)
         FX8_TRY(
             take_dump(&scan, view->first_time + i * view->n_times / n, error));
-    return scan.has_data || !is_part(view->path)
+    return scan.has_data || !fx8_output_is_part(view->path)
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_INPUT,
                           "%s: nothing finished: expected a dump at least",
