@@ -175,6 +175,12 @@ static enum fx8_status find_shape(const struct fx8_compare_side *side,
                             "%s: polarization_array[%zu]: %d: expected -5 to "
                             "-8 (XX, YY, XY, YX) or -1 to -4 (RR, LL, RL, LR)",
                             side->path, p, header->products[p]);
+        for (size_t q = 0; q < p; q++)
+            if (header->products[q] == header->products[p])
+                return fx8_fail(error, FX8_ERR_INPUT,
+                                "%s: polarization_array[%zu]: %d: expected "
+                                "each product once",
+                                side->path, p, header->products[p]);
         shape->is_circular = is_circular;
         memcpy(shape->feeds[p], feeds[kind], sizeof feeds[kind]);
         if (kind > 0)
@@ -261,6 +267,9 @@ enum fx8_status fx8_compare_side_check(const struct fx8_compare_side *side,
         {"time_array", header->julian_dates, header->n_times, 0.0, 1e7},
         {"antenna_positions", header->antenna_positions_m,
          3 * header->n_antennas, -1e9, 1e9},
+        {"channel_width", header->channel_widths_hz, header->n_channels, -1e15,
+         1e15},
+        {"integration_time", header->integration_s, header->n_times, 0.0, 1e9},
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         for (size_t i = 0; i < arrays[k].n; i++)

@@ -53,8 +53,8 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
                                        struct fx8_compare_sides *sides,
                                        struct fx8_error *error);
 
-/** FX8_ERR_INPUT: frequencies, times or positions that the reader leaves
- *  unchecked and that nothing can be computed with. */
+/** FX8_ERR_INPUT: frequencies, times, lengths or positions that the reader
+ *  leaves unchecked and that nothing can be computed with. */
 enum fx8_status fx8_compare_side_check(const struct fx8_compare_side *side,
                                        struct fx8_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <erfam.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ void fx8_image_data_close(struct fx8_image_data *data)
     free(data->sums);
 }
 
-/* --- what is wanted ----------------------------------------------- */
+/* --- what to image ------------------------------------------------ */
 
 /* The products of the polarisation: of the feeds, or of one of them. */
 static enum fx8_status find_terms(struct fx8_image_data *data,
@@ -109,7 +108,7 @@ static enum fx8_status check_header(const struct fx8_image_data *data,
 
 /* --- sizes -------------------------------------------------------- */
 
-/* The longest cross baseline, m; 0: there is none. */
+/* The longest baseline, m; 0: autos alone, or all antennas in one place. */
 static double find_longest(const struct fx8_image_data *data)
 {
     const double *r = data->sides.side[0].header.antenna_positions_m;
@@ -166,8 +165,8 @@ static enum fx8_status allocate(struct fx8_image_data *data,
     const double longest = find_longest(data);
     if (!(longest > 0.0))
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: Nbls: %zu: expected cross-correlations, not only "
-                        "autos",
+                        "%s: Nbls: %zu: expected cross-correlations of "
+                        "antennas in different places",
                         data->request->path, data->sides.shape.n_baselines);
     FX8_TRY(open_nodes(data, longest, error));
     FX8_TRY(open_density(data, longest, error));
@@ -182,8 +181,8 @@ static enum fx8_status allocate(struct fx8_image_data *data,
 
 /* --- a dump ------------------------------------------------------- */
 
-/* Unit vectors of l, m, n in Earth-fixed axes, and the part of the way to the
- * centre that is still in the visibilities. */
+/* Unit vectors of l, m, n in Earth-fixed axes, and what is left to phase: the
+ * vector to the centre, less that to the phase centre of the result. */
 static enum fx8_status find_axes(struct fx8_image_data *data, size_t t,
                                  double ecef[3][3], double way[3],
                                  struct fx8_error *error)

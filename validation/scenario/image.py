@@ -126,7 +126,22 @@ class Images(program.Case):
             values[7, 3, 0] = np.nan
             file["Data/visdata"][...] = values
 
+        def repeat(file):
+            for name in ("Header/polarization_array", "Data/visdata",
+                         "Data/flags", "Data/nsamples"):
+                values = file[name][()]
+                del file[name]
+                file[name] = np.repeat(values, 4, axis=-1)
+            file["Header/Npols"][()] = 4
+
+        def filled(name, value):
+            def fill(file):
+                file[f"Header/{name}"][...] = value
+
+            return self.changed(self.result, fill, f"{name}.uvh5")
+
         flagged = self.changed(self.result, flag, "flagged.uvh5")
+        repeated = self.changed(self.result, repeat, "repeated.uvh5")
         lost = self.changed(self.result, lose, "lost.uvh5")
         nowhere = self.changed(self.result, program.put(
             "Header/extra_keywords/POSFAKE", 1), "nowhere.uvh5")
@@ -142,6 +157,14 @@ class Images(program.Case):
                  (flagged,)),
                 (1, "flags: all: expected", (flagged, "--center", "115,-27")),
                 (1, "Nbls: 1: expected cross-correlations", (alone,)),
+                (1, "Nbls: 6: expected cross-correlations of antennas in "
+                 "different places", (filled("antenna_positions", 1),)),
+                (1, "polarization_array[1]: -5: expected each product once",
+                 (repeated,)),
+                (1, "channel_width[0]: nan: expected",
+                 (filled("channel_width", np.nan),)),
+                (1, "integration_time[0]: inf: expected",
+                 (filled("integration_time", np.inf),)),
                 (1, "visdata[7, 3, 0]: nan: expected a finite", (lost,)),
                 (1, "in.h5", (self.path("in.h5"),)),
                 (1, "has XX only: expected YY", (self.result, "--pol", "YY")),
