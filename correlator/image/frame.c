@@ -23,7 +23,7 @@ enum fx8_status fx8_image_axes(const struct fx8_image_request *request,
     return FX8_OK;
 }
 
-static void to_degrees(double vector[3], double icrs_deg[2])
+void fx8_image_degrees(double vector[3], double icrs_deg[2])
 {
     double ra, dec;
     eraC2s(vector, &ra, &dec);
@@ -42,17 +42,16 @@ enum fx8_status fx8_image_icrs(struct fx8_celestial *sky, struct fx8_time time,
     FX8_TRY(fx8_celestial_directions(sky, time, 3, poles_deg, axes, error));
     for (size_t k = 0; k < 3; k++)
         vector[k] = fx8_image_dot(axes[k], enu);
-    for (int step = 0; step < 3; step++) {
+    for (int step = 0; step < 2; step++) {
         double seen[1][3];
-        to_degrees(vector, icrs_deg);
-        if (step == 2)
-            break;
+        fx8_image_degrees(vector, icrs_deg);
         FX8_TRY(fx8_celestial_directions(
             sky, time, 1, (const double(*)[2])icrs_deg, seen, error));
         for (size_t k = 0; k < 3; k++)
             vector[k] +=
                 fx8_image_dot(axes[k], enu) - fx8_image_dot(axes[k], seen[0]);
     }
+    fx8_image_degrees(vector, icrs_deg);
     return FX8_OK;
 }
 
@@ -100,10 +99,12 @@ bool fx8_image_find(const struct fx8_image_frame *frame,
 {
     const double middle = (double)(frame->size / 2);
     const double last = (double)frame->size - 1.0;
+    double lmn[3];
     place->x = middle - fx8_image_dot(frame->axes[0], place->enu) / frame->step;
     place->y = middle + fx8_image_dot(frame->axes[1], place->enu) / frame->step;
     return place->enu[2] >= 0.0 &&
            fx8_image_dot(frame->axes[2], place->enu) >= 0.0 &&
            place->x > -0.5 && place->x < last + 0.5 && place->y > -0.5 &&
-           place->y < last + 0.5;
+           place->y < last + 0.5 &&
+           fx8_image_direction(frame, round(place->x), round(place->y), lmn);
 }

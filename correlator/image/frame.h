@@ -27,7 +27,8 @@ enum fx8_status fx8_image_frame_open(const struct fx8_image_request *request,
 bool fx8_image_direction(const struct fx8_image_frame *frame, double x,
                          double y, double lmn[3]);
 
-/** Set x and y of `place` from place->enu; false: not in the image. */
+/** Set x and y of `place` from place->enu; false: not in the image, or at an
+ *  edge where the nearest pixel has no direction. */
 bool fx8_image_find(const struct fx8_image_frame *frame,
                     struct fx8_image_place *place);
 
@@ -36,6 +37,10 @@ static inline double fx8_image_dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
+
+/** Right ascension (0 to 360) and declination of a vector in ICRS axes; ERFA
+ *  takes no const. */
+void fx8_image_degrees(double vector[3], double icrs_deg[2]);
 
 /** Right ascension and declination of a direction. */
 enum fx8_status fx8_image_icrs(struct fx8_celestial *sky, struct fx8_time time,

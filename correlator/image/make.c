@@ -73,7 +73,8 @@ static enum fx8_status open_pixels(struct work *work, struct fx8_error *error)
                : fx8_fail(error, FX8_ERR_USAGE,
                           "--center: %g,%g: below the horizon: expected a "
                           "place that is up at the middle of the dumps",
-                          image->frame.icrs_deg[0], image->frame.icrs_deg[1]);
+                          work->data.request->center_deg[0],
+                          work->data.request->center_deg[1]);
 }
 
 /* Directions of a group, relative to the centre; what is beyond the last pixel
@@ -121,7 +122,7 @@ static void image_groups(void *context, size_t item, size_t thread)
 
 /* --- frames ------------------------------------------------------- */
 
-/* The sums as the operation takes them, and empty them. */
+/* Move the sums to where the operation reads them. */
 static void set_matrices(struct work *work)
 {
     const size_t n = work->data.sides.shape.n_antennas;

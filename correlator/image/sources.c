@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sources.c -- what bright sources an image shows: a few of the sky, the Sun,
- * the Moon, and those of a catalogue.
+ * sources.c -- the named sources in an image: a few bright ones, the Sun, the
+ * Moon, and those of a catalogue.
  */
 #include <erfa.h>
 #include <erfam.h>
@@ -62,12 +62,11 @@ static enum fx8_status keep_body(struct fx8_celestial *sky, const char *name,
                                  struct fx8_error *error)
 {
     struct fx8_image_place place;
-    double ra, dec, site[3], length;
-    eraC2s(vector, &ra, &dec);
-    const double icrs_deg[1][2] = {{eraAnp(ra) / ERFA_DD2R, dec / ERFA_DD2R}};
-    FX8_TRY(fx8_celestial_directions(sky, image->frame.time, 1, icrs_deg,
+    double site[3], length;
+    fx8_image_degrees(vector, place.icrs_deg);
+    FX8_TRY(fx8_celestial_directions(sky, image->frame.time, 1,
+                                     (const double(*)[2])place.icrs_deg,
                                      &place.enu, error));
-    memcpy(place.icrs_deg, icrs_deg[0], sizeof place.icrs_deg);
     (void)eraGd2gc(ERFA_WGS84, sky->site.longitude_deg * ERFA_DD2R,
                    sky->site.latitude_deg * ERFA_DD2R, sky->site.altitude_m,
                    site);
@@ -98,8 +97,8 @@ static enum fx8_status keep_bodies(struct fx8_celestial *sky,
     return keep_body(sky, "Moon", moon[0], image, error);
 }
 
-/* Columns of a catalogue; of those from I on, which a table of simulated
- * sources has, nothing is read. */
+/* Columns of a catalogue.  A table of simulated sources has those from I on,
+ * which are ignored. */
 enum column { NAME, RIGHT_ASCENSION, DECLINATION, AZIMUTH, ELEVATION };
 static const char *const columns[] = {
     "name", "ra_deg", "dec_deg", "az_deg", "el_deg",

@@ -99,6 +99,18 @@ class Images(program.Case):
         pixel = 2 * np.sin(np.radians(fov / 2)) / 16384
         self.assertTrue(0.97 * beam / 2 < pixel <= beam / 2, (said, beam))
 
+    def test_sources_at_the_edge(self):
+        """A named source has the value of a pixel, or is left out."""
+        catalogue = self.save("edge.csv", "name,az_deg,el_deg\n" + "".join(
+            f"edge {az},{az},{el}\n" for az in range(0, 360, 5)
+            for el in (0.01, 15)))
+        figures = json.loads(self.well(
+            "image", self.result, "--size", 64, "--catalog", catalogue,
+            "--json").stdout)
+        edge = [item for item in figures["sources"] if "edge" in item["name"]]
+        self.assertTrue(72 < len(edge) < 144, len(edge))
+        self.assertNotIn(None, [item["value"] for item in edge])
+
     def test_no_noise(self):
         """A field within the beam, and one of zeros, have none."""
         def empty(file):
@@ -177,8 +189,8 @@ class Images(program.Case):
                                                        "Q")),
                 (2, "--center: 12: expected right ascension",
                  (self.result, "--center", "12")),
-                (2, "below the horizon", (self.result, "--center", "0,80",
-                                          "--fov", 20)),
+                (2, "--center: 0,80: below the horizon",
+                 (self.result, "--center", "0,80", "--fov", 20)),
                 (2, "--fov: 181: expected 1e-06 to 180",
                  (self.result, "--fov", 181)),
                 (2, "--size: 7: expected 8 to 16384",
