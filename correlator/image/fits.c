@@ -74,7 +74,7 @@ static void put_beam(fitsfile *file, const struct fx8_image *image, int *status)
     const double north = turn[1][0] * l + turn[1][1] * m;
     const struct card cards[] = {
         {"BMAJ", NULL, image->beam_deg[0],
-         "deg, FWHM of the dirty beam's curvature"},
+         "deg, FWHM, from the curvature at the peak"},
         {"BMIN", NULL, image->beam_deg[1], "deg"},
         {"BPA", NULL, atan2(east, north) / ERFA_DD2R, "deg, north to east"},
     };

@@ -2,14 +2,13 @@
 #include <erfam.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/gain_table.h"
 #include "correlator/image/data.h"
 
-/* Whether the gains of a table are among what the result is free of. */
+/* Refuse a result whose gains were already divided out. */
 static enum fx8_status check_recorded(const struct fx8_image_data *data,
                                       struct fx8_error *error)
 {

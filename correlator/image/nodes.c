@@ -48,9 +48,8 @@ enum fx8_status fx8_image_nodes_open(size_t n_channels,
         high = fmax(high, channels_hz[c]);
     }
     const double middle = 0.5 * (low + high), half = 0.5 * (high - low);
-    const size_t n =
-        half > 0.0 ? count_nodes(ERFA_D2PI * half * delay_s, n_channels) : 1;
-    *nodes = (struct fx8_image_nodes){.n = n, .n_channels = n_channels};
+    const size_t n = count_nodes(ERFA_D2PI * half * delay_s, n_channels);
+    *nodes = (struct fx8_image_nodes){.n = n};
     const struct fx8_array arrays[] = {
         FX8_ITEMS(nodes->hz, n),
         FX8_ITEMS(nodes->share, fx8_product(n_channels, n, 1, 1))};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nodes.h -- the few frequencies that stand for all channels of an image.
+ * nodes.h -- the few frequencies that replace all channels of an image.
  *
  * In a direction whose delay on a baseline is tau, channels enter as sum of
  * V(f) exp(-2 pi i f tau).  In f this exponential is smooth: with |tau| at most
@@ -20,13 +20,13 @@
 
 /** The nodes. */
 struct fx8_image_nodes {
-    size_t n, n_channels;
+    size_t n;
     double *hz;    /**< [n] */
     double *share; /**< [n_channels][n] of a channel in each node */
 };
 
 /**
- * fx8_image_nodes_open -- choose nodes: the channels themselves, if no fewer
+ * fx8_image_nodes_open -- choose nodes: the channels themselves, unless fewer
  * will do.
  *
  * Given:     channels_hz  [n_channels]
