@@ -15,7 +15,9 @@
 #include "config/base/try.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/progress.h"
+#include "io/output.h"
 #include "io/parts.h"
+#include "io/uvh5/uvh5.h"
 
 const struct fx8_command *const fx8_commands[] = {
     &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
@@ -100,6 +102,17 @@ enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
     va_end(arguments);
     return fx8_fail(error, FX8_ERR_USAGE, "%s (see fx8 %s --help)", text,
                     line->command->name);
+}
+
+enum fx8_status fx8_command_open_output(const struct fx8_command_line *line,
+                                        const char *path, bool force,
+                                        struct fx8_output **output,
+                                        struct fx8_error *error)
+{
+    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
+    FX8_TRY(fx8_uvh5_open(line->files[0], &file, &header, error));
+    return fx8_output_open(path, force, 0, NULL, output, error);
 }
 
 enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,

@@ -12,6 +12,8 @@
 
 #include "correlator/fx8.h"
 
+struct fx8_output;
+
 /** An option of a command.  Parser, help, fx8(1) and the completions all use
  *  this table. */
 struct fx8_option {
@@ -113,6 +115,13 @@ char *fx8_command_join(const char *first, char *const *items, size_t n);
 enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,
                                    struct fx8_error *error, const char *format,
                                    ...) FX8_PRINTF(3, 4);
+
+/** Open an output before minutes of work, but after the result, the line's only
+ *  file, which is thereby protected from being overwritten. */
+enum fx8_status fx8_command_open_output(const struct fx8_command_line *line,
+                                        const char *path, bool force,
+                                        struct fx8_output **output,
+                                        struct fx8_error *error);
 
 /** Read the value of an option, "RA_DEG,DEC_DEG". */
 enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,

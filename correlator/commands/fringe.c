@@ -15,7 +15,6 @@
 #include "correlator/commands/command.h"
 #include "correlator/fringe/gains.h"
 #include "io/output.h"
-#include "io/uvh5/uvh5.h"
 
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
@@ -158,19 +157,6 @@ static void warn_of_missing(const struct fx8_fringes *fringes,
                                     gains != NULL ? gains : "");
 }
 
-/* Open the table before the minutes of reading, but after the result, which is
- * thereby protected from being overwritten. */
-static enum fx8_status open_gains(const struct fx8_command_line *line,
-                                  struct fx8_output **output,
-                                  struct fx8_error *error)
-{
-    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
-    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
-    FX8_TRY(fx8_uvh5_open(line->files[0], &file, &header, error));
-    return fx8_output_open(line->given[OUTPUT], line->given[FORCE] != NULL, 0,
-                           NULL, output, error);
-}
-
 static enum fx8_status write_gains(const struct fx8_fringes *fringes,
                                    struct fx8_output **output,
                                    struct fx8_error *error)
@@ -207,7 +193,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
                                   "antenna",
                                   line->given[REFERENCE]);
     if (gains != NULL)
-        FX8_TRY(open_gains(line, &output, error));
+        FX8_TRY(fx8_command_open_output(line, gains, line->given[FORCE] != NULL,
+                                        &output, error));
     FX8_TRY(fx8_fringes_read(line->files[0], &direction, &progress, &fringes,
                              error));
     fx8_progress_end(&progress);

@@ -16,7 +16,6 @@
 #include "correlator/commands/command.h"
 #include "correlator/image/image.h"
 #include "io/output.h"
-#include "io/uvh5/uvh5.h"
 
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error);
@@ -59,7 +58,7 @@ static const struct fx8_option options[] = {
     [SIZE] = {.name = "size",
               .argument = "PIXELS",
               .is_once = true,
-              .help = "of a side, default 512"},
+              .help = "along a side, default 512"},
     [WEIGHTS] = {.name = "weights",
                  .argument = "natural|uniform",
                  .is_once = true,
@@ -76,7 +75,7 @@ static const struct fx8_option options[] = {
     [GAINS] = {.name = "gains",
                .argument = "GAINS.csv",
                .is_once = true,
-               .help = "take off gains, as [array] gains does"},
+               .help = "divide gains out, as [array] gains does"},
     [CATALOG] = {.name = "catalog",
                  .argument = "FILE",
                  .is_once = true,
@@ -102,16 +101,18 @@ const struct fx8_command fx8_command_image = {
         "\n"
         "Without --center the zenith is in the middle, and dumps are added as\n"
         "the antennas see them: sources of long observations leave trails.\n"
-        "With --center dumps turn with the sky; it takes that much longer.\n"
+        "With --center they turn with the sky, and each is imaged on its own:\n"
+        "time grows with their number.\n"
         "\n"
         "FITS has a SIN projection in right ascension and declination (ICRS),\n"
-        "of the middle of the dumps with data, by weight.  Values are in the\n"
+        "at the mean time of the dumps with data, by weight.  Values are in "
+        "the\n"
         "unit of RESULT, per dirty beam; uncalibrated, in counts squared:\n"
-        "BUNIT is count2/beam, Jy/beam or K.sr/beam, and absent of other\n"
+        "BUNIT is count2/beam, Jy/beam or K.sr/beam, left out for other "
         "units.\n"
         "\n"
-        "Named are the Sun, the Moon, Cas A, Cyg A, Vir A, Tau A and what\n"
-        "--catalog has.  Uncalibrated results need `fx8 fringe` first.\n",
+        "The Sun, the Moon, Cas A, Cyg A, Vir A, Tau A and the sources of\n"
+        "--catalog are named.  Uncalibrated results need `fx8 fringe` first.\n",
     .run = run,
     .stops_at_once = true,
 };
@@ -174,7 +175,7 @@ static enum fx8_status take_request(const struct fx8_command_line *line,
 
 /* An output: FITS, or a picture. */
 struct target {
-    struct fx8_output *output;         /* NULL: none */
+    struct fx8_output *output;         /* NULL: not wanted */
     const struct fx8_surface *surface; /* NULL: FITS */
 };
 
@@ -183,15 +184,11 @@ static void close_target(struct target *target)
     fx8_output_abandon(&target->output);
 }
 
-/* Open the output before the minutes of work, but after the result, which is
- * thereby protected from being overwritten. */
 static enum fx8_status open_target(const struct fx8_command_line *line,
                                    struct target *target,
                                    struct fx8_error *error)
 {
     const char *path = line->given[OUTPUT];
-    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
-    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
     if (path == NULL)
         return FX8_OK;
     const char *suffix = strrchr(path, '.');
@@ -204,9 +201,8 @@ static enum fx8_status open_target(const struct fx8_command_line *line,
                               "%s: expected a name that ends in .png, .svg, "
                               ".pdf, .html or .fits",
                               path);
-    FX8_TRY(fx8_uvh5_open(line->files[0], &file, &header, error));
-    return fx8_output_open(path, line->given[FORCE] != NULL, 0, NULL,
-                           &target->output, error);
+    return fx8_command_open_output(line, path, line->given[FORCE] != NULL,
+                                   &target->output, error);
 }
 
 static enum fx8_status write_image(const struct fx8_command_line *line,

@@ -112,7 +112,7 @@ struct fx8_fringes {
  *
  * Given:     path       UVH5; lives as long as the fringes
  *            direction  of the source
- *            progress   of the baselines; NULL: none
+ *            progress   of the baselines; may be NULL
  * Status:    FX8_ERR_INPUT: no UVH5, fewer than two channels, no cross
  *            baselines or parallel products, positions that are not known or a
  *            direction that is not; FX8_ERR_SYSTEM: memory

@@ -81,8 +81,8 @@ extern const struct fx8_surface fx8_surface_png, fx8_surface_svg,
 /**
  * fx8_surface_of -- the format that the end of a file's name asks for.
  *
- * Status: FX8_ERR_USAGE "PATH: .gif: expected ..." for another ending, and for
- *         one that this build cannot write
+ * Status: FX8_ERR_USAGE "PATH: .gif: expected ..." for another ending, with
+ *         *surface NULL, and for one that this build cannot write
  */
 enum fx8_status fx8_surface_of(const char *path,
                                const struct fx8_surface **surface,
