@@ -52,7 +52,7 @@ struct fx8_image_place {
 
 /** A source that has a name. */
 struct fx8_image_source {
-    char name[64];
+    char name[64]; /**< cut after whole characters */
     struct fx8_image_place place;
 };
 

@@ -6,11 +6,11 @@
 #include <erfa.h>
 #include <erfam.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/csv.h"
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/catalogue.h"
@@ -33,7 +33,7 @@ static enum fx8_status keep(struct fx8_image *image, const char *name,
                             struct fx8_error *error)
 {
     struct fx8_image_source source = {.place = *place};
-    snprintf(source.name, sizeof source.name, "%s", name);
+    memcpy(source.name, name, fx8_line_cut(name, sizeof source.name - 1));
     if (!fx8_image_find(&image->frame, &source.place))
         return FX8_OK;
     FX8_TRY(fx8_grow(&image->sources, image->n_sources, sizeof source,

@@ -90,10 +90,7 @@ void fx8_draw_dot(struct fx8_drawing *drawing, struct fx8_point at,
 /* Copy a text with '?' for what cannot be drawn. */
 static void clean(const char *text, char copy[TEXT_SIZE])
 {
-    size_t n = strnlen(text, TEXT_SIZE - 1);
-    if (n == TEXT_SIZE - 1)
-        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-            n--; /* not within a character */
+    const size_t n = fx8_line_cut(text, TEXT_SIZE - 1);
     memcpy(copy, text, n);
     copy[n] = '\0';
     const bool is_good = fx8_json_is_utf8(copy);

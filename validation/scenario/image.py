@@ -48,7 +48,8 @@ class Images(program.Case):
 
     def test_formats(self):
         catalogue = self.save("names.csv", "name,ra_deg,dec_deg\n"
-                              "overhead,114.9,-26.7\n")
+                              "overhead,114.9,-26.7\n"
+                              f"{'é' * 40},115,-27\n")
         for suffix, begin in (("png", b"\x89PNG"), ("svg", b"<svg"),
                               ("pdf", b"%PDF"), ("html", b"<!DOCTYPE"),
                               ("fits", b"SIMPLE  =")):
@@ -56,6 +57,7 @@ class Images(program.Case):
             said = self.well("image", self.result, "-o", path, "--size", 64,
                              "--catalog", catalogue).stdout
             self.assertIn("overhead", said)
+            self.assertIn("\n" + "é" * 31 + " ", said)
             content = program.content(path)
             self.assertIn(begin, content[:200])
             if suffix in ("svg", "html"):
