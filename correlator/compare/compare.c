@@ -42,7 +42,7 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         FX8_ITEMS(comparison->channels_left_out,
                   fx8_product(FX8_COMPARE_N_REASONS, n_channels, 1, 1)),
         FX8_ITEMS(comparison->inputs_left_out,
-                  fx8_product(comparison->n_parts, FX8_COMPARE_N_REASONS,
+                  fx8_product(1 + comparison->n_parts, FX8_COMPARE_N_REASONS,
                               n_inputs(comparison), 1)),
         FX8_ITEMS(comparison->frequencies_hz, n_channels),
         FX8_ITEMS(comparison->antenna_numbers, shape->n_antennas),
@@ -72,7 +72,7 @@ static enum fx8_status open_parts(struct fx8_comparison *comparison,
         part->is_identical = true;
         part->inputs_left_out =
             comparison->inputs_left_out +
-            k * FX8_COMPARE_N_REASONS * n_inputs(comparison);
+            (1 + k) * FX8_COMPARE_N_REASONS * n_inputs(comparison);
         FX8_TRY(fx8_compare_spread_open(&part->phase, "phases", error));
         FX8_TRY(
             fx8_compare_spread_open(&part->log_amplitude, "amplitudes", error));
@@ -131,13 +131,42 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
     return FX8_OK;
 }
 
+static void add_scores(struct fx8_compare_scores *sum,
+                       const struct fx8_compare_scores *more)
+{
+    sum->n += more->n;
+    sum->high += more->high;
+    sum->low += more->low;
+}
+
+void fx8_compare_add_sums(struct fx8_compare_sums *sum,
+                          const struct fx8_compare_sums *more)
+{
+    sum->n_cells += more->n_cells;
+    sum->difference += more->difference;
+    sum->expected += more->expected;
+    sum->ratio += more->ratio;
+    sum->coherence += more->coherence;
+    sum->product[0] += more->product[0];
+    sum->product[1] += more->product[1];
+    add_scores(&sum->scores, &more->scores);
+}
+
+/* Judge the dump, if there is one: the scores of all its parts. */
+static void end_dump(struct fx8_comparison *comparison)
+{
+    struct fx8_compare_scores scores = {0};
+    for (size_t k = 0; k < comparison->n_parts; k++) {
+        add_scores(&scores, &comparison->parts[k].dump_scores);
+        comparison->parts[k].dump_scores = (struct fx8_compare_scores){0};
+    }
+    fx8_compare_judge_dump(comparison, &scores);
+}
+
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
                             const struct fx8_compare_autos *autos)
 {
-    if (comparison->n_dumps > 0) {
-        fx8_compare_merge_dump(comparison);
-        fx8_compare_judge_dump(comparison);
-    }
+    end_dump(comparison);
     comparison->dump = *autos;
     comparison->dump_spectra = comparison->spectra_per_mean * autos->length;
     comparison->n_dumps++;
@@ -358,14 +387,6 @@ static void add_row(const struct rows *rows, size_t row,
         }
 }
 
-static void add_scores(struct fx8_compare_scores *sum,
-                       const struct fx8_compare_scores *more)
-{
-    sum->n += more->n;
-    sum->high += more->high;
-    sum->low += more->low;
-}
-
 /* fx8_parallel_for(): a part of all rows. */
 static void add_part(void *context, size_t item, size_t thread)
 {
@@ -378,19 +399,6 @@ static void add_part(void *context, size_t item, size_t thread)
         add_row(rows, row, part);
         add_scores(&part->dump_scores, &part->row->scores);
     }
-}
-
-static void add_sums(struct fx8_compare_sums *sum,
-                     const struct fx8_compare_sums *more)
-{
-    sum->n_cells += more->n_cells;
-    sum->difference += more->difference;
-    sum->expected += more->expected;
-    sum->ratio += more->ratio;
-    sum->coherence += more->coherence;
-    sum->product[0] += more->product[0];
-    sum->product[1] += more->product[1];
-    add_scores(&sum->scores, &more->scores);
 }
 
 void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
@@ -417,21 +425,13 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
                          add_part, &rows);
         for (size_t part = 0; part < comparison->n_parts; part++)
             for (size_t row = 0; row < rows.n; row++)
-                add_sums(&comparison->baselines[rows.first + row],
-                         &comparison->row_sums[part * N_ROWS + row]);
+                fx8_compare_add_sums(
+                    &comparison->baselines[rows.first + row],
+                    &comparison->row_sums[part * N_ROWS + row]);
     }
 }
 
 /* --- parts ------------------------------------------------------- */
-
-void fx8_compare_merge_dump(struct fx8_comparison *comparison)
-{
-    for (size_t k = 0; k < comparison->n_parts; k++) {
-        struct fx8_compare_part *part = &comparison->parts[k];
-        add_scores(&comparison->dump_scores, &part->dump_scores);
-        part->dump_scores = (struct fx8_compare_scores){0};
-    }
-}
 
 /* Whether `a` is before `b`: by dump, baseline, channel, product. */
 static bool is_before(const struct fx8_compare_place *a,
@@ -445,17 +445,17 @@ static bool is_before(const struct fx8_compare_place *a,
     return of_a[k] < of_b[k];
 }
 
-/* The worse of both, or the first of two that are alike. */
+/* The worse of both, or the first of two that are alike.  What a check does not
+ * use is 0 in both. */
 static void merge_worst(struct fx8_compare_worst_of *sum,
-                        const struct fx8_compare_worst_of *more, bool is_mask)
+                        const struct fx8_compare_worst_of *more)
 {
     const bool is_alike = sum->high == more->high && sum->ratio == more->ratio;
-    const bool is_empty = is_mask ? sum->n_outside == 0 : sum->n_judged == 0;
-    const bool has_any = is_mask ? more->n_outside > 0 : more->n_judged > 0;
     const int64_t n_judged = sum->n_judged + more->n_judged;
     const int64_t n_outside = sum->n_outside + more->n_outside;
-    if (has_any &&
-        (is_empty || more->high > sum->high || more->ratio > sum->ratio ||
+    if (more->n_judged > 0 &&
+        (sum->n_judged == 0 || more->high > sum->high ||
+         more->ratio > sum->ratio ||
          (is_alike && is_before(&more->place, &sum->place))))
         *sum = *more;
     sum->n_judged = n_judged;
@@ -466,27 +466,24 @@ static void merge_part(struct fx8_comparison *comparison,
                        const struct fx8_compare_part *part)
 {
     comparison->is_identical = comparison->is_identical && part->is_identical;
-    add_sums(&comparison->autos, &part->autos);
+    fx8_compare_add_sums(&comparison->autos, &part->autos);
     fx8_compare_spread_merge(&comparison->phase, &part->phase);
     fx8_compare_spread_merge(&comparison->log_amplitude, &part->log_amplitude);
     for (size_t check = 0; check < FX8_COMPARE_N_CHECKS; check++)
-        merge_worst(&comparison->worst[check], &part->worst[check],
-                    check == FX8_COMPARE_CHECK_MASKS);
+        merge_worst(&comparison->worst[check], &part->worst[check]);
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
         comparison->left_out[reason] += part->left_out[reason];
-    /* the first part's counts become those of all */
-    const size_t n_counts = FX8_COMPARE_N_REASONS * n_inputs(comparison);
-    for (size_t k = 0; k < n_counts && part != comparison->parts; k++)
+    for (size_t k = 0; k < FX8_COMPARE_N_REASONS * n_inputs(comparison); k++)
         comparison->inputs_left_out[k] += part->inputs_left_out[k];
 }
 
 void fx8_compare_merge(struct fx8_comparison *comparison)
 {
-    fx8_compare_merge_dump(comparison);
+    end_dump(comparison);
     for (size_t k = 0; k < comparison->n_parts; k++)
         merge_part(comparison, &comparison->parts[k]);
     for (size_t c = 0; c < comparison->shape.n_channels; c++)
-        add_sums(&comparison->overall, &comparison->channels[c]);
+        fx8_compare_add_sums(&comparison->overall, &comparison->channels[c]);
 }
 
 void fx8_compare_clear(struct fx8_comparison *comparison)

@@ -231,7 +231,6 @@ struct fx8_comparison {
     size_t n_parts;
     struct fx8_compare_part *parts;    /**< [n_parts] */
     struct fx8_compare_sums *row_sums; /**< [n_parts][rows at a time] */
-    struct fx8_compare_scores dump_scores;
 
     struct fx8_compare_sums overall;
     struct fx8_compare_sums *channels;  /**< [n_channels] */
@@ -244,8 +243,8 @@ struct fx8_comparison {
     struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS];
     int64_t left_out[FX8_COMPARE_N_REASONS];
     int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
-    int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells, of each part
-                                     until the end */
+    int64_t *inputs_left_out; /**< [1 + n_parts][N_REASONS][n_inputs] cells, of
+                                   all and of each part */
 
     double *frequencies_hz;         /**< [n_channels], NaN if unknown */
     int64_t *antenna_numbers;       /**< [n_antennas] */

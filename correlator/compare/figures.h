@@ -149,14 +149,16 @@ void fx8_compare_judge_auto(const struct fx8_comparison *comparison,
                             struct fx8_compare_part *part,
                             const struct fx8_compare_cell *cell);
 
-/** End of a dump: its scores, of all parts. */
-void fx8_compare_merge_dump(struct fx8_comparison *comparison);
+/** Add the sums over other cells. */
+void fx8_compare_add_sums(struct fx8_compare_sums *sum,
+                          const struct fx8_compare_sums *more);
 
 /** End of the last dump: add up all parts. */
 void fx8_compare_merge(struct fx8_comparison *comparison);
 
-/** End of a dump. */
-void fx8_compare_judge_dump(struct fx8_comparison *comparison);
+/** End of a dump; `scores` of all its cells. */
+void fx8_compare_judge_dump(struct fx8_comparison *comparison,
+                            const struct fx8_compare_scores *scores);
 
 /** End of the file: judge its groups, set the limits. */
 void fx8_compare_judge_all(struct fx8_comparison *comparison);

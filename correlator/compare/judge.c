@@ -204,8 +204,10 @@ void fx8_compare_judge_mask(struct fx8_compare_part *part,
         cell->is_flagged = true;
         return;
     }
-    if (worst->n_outside++ == 0)
+    if (worst->n_outside++ == 0) {
         worst->place = cell->place;
+        worst->ratio = 1.0; /* worse than parts without any */
+    }
 }
 
 /* Power of an input in the spectra that it has in common with the other, at

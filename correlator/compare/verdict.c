@@ -110,13 +110,13 @@ static double of_all_pairs(const struct fx8_compare_shape *shape)
     return fmax(1.0, (double)fx8_compare_inputs(shape) - 1.0);
 }
 
-void fx8_compare_judge_dump(struct fx8_comparison *comparison)
+void fx8_compare_judge_dump(struct fx8_comparison *comparison,
+                            const struct fx8_compare_scores *scores)
 {
     take_group(
-        comparison, FX8_COMPARE_CHECK_DUMPS, &comparison->dump_scores,
+        comparison, FX8_COMPARE_CHECK_DUMPS, scores,
         of_all_pairs(&comparison->shape),
         (struct fx8_compare_place){.dump = (size_t)comparison->n_dumps - 1});
-    comparison->dump_scores = (struct fx8_compare_scores){0};
 }
 
 static void set_limits(struct fx8_compare_worst_of *worst)
@@ -139,8 +139,6 @@ static void set_limits(struct fx8_compare_worst_of *worst)
 void fx8_compare_judge_all(struct fx8_comparison *comparison)
 {
     const struct fx8_compare_shape *shape = &comparison->shape;
-    if (comparison->n_dumps > 0)
-        fx8_compare_judge_dump(comparison);
     take_group(comparison, FX8_COMPARE_CHECK_ALL, &comparison->overall.scores,
                of_all_pairs(shape), (struct fx8_compare_place){0});
     for (size_t c = 0; c < shape->n_channels; c++)
