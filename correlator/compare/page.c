@@ -29,6 +29,19 @@
 /* Room for a caption, with its end. */
 #define CAPTION_SIZE 600
 
+/* Set a caption; if marks cover `step` neighbours, it goes on with `more`. */
+static void FX8_PRINTF(4, 5)
+    put_caption(char *caption, size_t step, const char *words, const char *more,
+                ...)
+{
+    const size_t n = (size_t)snprintf(caption, CAPTION_SIZE, "%s", words);
+    va_list arguments;
+    va_start(arguments, more);
+    if (step > 1 && n < CAPTION_SIZE)
+        vsnprintf(caption + n, CAPTION_SIZE - n, more, arguments);
+    va_end(arguments);
+}
+
 /* Neighbours to combine so that at most `most` of `n` remain. */
 static size_t step_of(size_t n, size_t most)
 {
@@ -42,7 +55,7 @@ static size_t end_of(size_t first, size_t step, size_t n)
 
 /* --- marks -------------------------------------------------------- */
 
-/* Add a series whose marks say what put_mark() is told. */
+/* Add a series of marks, each with the text that put_mark() gives it. */
 static enum fx8_status add_marks(struct fx8_panel *panel, const char *name,
                                  enum fx8_mark mark, size_t n,
                                  struct fx8_series **series,
@@ -54,7 +67,7 @@ static enum fx8_status add_marks(struct fx8_panel *panel, const char *name,
                         &(*series)->labels, error);
 }
 
-/* Add a line that says nothing. */
+/* Add a line without texts. */
 static enum fx8_status add_line(struct fx8_panel *panel, const char *name,
                                 size_t n, struct fx8_series **line,
                                 struct fx8_error *error)
@@ -141,7 +154,7 @@ static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
     const size_t n = comparison->shape.n_baselines;
     const size_t step = step_of(n, MAX_BASELINES);
     double low = INFINITY, high = -INFINITY;
-    char name[FX8_LABEL_SIZE], more[96] = "";
+    char name[FX8_LABEL_SIZE];
     struct fx8_series *series;
     for (size_t b = 0; b < n; b++) {
         const double predicted =
@@ -164,16 +177,12 @@ static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
         mark_baseline(comparison, series, i, i * step);
     FX8_TRY(add_far_baselines(comparison, panel, error));
     panel->x.may_be_log = panel->y.may_be_log = true;
-    if (step > 1)
-        snprintf(
-            more, sizeof more,
-            " One of %zu baselines is drawn, and the worst, if beyond chance.",
-            step);
-    snprintf(caption, CAPTION_SIZE,
-             "Each mark is a baseline, over all its products, channels and "
-             "dumps. On the line \"as predicted\" 8 bits cost what they "
-             "must.%s",
-             more);
+    put_caption(
+        caption, step,
+        "Each mark is a baseline, over all its products, channels and dumps. "
+        "On the line \"as predicted\" 8 bits cost what they must.",
+        " One of %zu baselines is drawn, and the worst, if beyond chance.",
+        step);
     return FX8_OK;
 }
 
@@ -187,12 +196,7 @@ static struct fx8_compare_figures combine(
     struct fx8_compare_sums sums = {0};
     *frequency_mhz = 0.0;
     for (size_t c = first; c < last; c++) {
-        const struct fx8_compare_sums *channel = &comparison->channels[c];
-        sums.n_cells += channel->n_cells;
-        sums.difference += channel->difference;
-        sums.expected += channel->expected;
-        sums.ratio += channel->ratio;
-        sums.coherence += channel->coherence;
+        fx8_compare_add_sums(&sums, &comparison->channels[c]);
         *frequency_mhz +=
             1e-6 * comparison->frequencies_hz[c] / (double)(last - first);
     }
@@ -226,7 +230,6 @@ static enum fx8_status fill_channels(const struct fx8_comparison *comparison,
     const size_t step = step_of(n, MAX_CHANNELS);
     const size_t n_marks = (n + step - 1) / step;
     struct fx8_series *series;
-    char more[64] = "";
     FX8_TRY(
         add_marks(panel, "measured", FX8_MARK_DOTS, n_marks, &series, error));
     for (size_t i = 0; i < n_marks; i++)
@@ -241,12 +244,10 @@ static enum fx8_status fill_channels(const struct fx8_comparison *comparison,
     }
     panel->y.low = 0.0;
     panel->y.may_be_log = true;
-    if (step > 1)
-        snprintf(more, sizeof more, " Each mark covers %zu channels.", step);
-    snprintf(caption, CAPTION_SIZE,
-             "The rms difference over all pairs and dumps of a channel. "
-             "Channels without a mark are left out as a whole.%s",
-             more);
+    put_caption(caption, step,
+                "The rms difference over all pairs and dumps of a channel. "
+                "Channels without a mark are left out as a whole.",
+                " Each mark covers %zu channels.", step);
     return FX8_OK;
 }
 
@@ -334,40 +335,49 @@ static enum fx8_status fill_worst(const struct fx8_comparison *comparison,
 
 /* --- gains and clips --------------------------------------------- */
 
-/* Inputs [first, last) as one. */
-static struct fx8_compare_input combine_inputs(
-    const struct fx8_comparison *comparison, size_t first, size_t last)
-{
-    struct fx8_compare_input all = comparison->inputs[first];
-    for (size_t i = first + 1; i < last; i++) {
-        const struct fx8_compare_input *input = &comparison->inputs[i];
-        all.gain_lowest = fmin(all.gain_lowest, input->gain_lowest);
-        all.gain_highest = fmax(all.gain_highest, input->gain_highest);
-        all.clip_largest = fmax(all.clip_largest, input->clip_largest);
-    }
-    return all;
-}
+/* The inputs that share a mark. */
+struct inputs {
+    double middle;
+    struct fx8_compare_input all; /* but for the medians, those of the first */
+    char name[FX8_LABEL_SIZE];    /* "input 3X", "inputs 3X to 3Y" */
+};
 
-/* "input 3X", "inputs 3X to 3Y" */
-static void name_inputs(const struct fx8_comparison *comparison, size_t first,
-                        size_t last, char text[FX8_LABEL_SIZE])
+/* The inputs of mark `k`, each of `step` of them. */
+static struct inputs inputs_of(const struct fx8_comparison *comparison,
+                               size_t k, size_t step)
 {
+    const size_t first = k * step;
+    const size_t end =
+        end_of(first, step, fx8_compare_inputs(&comparison->shape));
+    struct inputs inputs = {.middle = 0.5 * (double)(first + end - 1),
+                            .all = comparison->inputs[first]};
     char names[2][FX8_COMPARE_NAME_SIZE];
-    const bool is_one = first + 1 == last;
+    const bool is_one = first + 1 == end;
+    for (size_t i = first + 1; i < end; i++) {
+        const struct fx8_compare_input *input = &comparison->inputs[i];
+        inputs.all.gain_lowest =
+            fmin(inputs.all.gain_lowest, input->gain_lowest);
+        inputs.all.gain_highest =
+            fmax(inputs.all.gain_highest, input->gain_highest);
+        inputs.all.clip_largest =
+            fmax(inputs.all.clip_largest, input->clip_largest);
+    }
     fx8_compare_input_name(comparison, first, names[0]);
-    fx8_compare_input_name(comparison, last - 1, names[1]);
-    snprintf(text, FX8_LABEL_SIZE, "%s %s%s%s",
-             FX8_NOUN(last - first, "input", "inputs"), names[0],
+    fx8_compare_input_name(comparison, end - 1, names[1]);
+    snprintf(inputs.name, sizeof inputs.name, "%s %s%s%s",
+             FX8_NOUN(end - first, "input", "inputs"), names[0],
              is_one ? "" : " to ", is_one ? "" : names[1]);
+    return inputs;
 }
 
-/* Axes of a figure by input; returns how many share a mark. */
+/* Axes of a figure by input: its marks, and how many inputs share one. */
 static enum fx8_status begin_inputs(const struct fx8_comparison *comparison,
-                                    struct fx8_panel *panel, size_t *step,
-                                    struct fx8_error *error)
+                                    struct fx8_panel *panel, size_t *n_marks,
+                                    size_t *step, struct fx8_error *error)
 {
     const size_t n = fx8_compare_inputs(&comparison->shape);
     *step = step_of(n, MAX_INPUTS);
+    *n_marks = (n + *step - 1) / *step;
     FX8_TRY(fx8_axis_names(&panel->x, n, error));
     for (size_t i = 0; i < n; i++) {
         char name[FX8_COMPARE_NAME_SIZE];
@@ -383,43 +393,33 @@ static enum fx8_status fill_gains(const struct fx8_comparison *comparison,
                                   struct fx8_panel *panel, char *caption,
                                   struct fx8_error *error)
 {
-    const size_t n = fx8_compare_inputs(&comparison->shape);
-    size_t step;
+    size_t step, n_marks;
     struct fx8_series *range, *median;
-    char more[80] = "";
-    FX8_TRY(begin_inputs(comparison, panel, &step, error));
-    const size_t n_marks = (n + step - 1) / step;
+    FX8_TRY(begin_inputs(comparison, panel, &n_marks, &step, error));
     FX8_TRY(add_line(panel, "range", 3 * n_marks, &range, error));
-    for (size_t k = 0; k < 2 * n_marks; k++) { /* the third point is a gap */
-        const size_t first = k / 2 * step, last = end_of(first, step, n);
-        const struct fx8_compare_input input =
-            combine_inputs(comparison, first, last);
-        const size_t at = 3 * (k / 2) + k % 2;
-        range->x[at] = 0.5 * (double)(first + last - 1);
-        range->y[at] = k % 2 == 0 ? input.gain_lowest : input.gain_highest;
+    for (size_t k = 0; k < n_marks; k++) { /* the third point is a gap */
+        const struct inputs inputs = inputs_of(comparison, k, step);
+        range->x[3 * k] = range->x[3 * k + 1] = inputs.middle;
+        range->y[3 * k] = inputs.all.gain_lowest;
+        range->y[3 * k + 1] = inputs.all.gain_highest;
     }
     FX8_TRY(add_marks(panel, "median", FX8_MARK_DOTS, n_marks, &median, error));
     for (size_t k = 0; k < n_marks; k++) {
-        const size_t first = k * step, last = end_of(first, step, n);
-        const struct fx8_compare_input input =
-            combine_inputs(comparison, first, last);
-        char name[FX8_LABEL_SIZE];
+        const struct inputs inputs = inputs_of(comparison, k, step);
+        const struct fx8_compare_input *input = &inputs.all;
         char level[32] = "not known"; /* without power in the reference */
-        name_inputs(comparison, first, last, name);
-        if (!isnan(input.level_median))
-            snprintf(level, sizeof level, "%.6g LSB", input.level_median);
-        put_mark(median, k, 0.5 * (double)(first + last - 1), input.gain_median,
-                 "%s: gain %.6g to %.6g, median %.6g, level %s", name,
-                 input.gain_lowest, input.gain_highest, input.gain_median,
+        if (!isnan(input->level_median))
+            snprintf(level, sizeof level, "%.6g LSB", input->level_median);
+        put_mark(median, k, inputs.middle, input->gain_median,
+                 "%s: gain %.6g to %.6g, median %.6g, level %s", inputs.name,
+                 input->gain_lowest, input->gain_highest, input->gain_median,
                  level);
     }
-    if (step > 1)
-        snprintf(more, sizeof more,
-                 " %zu inputs share a mark, at the median of the first.", step);
-    snprintf(caption, CAPTION_SIZE,
-             "Median gain over the channels of an input, and the range of its "
-             "gains.%s",
-             more);
+    put_caption(
+        caption, step,
+        "Median gain over the channels of an input, and the range of its "
+        "gains.",
+        " %zu inputs share a mark, at the median of the first.", step);
     return FX8_OK;
 }
 
@@ -427,33 +427,24 @@ static enum fx8_status fill_clips(const struct fx8_comparison *comparison,
                                   struct fx8_panel *panel, char *caption,
                                   struct fx8_error *error)
 {
-    const size_t n = fx8_compare_inputs(&comparison->shape);
-    size_t step;
+    size_t step, n_marks;
     struct fx8_series *bars;
-    char more[80] = "";
-    FX8_TRY(begin_inputs(comparison, panel, &step, error));
-    FX8_TRY(add_marks(panel, "", FX8_MARK_BARS, (n + step - 1) / step, &bars,
-                      error));
+    FX8_TRY(begin_inputs(comparison, panel, &n_marks, &step, error));
+    FX8_TRY(add_marks(panel, "", FX8_MARK_BARS, n_marks, &bars, error));
     bars->width = (double)step;
-    for (size_t k = 0; k < bars->n; k++) {
-        const size_t first = k * step, last = end_of(first, step, n);
-        const double clips =
-            combine_inputs(comparison, first, last).clip_largest;
-        char name[FX8_LABEL_SIZE];
-        name_inputs(comparison, first, last, name);
-        put_mark(bars, k, 0.5 * (double)(first + last - 1), clips,
-                 "%s: clipped at most %.6g", name, clips);
+    for (size_t k = 0; k < n_marks; k++) {
+        const struct inputs inputs = inputs_of(comparison, k, step);
+        put_mark(bars, k, inputs.middle, inputs.all.clip_largest,
+                 "%s: clipped at most %.6g", inputs.name,
+                 inputs.all.clip_largest);
     }
     fx8_panel_limit(panel, false, FX8_COMPARE_CLIPS, "left out above %g",
                     FX8_COMPARE_CLIPS);
-    if (step > 1)
-        snprintf(more, sizeof more,
-                 " %zu inputs share a bar, at the largest of them.", step);
-    snprintf(caption, CAPTION_SIZE,
-             "The largest share of its spectra that was clipped in a channel "
-             "of an input, flagged ones included. Channels above the dashed "
-             "line are left out.%s",
-             more);
+    put_caption(caption, step,
+                "The largest share of its spectra that was clipped in a "
+                "channel of an input, flagged ones included. Channels above "
+                "the dashed line are left out.",
+                " %zu inputs share a bar, at the largest of them.", step);
     return FX8_OK;
 }
 
