@@ -64,6 +64,7 @@ struct array {
     /* change the gains that are stated, [input][plan channel] */
     void (*spoil_gain)(double *gain, double *clips);
     bool has_no_theory;
+    size_t rows; /* baselines to add at a time; 0: all */
 };
 
 /* Gains of a quantiser set by the usual rms, without tones and pulses. */
@@ -290,6 +291,19 @@ static inline void take_autos(struct array *array)
         }
 }
 
+static inline void add_rows(const struct array *array, size_t first, size_t n,
+                            struct fx8_comparison *comparison)
+{
+    const struct fx8_compare_shape *shape = &array->shape;
+    const size_t at = first * shape->n_channels * shape->n_products;
+    const uint8_t *flags = array->flags + at;
+    const float *nsamples = array->nsamples + at;
+    fx8_compare_add(
+        comparison, first, n,
+        &(struct fx8_compare_row){array->int8 + 2 * at, flags, nsamples},
+        &(struct fx8_compare_row){array->fp32 + 2 * at, flags, nsamples});
+}
+
 /* Compare all dumps.  Two passes over the same numbers: clips must be known for
  * all dumps first. */
 static inline void compare_array(struct array *array,
@@ -323,11 +337,9 @@ static inline void compare_array(struct array *array,
                                &(struct fx8_compare_autos){
                                    array->autos, array->autos + n_autos,
                                    array->autos + 2 * n_autos, array->length});
-        fx8_compare_add(comparison, 0, shape->n_baselines,
-                        &(struct fx8_compare_row){array->int8, array->flags,
-                                                  array->nsamples},
-                        &(struct fx8_compare_row){array->fp32, array->flags,
-                                                  array->nsamples});
+        const size_t n = array->rows > 0 ? array->rows : shape->n_baselines;
+        for (size_t b = 0; b < shape->n_baselines; b += n)
+            add_rows(array, b, n, comparison);
     }
     fx8_compare_finish(comparison);
 }

@@ -5,6 +5,8 @@
  *
  * Shows: as python/test_compare_faults.py
  */
+#include <sched.h>
+
 #include "validation/compared_array.h"
 
 enum { ANTENNAS = 5, INPUTS = 10, BASELINES = 15, PRODUCTS = 4 };
@@ -264,5 +266,82 @@ TEST(cells_are_left_out)
     for (size_t r = 0; r < FX8_COMPARE_N_REASONS; r++)
         total += comparison.left_out[r];
     assert_int_equal(total, DUMPS * CHANNELS * INPUTS * (INPUTS - 1) / 2);
+    fx8_compare_clear(&comparison);
+}
+
+/* --- ranges of channels ------------------------------------------ */
+
+/* All figures of an array, as text. */
+static char *figures_of(struct array array, bool has_one_cpu)
+{
+    struct fx8_comparison comparison;
+    char *text = NULL;
+    size_t size;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    if (has_one_cpu)
+        assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    compare(&array, 1, &comparison);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    fx8_compare_print_json(&comparison, stream);
+    assert_int_equal(fclose(stream), 0);
+    fx8_compare_clear(&comparison);
+    return text;
+}
+
+/* the same bits from one channel or uneven ranges, more baselines than are
+ * added between two mergers */
+TEST(threads_and_reads_change_nothing)
+{
+    static const size_t channels[] = {1, 3, 17};
+    for (size_t k = 0; k < LENGTH(channels); k++) {
+        struct array array = plain;
+        array.shape = (struct fx8_compare_shape){.n_antennas = 23,
+                                                 .n_polarizations = 1,
+                                                 .n_baselines = 276,
+                                                 .n_channels = channels[k],
+                                                 .n_products = 1};
+        array.n_inputs = 23;
+        char *expected = figures_of(array, false);
+        char *of_one_cpu = figures_of(array, true);
+        array.rows = 1;
+        char *of_rows = figures_of(array, false);
+        assert_non_null(strstr(expected, "\"n_cells\": 759"));
+        assert_string_equal(of_one_cpu, expected);
+        assert_string_equal(of_rows, expected);
+        free(expected);
+        free(of_one_cpu);
+        free(of_rows);
+    }
+}
+
+/* No power in two channels of two inputs: all that is wrong with it is
+ * infinitely wrong. */
+static void spoil_powers(struct array *array, size_t dump)
+{
+    static const size_t auto_1 = ANTENNAS; /* baseline (1, 1) */
+    (void)dump;
+    array->fp32[2 * 20 * PRODUCTS] = 0;
+    array->fp32[2 * (auto_1 * ROW + 2 * PRODUCTS)] = 0;
+}
+
+/* by dump and baseline, whichever range of channels it is in */
+TEST(of_equals_the_first_is_named)
+{
+    struct array array = plain;
+    struct fx8_comparison comparison;
+    array.spoil = spoil_powers;
+    compare(&array, 1, &comparison);
+    const struct fx8_compare_worst_of *worst =
+        &comparison.worst[FX8_COMPARE_CHECK_BOUNDS];
+    assert_true(isinf(worst->ratio));
+    assert_int_equal(worst->place.dump, 0);
+    assert_int_equal(worst->place.baseline, 0);
+    assert_int_equal(worst->place.channel, 20);
+    assert_int_equal(worst->place.product, 0);
     fx8_compare_clear(&comparison);
 }
