@@ -130,7 +130,7 @@ enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
         return fx8_command_misuse(line, error,
                                   "--%s: %s: expected right ascension (0 to "
                                   "360) and declination (-90 to 90) in "
-                                  "degrees, with a comma between",
+                                  "degrees, separated by a comma",
                                   line->command->options[option].name, text);
     return FX8_OK;
 }

@@ -239,7 +239,7 @@ static enum fx8_status check_options(const struct fx8_command_line *line,
     return FX8_OK;
 }
 
-/* Inputs are open when the output is opened, and thereby protected. */
+/* The inputs are opened before the output, which thus cannot replace them. */
 static enum fx8_status plot(const struct fx8_command_line *line,
                             const struct fx8_view_request *request,
                             struct fx8_error *error)

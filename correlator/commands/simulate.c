@@ -286,27 +286,20 @@ struct parts {
     struct fx8_error *error;
 };
 
-/* Samples of the part that begins with this one; 0: there is none. */
-static int64_t part_samples(const struct parts *parts, int64_t first)
-{
-    const int64_t left = parts->work->observation.n_samples - first;
-    return first < 0 || left < 0  ? 0
-           : left < parts->length ? left
-                                  : parts->length;
-}
-
-/* Item 0 makes, item 1 writes: the caller takes the first one, and the thread
- * that has written then helps it. */
+/* Item 0 makes a part, item 1 writes the part before it; its thread then helps
+ * to make.  The first time there is nothing to write, the last time nothing to
+ * make. */
 static void make_or_write(void *context, size_t item, size_t thread)
 {
     struct parts *parts = context;
     const int64_t first =
         item == 0 ? parts->first : parts->first - parts->length;
-    const int64_t n = part_samples(parts, first);
-    int8_t *samples = parts->samples[first / parts->length % 2 != 0];
+    const int64_t left = parts->work->observation.n_samples - first;
+    const int64_t n = left < parts->length ? left : parts->length;
     (void)thread;
-    if (n == 0)
+    if (first < 0 || n <= 0)
         return;
+    int8_t *samples = parts->samples[first / parts->length % 2];
     if (item == 0)
         fx8_simulator_read(parts->work->simulator, first, n, samples);
     else
@@ -339,8 +332,7 @@ static enum fx8_status write_recording(const struct fx8_command_line *line,
                          error));
     parts.samples[0] = samples;
     parts.samples[1] = samples + (size_t)parts.length * size;
-    for (; part_samples(&parts, parts.first - parts.length) > 0 ||
-           parts.first == 0;
+    for (; parts.first - parts.length < n_samples;
          parts.first += parts.length) {
         fx8_parallel_for(2, work->plan.n_threads, false, make_or_write, &parts);
         FX8_TRY(parts.status);

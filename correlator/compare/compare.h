@@ -214,7 +214,7 @@ struct fx8_comparison {
     char units[FX8_TEXT_SIZE]; /**< vis_units, "" if unknown */
     char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
     double spectra_per_mean;          /**< M times channel_average */
-    double dump_spectra;    /**< the same of this dump, if it is shorter */
+    double dump_spectra;    /**< the same for this dump, which may be shorter */
     bool has_bias;          /**< as in the theory */
     double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */

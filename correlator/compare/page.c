@@ -121,8 +121,8 @@ static enum fx8_status add_slopes(struct fx8_panel *panel, const char *name,
     return FX8_OK;
 }
 
-/* Add those that chance does not explain, if any: also drawn where not every
- * baseline is. */
+/* Add the worst baselines if chance does not explain them, also those that are
+ * not among the baselines drawn. */
 static enum fx8_status add_far_baselines(
     const struct fx8_comparison *comparison, struct fx8_panel *panel,
     struct fx8_error *error)
@@ -164,7 +164,7 @@ static enum fx8_status fill_baselines(const struct fx8_comparison *comparison,
     }
     if (!(high >= low))
         return FX8_OK; /* nothing is predicted; the page says so */
-    /* lines of a length, also for one baseline */
+    /* a single baseline would leave the lines without length */
     low *= 0.98;
     high *= 1.02;
     snprintf(name, sizeof name, "%.0f %% off",

@@ -56,12 +56,6 @@ size_t fx8_tracker_size(const struct fx8_axes *axes)
     return fx8_arrays_size(arrays, N_ARRAYS);
 }
 
-/* Turns in units of 2^-64. */
-static uint64_t fixed(double turns)
-{
-    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
-}
-
 enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
                                  const struct fx8_axes *axes,
                                  const struct fx8_filterbank *bank,
@@ -94,7 +88,7 @@ enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
             (t->is_alternating ? t->rate_hz / 2.0 : 0.0);
     for (size_t input = 0; plan->delays.turns != NULL && input < t->n_inputs;
          input++)
-        t->turns[input] = fixed(plan->delays.turns[input]);
+        t->turns[input] = fx8_rotation_fixed(plan->delays.turns[input]);
     t->delays.turns = NULL; /* the caller's */
     *tracker = t;
     t = NULL;
@@ -181,12 +175,12 @@ static struct fx8_rotation rotate(const struct fx8_tracker *t, size_t input,
     const double shifted =
         (double)shift / (double)t->step; /* turns per channel */
     struct fx8_rotation rotation = {
-        .phase = fixed(hz * tau[0]) - fixed(t->first_bin * shifted) -
-                 t->turns[input],
-        .rate = fixed(hz * (tau[1] + tau[2])),
-        .bend = fixed(2.0 * hz * tau[2]),
-        .slope = fixed(channel_hz * tau[0] - shifted),
-        .drift = fixed(channel_hz * tau[1]),
+        .phase = fx8_rotation_fixed(hz * tau[0]) -
+                 fx8_rotation_fixed(t->first_bin * shifted) - t->turns[input],
+        .rate = fx8_rotation_fixed(hz * (tau[1] + tau[2])),
+        .bend = fx8_rotation_fixed(2.0 * hz * tau[2]),
+        .slope = fx8_rotation_fixed(channel_hz * tau[0] - shifted),
+        .drift = fx8_rotation_fixed(channel_hz * tau[1]),
         .shift = shift,
     };
     if (t->is_alternating && shift % 2 != 0)

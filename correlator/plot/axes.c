@@ -46,7 +46,7 @@ static void format_time(double seconds, int decimals, bool has_seconds,
     }
 }
 
-/* Decimals that tell multiples of `step`. */
+/* Decimals that distinguish multiples of `step`. */
 static int decimals_of(double step)
 {
     const double wanted = ceil(-log10(step) - 1e-9);

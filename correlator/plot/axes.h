@@ -52,7 +52,7 @@ double fx8_axis_place(const struct fx8_axis *axis, double value, double from,
 void fx8_axis_ticks(const struct fx8_axis *axis, size_t most,
                     struct fx8_ticks *ticks);
 
-/** A value as text, with the digits that tell a thousandth of the axis. */
+/** A value as text, with digits down to a thousandth of the axis. */
 void fx8_axis_format(const struct fx8_axis *axis, double value,
                      char text[FX8_LABEL_SIZE]);
 

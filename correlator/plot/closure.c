@@ -11,7 +11,7 @@
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
 
-/* Antennas unless they are chosen, and if they are. */
+/* Antennas shown by default, and at most if --antennas names them. */
 #define FEW_ANTENNAS  5
 #define MOST_ANTENNAS 10
 #define MOST_TRIANGLES                                                         \
@@ -20,7 +20,7 @@
 /* Dumps looked at to find antennas with a signal. */
 #define SEARCHED_DUMPS 16
 
-/* Three antennas, and the pair of each two. */
+/* Three antennas and their three pairs. */
 struct triangle {
     size_t antennas[3];
     size_t pairs[3]; /* i j, j k, i k */
@@ -76,7 +76,7 @@ static enum fx8_status choose_antennas(struct work *work,
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_INPUT,
                           "%s: %zu antennas with unflagged data: expected "
-                          "three at least for closure phases",
+                          "at least three for closure phases",
                           view->path, work->n_antennas);
 }
 

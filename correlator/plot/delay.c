@@ -15,14 +15,14 @@
 #define MOST_STRETCHES 200
 #define MOST_CHANNELS  32768
 
-/* Fewest channels: of less, the transform has no peak. */
+/* Fewest channels: with fewer, the transform has no peak. */
 #define FEWEST_CHANNELS 4
 
 /* Delays per resolution of the band: the transform is padded with zeros. */
 #define PADDING 4
 
-/* A transform; cell j of [length] is the delay j / (length step_hz), those
- * of the second half minus as much as they lack of a turn. */
+/* A transform; cell j of [length] is the delay j / (length step_hz), in the
+ * second half the negative delay (j - length) / (length step_hz). */
 struct transform {
     const struct fx8_track *track;
     struct fx8_fft *fft;
@@ -173,7 +173,7 @@ enum fx8_status fx8_plot_delay(const struct fx8_view *view,
     FX8_AUTO(clear) struct transform transform = {0};
     if (view->n_channels < FEWEST_CHANNELS)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: --kind: delay: %zu %s: expected %d at least",
+                        "%s: --kind: delay: %zu %s: expected at least %d",
                         view->path,
                         FX8_COUNTED(view->n_channels, "channel", "channels"),
                         FEWEST_CHANNELS);

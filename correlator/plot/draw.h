@@ -116,8 +116,8 @@ void fx8_draw_line(struct fx8_drawing *drawing, const struct fx8_point *points,
 void fx8_draw_dot(struct fx8_drawing *drawing, struct fx8_point at,
                   double radius, uint32_t colour);
 
-/** A text on its base line; what is not UTF-8 or a control character becomes
- *  '?'. */
+/** A text on its base line; control characters, and all bytes of invalid UTF-8
+ *  beyond ASCII, become '?'. */
 void fx8_draw_text(struct fx8_drawing *drawing, struct fx8_point at,
                    const struct fx8_font *font, const char *text);
 

@@ -31,7 +31,7 @@ struct fx8_series {
     char name[FX8_LABEL_SIZE];
     enum fx8_mark mark;
     bool is_bad; /**< in the colour of what looks wrong */
-    /** texts under the pointer are the labels alone; there are none without */
+    /** under the pointer: the label alone, nothing if there are no labels */
     bool has_own_texts;
     double width; /**< from bar to bar, in units of x; 0: 1 */
     size_t n;
@@ -41,7 +41,7 @@ struct fx8_series {
 };
 
 /** Values [n_rows][n_columns] that fill the frame, row 0 at the low end of y;
- *  NaN: none. */
+ *  NaN: no value. */
 struct fx8_matrix {
     size_t n_rows, n_columns;
     double *values;       /**< NULL: the panel has no matrix */
@@ -59,7 +59,7 @@ struct fx8_limit {
 /** One frame with its contents. */
 struct fx8_panel {
     char title[FX8_WORDS_SIZE];
-    char note[FX8_WORDS_SIZE]; /**< said in place of data if there are none */
+    char note[FX8_WORDS_SIZE]; /**< shown if the panel has no data */
     struct fx8_axis x, y; /**< ends that are NaN are taken from the series */
     bool is_square;       /**< x and y have the same length on the page */
     struct fx8_series *series; /**< [n_series] */
@@ -113,9 +113,9 @@ void fx8_axis_degrees(struct fx8_axis *axis, const char *label);
 void fx8_panel_limit(struct fx8_panel *panel, bool is_vertical, double at,
                      const char *format, ...) FX8_PRINTF(4, 5);
 
-/** Replace the ends that are NaN by those of the data and the lines across: of
- *  a matrix, those within which 98 % of its values are.  An axis that becomes
- *  logarithmic ends above 0.  Status as fx8_panel_series(). */
+/** Replace ends that are NaN by those of the data and the lines across.  The
+ *  colours of a matrix leave out 1 % of its values at either end.  An axis that
+ *  becomes logarithmic ends above 0.  Status as fx8_panel_series(). */
 enum fx8_status fx8_figure_settle(struct fx8_figure *figure,
                                   struct fx8_error *error);
 

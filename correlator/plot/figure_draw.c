@@ -166,7 +166,7 @@ static void put_hover(const struct frame *frame,
     fx8_draw_hover(frame->drawing, box, text);
 }
 
-/* What is wrong is seen, however low and among however many. */
+/* A wrong input stays visible, however low and among however many. */
 static double least_bar(const struct fx8_series *series)
 {
     return series->is_bad ? 3.0 : 0.8;
@@ -192,7 +192,7 @@ static void put_bars(const struct frame *frame, const struct fx8_series *series,
             fmin(place_y(frame, series->y[i]), floor_y - least_bar(series));
         if (!isfinite(x) || !isfinite(series->y[i]))
             continue;
-        if (series->is_bad && series->y[i] == 0.0) /* seen, without a height */
+        if (series->is_bad && series->y[i] == 0.0) /* has no height */
             fx8_draw_dot(frame->drawing, (struct fx8_point){x, floor_y}, 3.2,
                          colour);
         else

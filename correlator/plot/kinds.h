@@ -87,11 +87,11 @@ void fx8_pairs_clear(struct fx8_pairs *pairs);
 /** Mean power of an input over its good cells; NaN: it has none. */
 double fx8_pairs_level(const struct fx8_pairs *pairs, size_t input);
 
-/** Whether something can be said of an input: not if all of it is flagged,
- *  unless it is dead or absent. */
+/** Whether an input can be judged: not if all of it is flagged, unless it is
+ *  dead or absent. */
 bool fx8_pairs_is_shown(const struct fx8_pairs *pairs, size_t input);
 
-/** Mean coherence of a cross baseline; NaN: none. */
+/** Mean coherence of a cross baseline; NaN: all of it is flagged. */
 double fx8_pairs_coherence(const struct fx8_view *view,
                            const struct fx8_pairs *pairs, size_t baseline,
                            size_t product);
@@ -179,8 +179,8 @@ enum fx8_status fx8_track_phase_panel(const struct fx8_view *view,
                                       struct fx8_figure *figure,
                                       struct fx8_error *error);
 
-/** Panel of the uv coverage, of baselines with a good cell; with words if there
- *  are no positions. */
+/** Panel of the uv coverage, of baselines with a good cell; a note if the file
+ *  has no positions. */
 enum fx8_status fx8_uv_panel(const struct fx8_view *view,
                              const struct fx8_pairs *pairs,
                              struct fx8_figure *figure,

@@ -113,7 +113,7 @@ static enum fx8_status levels_panel(const struct work *work,
     return FX8_OK;
 }
 
-/* Shares of the values of an input; where there are none, NaN. */
+/* Share of each value in an input; those that do not occur remain NaN. */
 static void put_histogram(const struct work *work, size_t input, double *shares)
 {
     double sum = 0.0;
@@ -184,7 +184,7 @@ static enum fx8_status shares_panel(const struct work *work,
     return FX8_OK;
 }
 
-/* All that is said about the inputs of an antenna. */
+/* The remarks on all inputs of an antenna. */
 static unsigned remarks_of(const struct work *work, size_t antenna)
 {
     const size_t n_pols = work->o->n_polarizations;

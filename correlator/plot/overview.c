@@ -11,7 +11,7 @@
 #include "correlator/plot/kinds.h"
 #include "correlator/run/verdict.h"
 
-/* The inputs that the file has, and what is said about them. */
+/* The inputs of the file and their remarks. */
 struct inputs {
     const struct fx8_view *view;
     size_t n;
@@ -53,7 +53,7 @@ static enum fx8_status judge(const struct fx8_view *view,
         } else
             n_flagged += pairs->n_all[i] > 0.0;
     if (inputs.n + n_flagged == 0)
-        return FX8_OK; /* no autos: nothing to say */
+        return FX8_OK; /* no autos to judge by */
     figure->is_bad =
         inputs.n == 0 || fx8_remarks_count(inputs.remarks, inputs.n) > 0;
     if (inputs.n > 0)

@@ -26,7 +26,7 @@ struct scan {
     bool is_whole;            /* dumps are read whole, many at once */
     size_t at_once;           /* rows that fit the memory */
     size_t end;               /* behind the last row to read */
-    size_t first_row, n_rows; /* what is in memory: */
+    size_t first_row, n_rows; /* in memory: */
     double *values;           /* [at_once][n_channels][n_products][re, im] */
     uint8_t *flags;           /* [at_once][n_channels][n_products] */
     float *nsamples;          /* the same; of results */
@@ -119,8 +119,8 @@ static void scale_row(const struct scan *scan, size_t baseline, double *values)
     }
 }
 
-/* Complete the flags of the chosen channels; how many cells are good but for
- * their values. */
+/* Complete the flags of the chosen channels; returns how many cells would be
+ * good if they were finite. */
 static size_t judge_row(struct scan *scan, const double *values, uint8_t *flags,
                         const float *nsamples)
 {
@@ -143,7 +143,7 @@ static size_t judge_row(struct scan *scan, const double *values, uint8_t *flags,
     return n_not_finite;
 }
 
-/* Hand on a row that is in memory. */
+/* Pass on a row in memory. */
 static void take_row(struct scan *scan, size_t dump, size_t baseline)
 {
     const struct fx8_view *view = scan->view;
@@ -231,6 +231,6 @@ enum fx8_status fx8_view_scan(const struct fx8_view *view, const bool *wanted,
     return scan.has_data || !fx8_output_is_part(view->path)
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: nothing finished: expected a dump at least",
+                          "%s: no finished dump: expected at least one",
                           view->path);
 }

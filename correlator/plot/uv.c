@@ -13,7 +13,7 @@
 /* Most points of either half: dumps are left out beyond. */
 #define MOST_POINTS 20000
 
-/* Why there is no coverage, in words; NULL: there is one. */
+/* Why the coverage cannot be drawn; NULL: it can. */
 static const char *find_lack(const struct fx8_view *view)
 {
     const struct fx8_uvh5_header *h = &view->header;
@@ -30,7 +30,7 @@ static const char *find_lack(const struct fx8_view *view)
     return "no antenna positions in the file";
 }
 
-/* Dumps to show: without a phase centre the baselines rest. */
+/* Dumps to show: one without a phase centre, as the baselines do not turn. */
 static size_t count_dumps(const struct fx8_view *view)
 {
     size_t n = 0;

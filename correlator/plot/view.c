@@ -139,7 +139,7 @@ static enum fx8_status choose_range(const struct fx8_view *view,
     *n = total;
     if (total == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: nothing finished: expected a dump at least",
+                        "%s: no finished dump: expected at least one",
                         view->path);
     if (!range->is_given)
         return FX8_OK;

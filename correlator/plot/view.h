@@ -92,7 +92,7 @@ typedef void fx8_view_take(void *context, const struct fx8_view_row *row);
 /**
  * fx8_view_open -- find out what the file is, open it, and choose.
  *
- * Status: FX8_ERR_INPUT for what is in the file, FX8_ERR_USAGE "FILE: --option:
+ * Status: FX8_ERR_INPUT for a fault in the file, FX8_ERR_USAGE "FILE: --option:
  *         value: ..." for a part that it does not have
  * Notes:  fx8_view_close() also after a failure
  */

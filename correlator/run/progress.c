@@ -6,14 +6,14 @@
 #include "config/base/clock.h"
 #include "correlator/run/progress.h"
 
-/* Back to the first column, and nothing behind it. */
+/* Back to the first column, and clear the line. */
 static const char wipe[] = "\r\033[K";
 
 /* The terminal that shows an unfinished line, for a signal handler; -1: none.
  */
 static atomic_int open_terminal = -1;
 
-/* What is over sooner shows nothing. */
+/* Shorter tasks show nothing. */
 #define SILENT_S 2.0
 
 /* Seconds between two updates: smooth on a terminal, sparse in a log. */

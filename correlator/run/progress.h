@@ -28,7 +28,7 @@ struct fx8_progress_display {
  * Given: task    a word, before everything else
  *        unit    "dump": shown as "dump 3/10"; NULL: only the share is shown
  *        stream  NULL (--quiet): nothing is ever shown
- * Notes: both texts are not copied
+ * Notes: the texts are not copied
  */
 void fx8_progress_start(struct fx8_progress_display *display, const char *task,
                         const char *unit, FILE *stream);

@@ -26,12 +26,12 @@ struct fx8_turning {
 struct fx8_loops {
     const char *name;
     /** normals [4 n]: four independent normal numbers, mean 0 and variance 1,
-     *  of the words at each of [index, index + n); none is beyond 6.8 (Box and
-     *  Muller, from 32 bits each). */
+     *  of the words at each of [index, index + n), at most 6.8 in magnitude
+     *  (Box and Muller, from 32 bits each). */
     void (*normals)(struct fx8_random stream, uint64_t index, size_t n,
                     float *normals);
-    /** exp(2 pi i (base + k step)), k in [0, n); in units of 2^-64 turn; within
-     *  2^-20. */
+    /** exp(2 pi i (base + k step)), k in [0, n), phases in units of 2^-64
+     *  turn; within 2^-20. */
     void (*rotate)(uint64_t base, uint64_t step, size_t n, float *re,
                    float *im);
     /** Add a turned signal to a spectrum of n_tiles tiles. */
@@ -47,8 +47,8 @@ struct fx8_loops {
     /** sum [n][2] += a (re + i im), a [n][2]. */
     void (*add_turned_complex)(size_t n, const float *a, const float *re,
                                const float *im, float *sum);
-    /** sum [n_tiles of samples][n_parts] += a signal of 1, turned; of it the
-     * real part if n_parts is 1. */
+    /** sum [n_tiles of samples][n_parts] += a signal of 1, turned; only its
+     *  real part if n_parts is 1. */
     void (*add_tone)(const struct fx8_turning *turning, size_t n_tiles,
                      size_t n_parts, float *sum);
     /** sum [n] += window data. */
@@ -58,7 +58,8 @@ struct fx8_loops {
     void (*fade_out)(size_t n, const float *window, const float *data,
                      float *sum);
     /** Round gain (sky + rms noise), gain [2] for even and odd numbers, to the
-     *  nearest, half to even, clamped to +-127; returns how many were. */
+     *  nearest, half to even, clamped to +-127; returns how many were clamped.
+     */
     int64_t (*quantise)(size_t n, const float *sky, const float *noise,
                         float rms, const float gain[2], int8_t *samples);
 };

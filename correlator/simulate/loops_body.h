@@ -25,7 +25,7 @@ static void make_normals(size_t n, const uint32_t *radius,
     const float two_ln_2 = 0x1.62e43p+0f;
     FX8_INDEPENDENT
     for (size_t k = 0; k < n; k++) {
-        /* in (0, 1]: never 0, of which there is no logarithm */
+        /* in (0, 1]: 0 has no logarithm */
         const float u = ((float)radius[k] + 0.5f) * 0x1p-32f;
         const float r = sqrtf(-two_ln_2 * fx8_log2_normal(u));
         const float turns = (float)(int32_t)angle[k] * 0x1p-32f;
@@ -35,8 +35,8 @@ static void make_normals(size_t n, const uint32_t *radius,
 }
 
 /** Words 0 and 2 of the n <= LOOPS_AT_ONCE / 2 indices from this one on, as
- *  radius, and words 1 and 3 as angle.  What is behind them, up to
- *  LOOPS_AT_ONCE, may be overwritten. */
+ *  radius, and words 1 and 3 as angle.  May overwrite the rest of both arrays,
+ *  up to LOOPS_AT_ONCE. */
 typedef void loops_words(struct fx8_random stream, uint64_t index, size_t n,
                          uint32_t *radius, uint32_t *angle);
 
@@ -174,8 +174,8 @@ static int64_t quantise(size_t n, const float *sky, const float *noise,
         most = magnitude > most ? magnitude : most;
         const float above = fx8_select(value > -127.0f, value, -127.0f);
         const float clamped = fx8_select(above < 127.0f, above, 127.0f);
-        /* the sum is rounded to a whole number, in the last bits of which is
-         * the sample */
+        /* the sum is rounded to a whole number, whose last bits are the
+         * sample */
         samples[k] = (int8_t)(uint8_t)fx8_float_bits(clamped + 0x1.8p23f);
     }
     for (size_t k = 0; most >= limit && k < n; k++)

@@ -7,11 +7,11 @@
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
-/* Shortest block that is worth its factors and, while it is in the nearest
- * cache, the fastest. */
+/* Shortest block: a shorter one has too few samples for the factors that it
+ * costs. */
 #define MIN_LENGTH 2048
 
-/* Blocks under a sky at rest, and with something that moves: their length in
+/* Blocks under a sky at rest, and under one that moves: their length in
  * units of the longest delay, and of the samples in which two overlap (see
  * simulator.h). */
 static const struct kind {
@@ -26,7 +26,7 @@ static const struct kind {
 #define LARGEST_TURN 0.0625
 #define LARGEST_BEND 1e-3
 
-/* Longest block: a delay of 5461 samples, or of 8192 with what moves. */
+/* Longest block: a delay of 5461 samples, or of 8192 under a sky that moves. */
 #define MAX_LENGTH ((size_t)1 << 22)
 
 static const double pi = 3.14159265358979323846;
@@ -305,10 +305,10 @@ static void draw_gains(struct fx8_simulator *simulator)
 {
     for (size_t input = 0; input < simulator->n_inputs; input++) {
         float normals[4];
-        fx8_loops_reference.normals((struct fx8_random){simulator->plan.seed,
-                                                        RANDOM_GAIN,
-                                                        (uint32_t)input},
-                                    0, 1, normals);
+        simulator->loops->normals((struct fx8_random){simulator->plan.seed,
+                                                      RANDOM_GAIN,
+                                                      (uint32_t)input},
+                                  0, 1, normals);
         simulator->gain[input] =
             exp(simulator->plan.gain_spread * (double)normals[0]);
         simulator->gain_turns[input] =

@@ -14,7 +14,7 @@
  * F samples, in which one goes down as a cosine and the other up as a sine; the
  * squares add up to 1, so the power is constant.  Error: where they overlap, a
  * delay of d samples between two inputs loses the share
- * 1 - cos(pi d / 2F) of the coherence, so on the mean less than
+ * 1 - cos(pi d / 2F) of the coherence, so on average less than
  * (pi d)^2 / 8 F (L - F).  L is chosen so that this stays below 2e-5 for the
  * longest delay: at least 768 d for F = L/8, and 512 d for F = L/2.
  *
@@ -118,9 +118,10 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
  *
  * Returned: samples  int8 or ci8 [n_inputs][n], 0 where missing
  * Numerics: rounded half to even, clamped to +-127; a sample does not depend on
- *           what was read before, nor on the number of threads, nor on which
- *           vectors the CPU has, except for the rounding of its FFT
- * Notes:    each read makes a block more than it needs: fastest in long reads
+ *           what was read before, nor on the number of threads, nor on the
+ *           vectors of the CPU, except for the rounding of its FFT
+ * Notes:    each read makes one block more than it has steps: long reads are
+ *           faster
  */
 void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
                         int64_t n, int8_t *samples);
@@ -129,8 +130,8 @@ void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
 const struct fx8_missing *fx8_simulator_missing(
     const struct fx8_simulator *simulator, size_t *n_missing);
 
-/** Real numbers clamped so far; of reads that begin before the end of an
- *  earlier one none count. */
+/** Real numbers clamped so far; a read that begins before the end of an earlier
+ *  one does not count. */
 int64_t fx8_simulator_clipped(const struct fx8_simulator *simulator);
 
 /** Modulus of the voltage gain of an input. */

@@ -54,7 +54,7 @@ struct fx8_simulator {
     size_t length;            /* L */
     size_t step;              /* L - F */
     size_t n_bins;            /* of a spectrum: whole tiles */
-    size_t n_fixed, n_moving; /* broad-band sources that stand, and move */
+    size_t n_fixed, n_moving; /* broad-band sources at rest, and moving */
     struct fx8_fft *fft;
     float *window; /* [length][n_parts] */
     const struct fx8_loops *loops;

@@ -2,11 +2,10 @@
 /*
  * sky.c -- voltages: sky, noise, gain, rounding.
  *
- * A step is the way from the centre of a block to that of the next.  A thread
- * makes a stretch of steps for a group of inputs, and needs nothing of any
- * other stretch: it makes the block before its own once more.  Signals of a
- * source are drawn once for the group, and spectra stay in a cache that is
- * near.
+ * A step reaches from the centre of a block to that of the next.  A thread
+ * makes a stretch of steps for a group of inputs, and uses nothing of any other
+ * stretch: it makes the block before its own once more.  Signals of a source
+ * are drawn once for the group, and its spectra stay in the caches.
  */
 #include <erfam.h>
 #include <math.h>
@@ -15,34 +14,34 @@
 #include "config/base/parallel.h"
 #include "config/base/try.h"
 #include "correlator/simulate/simulator_private.h"
+#include "kernels/numeric/rotate.h"
 
-/* Most inputs of a group, which a draw of the sources is shared by, and bytes
- * of their spectra. */
+/* Limits of a group, whose inputs share the signals drawn: their number, and
+ * bytes of their spectra and sums. */
 #define GROUP_MOST  32
 #define GROUP_BYTES ((size_t)8 << 20)
 
 /* Steps whose directions are known at a time. */
 #define BATCH_STEPS 256
 
-/* Pieces of work per thread, so that all end at about the same time; shortest
- * stretch in steps, to each of which comes one block more. */
+/* Items of work per thread, so that all end at about the same time; and the
+ * shortest stretch in steps, as each costs one block more than it has steps. */
 #define ITEMS_A_THREAD   4
 #define SHORTEST_STRETCH 16
 
-/* What lies on the desk of a thread, in this order; the sizes are in
- * find_sizes(). */
+/* Arrays on the desk of a thread, in this order; find_sizes() has the sizes. */
 enum {
     SIGNALS, /* of a source: [signal][re, im][n_bins] */
-    SPECTRA, /* of all sources that stand still: [group][re, im][n_bins] */
+    SPECTRA, /* of all sources at rest: [group][re, im][n_bins] */
     ONE,     /* of one that moves: [re, im][n_bins] */
     MOVED,   /* all that move, in time: [group][length][n_parts] */
     SUM,     /* of the step so far: [group][step][n_parts] */
     FFT,
-    BEHIND, /* the same a quarter of a turn behind */
+    BEHIND, /* FFT, a quarter of a turn behind */
     TILES,  /* cos and sin of tiles of bins or samples: [2][most] */
-    SCALED, /* the same times an amplitude */
-    PLACES, /* of bins in a tile: [2][FX8_LOOPS_TILE] */
-    TURNS,  /* of samples, of what moves: [2][length] */
+    SCALED, /* TILES times an amplitude */
+    PLACES, /* cos and sin of places in a tile: [2][FX8_LOOPS_TILE] */
+    TURNS,  /* cos and sin of the fringe in samples: [2][length] */
     NOISE,  /* [step][n_parts] */
     N_THINGS
 };
@@ -136,12 +135,6 @@ enum fx8_status fx8_simulator_plan_sky(struct fx8_simulator *simulator,
 
 /* --- phases ------------------------------------------------------ */
 
-/* In units of 2^-64 turn, so that multiples are reduced without rounding. */
-static uint64_t find_phase(double turns)
-{
-    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
-}
-
 /* Factors of the places in a tile. */
 static void find_places(const struct making *making, uint64_t step)
 {
@@ -150,7 +143,7 @@ static void find_places(const struct making *making, uint64_t step)
                                               re + FX8_LOOPS_TILE);
 }
 
-/* The factors found, times an amplitude. */
+/* The turning found, times an amplitude. */
 static struct fx8_turning scale(const struct making *making, size_t n_tiles,
                                 double amplitude, const double mix[2])
 {
@@ -168,7 +161,7 @@ static struct fx8_turning scale(const struct making *making, size_t n_tiles,
 }
 
 /* Directions of the sources at the centre of a block of the batch, or of the
- * one before and behind it. */
+ * blocks next to it. */
 static double (*find_directions(const struct reading *reading,
                                 int64_t block))[3]
 {
@@ -200,12 +193,12 @@ static void find_turning(const struct making *making, size_t source,
     const size_t n_tiles = simulator->n_bins / FX8_LOOPS_TILE;
     const double advance_s = find_advance(making, making->block, source, input);
     const bool is_backward = plan->is_complex || plan->lower_sideband;
-    const uint64_t step =
-        find_phase((is_backward ? -1.0 : 1.0) * advance_s *
-                   fx8_rate_hz(plan->sample_rate) / (double)simulator->length);
+    const uint64_t step = fx8_rotation_fixed(
+        (is_backward ? -1.0 : 1.0) * advance_s *
+        fx8_rate_hz(plan->sample_rate) / (double)simulator->length);
     const double turns =
         advance_s * plan->dc_frequency_hz + simulator->gain_turns[input];
-    const uint64_t base = find_phase(turns);
+    const uint64_t base = fx8_rotation_fixed(turns);
     float *re = making->things[TILES], *im = re + most_tiles(simulator);
     const size_t first = plan->is_complex ? n_tiles / 2 : n_tiles;
     simulator->loops->rotate(base, FX8_LOOPS_TILE * step, first, re, im);
@@ -291,7 +284,7 @@ static float *transform(const struct fx8_simulator *simulator, float *data)
 
 /* --- sources that move ------------------------------------------- */
 
-/* Spectrum of what is a quarter of a turn behind: times -i. */
+/* Turn a spectrum back by a quarter: times -i. */
 static void turn_back(const float *bins, size_t n_bins, float *turned)
 {
     for (size_t bin = 0; bin < n_bins; bin++) {
@@ -324,8 +317,9 @@ static void find_fringe(const struct making *making, size_t source,
     const double step =
         sense * middle_hz * fx8_simulator_path(simulator, motion, input);
     float *turns = making->things[TURNS];
-    simulator->loops->rotate(find_phase(-step * 0.5 * (double)(length - 1)),
-                             find_phase(step), length, turns, turns + length);
+    simulator->loops->rotate(
+        fx8_rotation_fixed(-step * 0.5 * (double)(length - 1)),
+        fx8_rotation_fixed(step), length, turns, turns + length);
 }
 
 /* Add a source that moves, whose signals are drawn: the block's delay turns
@@ -354,7 +348,7 @@ static void add_moving(const struct making *making, size_t source, size_t input,
 
 /* --- the broad-band sky ------------------------------------------ */
 
-/* Spectra of the sources that stand still, and signals of those that move. */
+/* Spectra of the sources at rest, and signals of those that move. */
 static void add_sources(const struct making *making)
 {
     const struct fx8_simulator *simulator = making->reading->simulator;
@@ -379,7 +373,8 @@ static void add_sources(const struct making *making)
     }
 }
 
-/* The sky of the block in an input of the group; NULL: there is none. */
+/* The broad-band sky of the block in an input of the group, or NULL without
+ * such sources. */
 static const float *find_sky(const struct making *making, size_t k)
 {
     const struct fx8_simulator *simulator = making->reading->simulator;
@@ -415,13 +410,13 @@ static void add_tone(const struct making *making, const struct tone *tone,
     /* a real sinusoid of amplitude A has power A^2 / 2 */
     const double unit =
         fx8_simulator_unit(simulator) * (n_parts == 1 ? 2.0 : 1.0);
-    const uint64_t site = find_phase(tone->cycles_per_sample);
-    const uint64_t each = site + find_phase(step);
+    const uint64_t site = fx8_rotation_fixed(tone->cycles_per_sample);
+    const uint64_t each = site + fx8_rotation_fixed(step);
     /* centres lie half a sample before the first of a step */
     const double turns =
         source->tone_hz * from + simulator->gain_turns[input] + 0.5 * step;
     float *re = making->things[TILES], *im = re + most_tiles(simulator);
-    simulator->loops->rotate(find_phase(turns) + first * site,
+    simulator->loops->rotate(fx8_rotation_fixed(turns) + first * site,
                              FX8_LOOPS_TILE * each, n / FX8_LOOPS_TILE, re, im);
     find_places(making, each);
     const struct fx8_turning turning =

@@ -300,8 +300,7 @@ static enum fx8_status write_stretch(struct fx8_native_writer *writer,
 static bool is_in_order(const struct fx8_native_writer *writer)
 {
     const int *place = writer->order.place;
-    return place[FX8_AXIS_ANTENNA] < place[FX8_AXIS_POLARIZATION] &&
-           place[FX8_AXIS_POLARIZATION] < place[FX8_AXIS_TIME];
+    return place[FX8_AXIS_ANTENNA] == 0 && place[FX8_AXIS_POLARIZATION] == 1;
 }
 
 enum fx8_status fx8_native_write(struct fx8_native_writer *writer,

@@ -88,8 +88,8 @@ static enum fx8_status open_group(const struct fx8_uvh5_file *file,
                       : FX8_OK;
 }
 
-/* Types in memory.  Where the file's own will do, HDF5 converts nothing, which
- * takes it ten times as long as reading: pairs of floats, flags of a byte. */
+/* Types in memory: the file's own for pairs of floats and flags of a byte.
+ * HDF5's conversion of floats took two thirds of the time of a comparison. */
 static enum fx8_status choose_types(struct fx8_uvh5_file *file,
                                     struct fx8_error *error)
 {
@@ -160,7 +160,8 @@ static enum fx8_status read_cube(struct fx8_uvh5_file *file, hid_t dataset,
     return FX8_OK;
 }
 
-/* Read rows of visdata; floats come into the end of the buffer first. */
+/* Read rows of visdata; floats are read into the end of the buffer and spread
+ * over it. */
 static enum fx8_status read_visibilities(struct fx8_uvh5_file *file,
                                          size_t first, size_t n_rows,
                                          double *values,

@@ -15,10 +15,9 @@ struct fx8_uvh5_file {
     hid_t visdata;
     hid_t flags;
     hid_t nsamples;
-    hid_t complex_type; /**< {r, i} in memory: floats if is_single, else doubles
-                         */
-    bool is_single;
-    hid_t flag_type;
+    hid_t complex_type; /**< {r, i} in memory */
+    bool is_single;     /**< of floats, as in the file; else of doubles */
+    hid_t flag_type;    /**< in memory, of one byte */
     size_t n_rows;
     size_t n_channels;
     size_t n_products;

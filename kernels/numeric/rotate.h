@@ -40,6 +40,12 @@ struct fx8_rotation {
     int64_t shift;
 };
 
+/** Turns in units of 2^-64, without the whole ones. */
+FX8_NUMERIC uint64_t fx8_rotation_fixed(double turns)
+{
+    return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
+}
+
 /** Slope of spectrum t. */
 FX8_NUMERIC uint64_t fx8_rotation_slope(const struct fx8_rotation *rotation,
                                         size_t t)

@@ -103,7 +103,7 @@ FAULTS = (
 
 
 def failures(result):
-    """How the verdict may tell of what failed."""
+    """What the verdict may say of each number that failed."""
     median = result["median_ratio"]
     yield (f"INT8 loss is {median['value']:.4f} x predicted, allowed "
            f"{median['low']:.3f} to {median['high']:.3f} (median over ")

@@ -492,7 +492,7 @@ class Pictures(Plotted):
                 (2, (self.look, "--kind", "matrix", "--sort", "length"),
                  ["--sort: length"]),
                 (2, (self.file, "--kind", "delay", "--channels", "3-5"),
-                 ["--kind: delay: 3 channels: expected 4 at least"]),
+                 ["--kind: delay: 3 channels: expected at least 4"]),
                 (1, (self.file, "--kind", "uv", "--antennas", "2"),
                  ["no baselines"]),
                 (1, (self.file, "--kind", "closure", "--antennas", "0,1"),

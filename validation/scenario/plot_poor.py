@@ -97,7 +97,7 @@ class Poor(plot.Plotted):
         for kind in plot.KINDS:
             self.assert_one_line(
                 program.run("plot", path, "--kind", kind), 1, "new.uvh5.part",
-                "nothing finished: expected a dump at least")
+                "no finished dump: expected at least one")
 
     def test_not_finite(self):
         """Left out of the means, and counted."""

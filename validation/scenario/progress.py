@@ -9,6 +9,7 @@ In: test_progress.c, test_compare_files.c
 """
 import os
 import pty
+import select
 import signal
 import subprocess
 
@@ -18,29 +19,40 @@ import program
 class Progress(program.Case):
     """The demo of README.md."""
 
-    def simulate(self, *settings):
+    def simulate(self, *settings, name="sky.h5"):
         return ("simulate", "config/ready/demo.ini", "-o",
-                self.path("sky.h5"), "--force",
+                self.path(name), "--force",
                 *(f"--set={setting}" for setting in settings))
 
-    def test_bar_of_a_simulation(self):
-        """Of so many sources that it takes minutes."""
+    def start(self, name, *options):
+        """A simulation of so many sources that it takes minutes, and the other
+        end of its terminal."""
         sources = self.save("sources.csv", "az_deg,el_deg,I\n"
                             + "40,65,0.01\n" * 500)
         end, terminal = pty.openpty()
         process = subprocess.Popen(
             [program.FX8, *self.simulate("simulate.duration_s=20",
-                                         f"simulate.sources={sources}")],
+                                         f"simulate.sources={sources}",
+                                         name=name), *options],
             stdout=subprocess.DEVNULL, stderr=terminal)
         os.close(terminal)
+        return process, end
+
+    def test_bar_of_a_simulation(self):
+        """One with --quiet, begun earlier, shows nothing meanwhile."""
+        silent, silent_end = self.start("silent.h5", "--quiet")
+        process, end = self.start("sky.h5")
         text = ""
         while "real time" not in text:
             text += os.read(end, 1000).decode()
         self.assertRegex(text, r"^\r\x1b\[Ksimulate  \[[#.]{8,24}\]  "
                                r" [ \d]\d %  [\d.]+ Msamples/s  [\d.e+]+ x "
                                r"real time  [\d:]+ left")
+        self.assertEqual(select.select([silent_end], [], [], 0.5)[0], [])
+        silent.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(), 130)
+        self.assertEqual((silent.wait(), process.wait()), (130, 130))
+        os.close(silent_end)
         while "nothing" not in text:
             text += os.read(end, 1000).decode()
         os.close(end)
