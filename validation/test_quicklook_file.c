@@ -149,7 +149,7 @@ static void check_quicklook(const char *name, const struct fixture *f,
 
 TEST(whole_files)
 {
-    /* small dumps share chunks, large ones are split along channels */
+    /* small dumps share chunks, large ones are cut */
     static const size_t shapes[][3] = {
         {1, 1, 1}, {7, 33, 4}, {400, 5, 1}, {3, 300, 4}};
     struct fixture f;

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "io/h5/cubes.h"
 #include "validation/good_files.h"
 
 /* --- headers ---------------------------------------------------------- */
@@ -458,6 +459,36 @@ static void check_extras(const char *name)
     free(values);
     fx8_uvh5_header_clear(&header);
     fx8_uvh5_file_close(&file);
+}
+
+/* Chunks of visdata: of whole dumps, of rows that divide a dump, or of
+ * channels. */
+TEST(test_chunks)
+{
+    static const struct {
+        hsize_t dump[3]; /* baselines, channels, products */
+        size_t n_dumps;
+        bool is_shared;
+        hsize_t chunk[3];
+    } cases[] = {
+        {{300, 64, 4}, 9, true, {300 * 1, 64, 4}},  /* 614 kB: 1 fits */
+        {{300, 16, 4}, 9, true, {300 * 6, 16, 4}},  /* 154 kB */
+        {{300, 16, 4}, 2, true, {300 * 2, 16, 4}},  /* no more dumps */
+        {{300, 16, 4}, 9, false, {300, 16, 4}},     /* packed */
+        {{2080, 60, 4}, 9, true, {2080, 60, 4}},    /* 3.8 MiB */
+        {{2080, 512, 4}, 9, true, {208, 512, 4}},   /* 256 rows, or less */
+        {{131328, 27, 4}, 9, false, {4104, 27, 4}}, /* 4854 rows, or less */
+        {{3, 200000, 4}, 9, true, {3, 20000, 4}},   /* 6.1 MiB a row */
+        {{2081, 512, 4}, 9, true, {2081, 31, 4}},   /* a prime number */
+        {{300007, 3, 4}, 9, true, {60002, 1, 4}},   /* also of rows */
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct fx8_h5_cube cube = {.value_bytes = 8, .rank = 3};
+        memcpy(cube.dump, cases[i].dump, sizeof cases[i].dump);
+        fx8_h5_cube_chunk(&cube, 0, cases[i].n_dumps, cases[i].is_shared);
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(cube.chunk[k], cases[i].chunk[k]);
+    }
 }
 
 /* What is cut off is also removed from the disk: at most the chunk that holds

@@ -23,6 +23,19 @@ static size_t cube_bytes(const struct fx8_h5_cube *cube)
     return bytes;
 }
 
+/* For rows that are too large, or whose number has no divisor that would do. */
+static void cut_channels(struct fx8_h5_cube *cube, int rows, size_t bytes)
+{
+    const size_t channels = (size_t)cube->dump[rows + 1];
+    const size_t plane = bytes / channels;
+    const size_t n_parts = divide_up(bytes, GOOD_BYTES);
+    cube->chunk[rows + 1] =
+        n_parts < channels ? divide_up(channels, n_parts) : 1;
+    if (plane > MOST_BYTES)
+        cube->chunk[rows] =
+            divide_up((size_t)cube->dump[rows], divide_up(plane, GOOD_BYTES));
+}
+
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared)
 {
@@ -32,14 +45,14 @@ void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
         const size_t n = LEAST_BYTES / bytes;
         cube->chunk[0] *= n < n_dumps ? n : n_dumps;
     } else if (bytes > MOST_BYTES) {
-        const size_t channels = (size_t)cube->dump[rows + 1];
-        const size_t plane = bytes / channels;
-        const size_t n_parts = divide_up(bytes, GOOD_BYTES);
-        cube->chunk[rows + 1] =
-            n_parts < channels ? divide_up(channels, n_parts) : 1;
-        if (plane > MOST_BYTES)
-            cube->chunk[rows] = divide_up((size_t)cube->dump[rows],
-                                          divide_up(plane, GOOD_BYTES));
+        const size_t n_rows = (size_t)cube->dump[rows];
+        size_t n = MOST_BYTES / (bytes / n_rows);
+        while (n > 1 && n_rows % n != 0)
+            n--;
+        if (n * (bytes / n_rows) < LEAST_BYTES / 4)
+            cut_channels(cube, rows, bytes);
+        else
+            cube->chunk[rows] = n;
     }
 }
 

@@ -32,9 +32,10 @@ struct fx8_h5_cube {
  *        n_dumps   of the file
  *        is_shared  whether small dumps share a chunk; a packed chunk would be
  *                  packed again for each of them
- * Notes: a dump of 1 to 4 MiB is one chunk, a larger one a row of chunks along
- *        frequency; only if a single channel is too large is it cut along
- *        `rows`, too
+ * Notes: a dump of 1 to 4 MiB is one chunk.  A larger one is cut into equal
+ *        numbers of rows, so that readers of rows read each chunk once, in long
+ *        pieces; if their number has no suitable divisor, it is cut along the
+ *        channels, and then along the rows if a channel is still too large
  */
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared);

@@ -65,9 +65,10 @@ static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
                                   struct fx8_error *error)
 {
     const size_t n_rows = writer->n_times * writer->n_baselines;
-    const size_t step = writer->compression != FX8_COMPRESSION_NONE
-                            ? n_rows
-                            : (size_t)writer->cubes[0].chunk[0];
+    const size_t chunk = (size_t)writer->cubes[0].chunk[0];
+    const size_t step = writer->compression != FX8_COMPRESSION_NONE ? n_rows
+                        : chunk > writer->n_baselines               ? chunk
+                                                      : writer->n_baselines;
     for (size_t grown = 0; grown < n_rows;) {
         grown += n_rows - grown < step ? n_rows - grown : step;
         FX8_TRY(fx8_uvh5_write_columns(writer, grown, error));
