@@ -41,6 +41,32 @@ static bool is_real(hid_t type)
     return H5Tget_class(type) == H5T_FLOAT;
 }
 
+/* Most memory for the unpacked chunks of a cube. */
+#define MOST_CACHE ((size_t)256 << 20)
+
+/* Reopen a cube in packed chunks so that those of a row stay unpacked until the
+ * next row is read.  Others are read faster without a cache. */
+static enum fx8_status keep_chunks(const struct fx8_uvh5_file *file,
+                                   hid_t group, const char *name,
+                                   hid_t *dataset, struct fx8_error *error)
+{
+    FX8_H5_AUTO creation = H5Dget_create_plist(*dataset);
+    if (H5Pget_nfilters(creation) <= 0)
+        return FX8_OK;
+    hsize_t chunk[3];
+    H5Pget_chunk(creation, 3, chunk);
+    const size_t n_chunks = (file->n_channels - 1) / (size_t)chunk[1] + 1;
+    FX8_H5_AUTO type = H5Dget_type(*dataset);
+    const size_t row = fx8_product((size_t)chunk[0], H5Tget_size(type),
+                                   n_chunks * (size_t)chunk[1],
+                                   file->n_products - 1 + (size_t)chunk[2]);
+    FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
+    /* HDF5 advises about 100 slots per chunk, and a prime number */
+    H5Pset_chunk_cache(access, 12421, row < MOST_CACHE ? row : MOST_CACHE, 1.0);
+    fx8_h5_close(dataset);
+    return fx8_h5_open_dataset(file->path, group, name, access, dataset, error);
+}
+
 /* Open one dataset of Data/ and check type and shape. */
 static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
                                  const char *name, bool (*accepts)(hid_t),
@@ -73,7 +99,7 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
         return fx8_refuse(error, file->path, name,
                           "lzf: a size that is not a chunk's: expected "
                           "chunks as h5py packs them");
-    return FX8_OK;
+    return keep_chunks(file, group, name, dataset, error);
 }
 
 static enum fx8_status open_group(const struct fx8_uvh5_file *file,
