@@ -332,6 +332,7 @@ const struct fx8_key fx8_keys[] = {
      .help = "Where to compute. auto takes a GPU if one can be used, else the "
              "CPU; the summary says which, and why."},
     {"correlator", "device", NAME(machine.device), .fallback = "auto",
+     .is_execution = true,
      .help = "GPUs to use: auto takes the first usable one; numbers such as 0 "
              "or 0,1 divide each dump among those."},
     {"correlator", "kernel", NAME(machine.kernel), .fallback = "auto",
@@ -348,18 +349,19 @@ const struct fx8_key fx8_keys[] = {
      .help = "Write an incomplete last dump if it holds at least this share of "
              "its spectra; 0: if it holds one; 1: never."},
     {"correlator", "threads", INTEGER(machine.threads.count, 0, 1024),
-     .fallback = "0",
+     .fallback = "0", .is_execution = true,
      .help = "Threads that compute; 0: one for each processor."},
     {"correlator", "pin_threads", CHOICE(machine.threads.pin, yes_no),
-     .fallback = "no", .help = "Bind each thread to a processor."},
+     .fallback = "no", .is_execution = true,
+     .help = "Bind each thread to a processor."},
     {"correlator", "spot_check", CHOICE(machine.spot_check, spot_checks),
-     .fallback = "auto",
+     .fallback = "auto", .is_execution = true,
      .help = "Recompute a few sums of one channel of every dump on the CPU "
              "from the same spectra, and stop if one differs; auto: on a GPU. "
              "This finds lasting faults; a single wrong bit may pass."},
     {"correlator", "memory_limit_mib",
      INTEGER(machine.memory_limit, 1, 1073741824), WORD("auto", 0),
-     .unit = "MiB", .factor = 1 << 20, .fallback = "auto",
+     .unit = "MiB", .factor = 1 << 20, .fallback = "auto", .is_execution = true,
      .help = "Memory that the correlation may use; auto: what it runs best "
              "with."},
 
@@ -400,7 +402,7 @@ const struct fx8_key fx8_keys[] = {
      .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
 
-    {"output", "file", PATH(output.file), .fallback = "",
+    {"output", "file", PATH(output.file), .fallback = "", .is_execution = true,
      .help = "UVH5 file to write; -o on the command line replaces it."},
     {"output", "channel_average",
      INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",

@@ -78,6 +78,7 @@ struct fx8_key {
     const struct fx8_choice *choices;
     const char *fallback; /**< text of the default; NULL: required */
     const char *help;
+    bool is_execution; /**< decides how a run computes, not what */
 };
 
 /** One section, in the order of the table. */

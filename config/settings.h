@@ -207,6 +207,10 @@ void fx8_settings_print_markdown(FILE *stream);
  *  settings (absolute paths). */
 void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
 
+/** The same without keys that cannot change a result, such as threads. */
+void fx8_settings_dump_results(const struct fx8_settings *settings,
+                               FILE *stream);
+
 /**
  * fx8_settings_fail -- report an error with the origin of a key's value.
  *

@@ -134,11 +134,14 @@ static void print_setting(FILE *stream, const struct fx8_key *key,
     free(value);
 }
 
-void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream)
+static void dump(const struct fx8_settings *settings, bool has_execution,
+                 FILE *stream)
 {
     const char *section = NULL;
     for (size_t i = 0; i < fx8_keys_count; i++) {
         const struct fx8_key *key = &fx8_keys[i];
+        if (key->is_execution && !has_execution)
+            continue;
         if (section == NULL || strcmp(section, key->section) != 0) {
             fprintf(stream, "%s[%s]\n", section == NULL ? "" : "\n",
                     key->section);
@@ -150,4 +153,15 @@ void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream)
         }
         print_setting(stream, key, settings);
     }
+}
+
+void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream)
+{
+    dump(settings, true, stream);
+}
+
+void fx8_settings_dump_results(const struct fx8_settings *settings,
+                               FILE *stream)
+{
+    dump(settings, false, stream);
 }

@@ -166,6 +166,8 @@ TEST(provenance)
     describe(NULL, "FP32");
     assert_keyword("CONFSHA", digest);
     assert_keyword("AUTOCORR", NULL);
+    describe("correlator.threads=1", "FP32"); /* the same result */
+    assert_keyword("CONFSHA", digest);
     describe("quantizer.target_rms=21", "FP32");
     assert_string_not_equal(fx8_uvh5_keyword(&header, "CONFSHA")->text, digest);
     describe("array.positions=none", "FP32");

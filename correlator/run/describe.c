@@ -130,23 +130,36 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
     return FX8_OK;
 }
 
-/* Origin of the data: history, and digest of the resolved configuration. */
+/* The resolved configuration as a text; the caller frees it. */
+static enum fx8_status print_settings(
+    const struct fx8_settings *settings,
+    void (*dump)(const struct fx8_settings *settings, FILE *stream),
+    char **text, struct fx8_error *error)
+{
+    size_t size = 0;
+    FILE *stream = open_memstream(text, &size);
+    if (stream == NULL)
+        return fx8_no_memory("the configuration", error);
+    dump(settings, stream);
+    const bool failed = ferror(stream) != 0;
+    return fclose(stream) != 0 || failed
+               ? fx8_no_memory("the configuration", error)
+               : FX8_OK;
+}
+
+/* Origin of the data: history, and digest of the keys that decide it. */
 static enum fx8_status describe_origin(const struct fx8_job_center *center,
                                        const struct fx8_provenance *provenance,
                                        struct fx8_uvh5_header *header,
                                        struct fx8_error *error)
 {
-    FX8_AUTO_FREE char *configuration = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&configuration, &size);
-    if (stream == NULL)
-        return fx8_no_memory("the configuration", error);
-    fx8_settings_dump(center->job->settings, stream);
-    const bool failed = ferror(stream) != 0;
-    if (fclose(stream) != 0 || failed)
-        return fx8_no_memory("the configuration", error);
+    const struct fx8_settings *settings = center->job->settings;
+    FX8_AUTO_FREE char *configuration = NULL, *results = NULL;
     char digest[FX8_SHA256_TEXT_SIZE];
-    fx8_sha256(configuration, size, digest);
+    FX8_TRY(print_settings(settings, fx8_settings_dump, &configuration, error));
+    FX8_TRY(
+        print_settings(settings, fx8_settings_dump_results, &results, error));
+    fx8_sha256(results, strlen(results), digest);
     FX8_TRY(add_keywords(center, provenance, digest, header, error));
     return write_history(provenance, configuration, header, error);
 }

@@ -16,7 +16,9 @@
 
 struct copy {
     struct fx8_dump dump;
-    double *gains; /* [n_inputs][n_channels], NULL: none */
+    double *gains;          /* [n_inputs][n_fine], NULL: none */
+    int64_t *valid_spectra; /* [n_rows] of this dump */
+    int64_t *clips;         /* [n_inputs][n_fine] of this dump */
 };
 
 struct fx8_sink {
@@ -28,6 +30,7 @@ struct fx8_sink {
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_run_quicklook *quicklook; /* NULL: not wanted */
     struct copy copies[N_DUMPS];
+    int64_t *valid_spectra, *clips; /* the session's, up to the last dump */
     struct fx8_queue empty, full;
     pthread_t thread;
     bool has_thread;
@@ -53,12 +56,16 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
 static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
                                   struct fx8_error *error)
 {
+    const size_t dump = (size_t)copy->dump.index;
     /* gains first: compare can then read any file with a dump */
     FX8_TRY(put_gains(s, copy->gains, error));
     for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        if (s->files[f] != NULL)
-            FX8_TRY(fx8_uvh5_write_dump(s->files[f], (size_t)copy->dump.index,
+        if (s->files[f] != NULL) {
+            FX8_TRY(fx8_uvh5_write_counts(
+                s->files[f], dump, copy->valid_spectra, copy->clips, error));
+            FX8_TRY(fx8_uvh5_write_dump(s->files[f], dump,
                                         &copy->dump.results[f], error));
+        }
     return s->quicklook == NULL
                ? FX8_OK
                : fx8_run_quicklook_take(s->quicklook, &copy->dump, error);
@@ -102,23 +109,43 @@ static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
                        s->output->path_quicklook != NULL, next);
 }
 
+/* Cells with a gain; 0 without a quantiser. */
+static size_t count_levels(const struct fx8_sink *s)
+{
+    return fx8_gains(s->session).gain == NULL
+               ? 0
+               : s->job->axes.n_inputs * s->job->axes.n_fine;
+}
+
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
                                      struct copy *copy, struct fx8_error *error)
 {
     struct fx8_array arrays[N_ARRAYS];
-    const struct fx8_array gains = {
-        &copy->gains, s->job->axes.n_inputs * s->job->axes.n_fine,
-        fx8_gains(s->session).gain == NULL ? 0 : sizeof(double)};
+    const size_t n_levels = count_levels(s);
+    const struct fx8_array counts[] = {
+        {&copy->gains, n_levels, n_levels > 0 ? sizeof(double) : 0},
+        FX8_ITEMS(copy->clips, n_levels),
+        FX8_ITEMS(copy->valid_spectra, s->job->axes.n_rows)};
     list_arrays(s, &copy->dump, arrays);
     FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error));
-    return fx8_allocate_arrays(&gains, 1, "gains", error);
+    return fx8_allocate_arrays(counts, 3, "counts", error);
 }
 
 static void copy_gains(const struct fx8_sink *s, double *gains)
 {
     const float *of = fx8_gains(s->session).gain;
-    for (size_t i = 0; i < s->job->axes.n_inputs * s->job->axes.n_fine; i++)
+    for (size_t i = 0; i < count_levels(s); i++)
         gains[i] = (double)of[i];
+}
+
+/* What was counted since the last dump. */
+static void take_counts(const int64_t *counts, size_t n, int64_t *before,
+                        int64_t *since)
+{
+    for (size_t i = 0; i < n; i++) {
+        since[i] = counts[i] - before[i];
+        before[i] = counts[i];
+    }
 }
 
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center)
@@ -192,6 +219,11 @@ static enum fx8_status create_file(struct fx8_sink *s,
     FX8_TRY(fx8_uvh5_create(path, request->force, &header,
                             s->job->settings->output.compression,
                             &s->files[kind], error));
+    const struct fx8_axes *axes = &s->job->axes;
+    FX8_TRY(fx8_uvh5_open_counts(
+        s->files[kind], s->job->plan.n_bands, axes->n_inputs,
+        kind == FX8_RESULT_INT8 && axes->has_quantiser ? axes->n_fine : 0,
+        error));
     FX8_TRY(put_delays(s->job, s->files[kind], error));
     return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,
                         "spectra per dump (M)", error);
@@ -220,6 +252,10 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
 /* Allocate copies and start the thread. */
 static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
 {
+    const struct fx8_array counts[] = {
+        FX8_ITEMS(s->clips, count_levels(s)),
+        FX8_ITEMS(s->valid_spectra, s->job->axes.n_rows)};
+    FX8_TRY(fx8_allocate_arrays(counts, 2, "counts", error));
     for (size_t i = 0; i < N_DUMPS; i++) {
         FX8_TRY(allocate_copy(s, &s->copies[i], error));
         fx8_queue_put(&s->empty, &s->copies[i]);
@@ -272,6 +308,10 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
     fx8_copy_arrays(to, from, N_ARRAYS);
     if (copy->gains != NULL)
         copy_gains(sink, copy->gains);
+    const struct fx8_input_counts counts = fx8_inputs(sink->session);
+    take_counts(counts.valid_spectra, sink->job->axes.n_rows,
+                sink->valid_spectra, copy->valid_spectra);
+    take_counts(counts.clips, count_levels(sink), sink->clips, copy->clips);
     fx8_queue_put(&sink->full, copy);
     return FX8_OK;
 }
@@ -324,7 +364,11 @@ static void free_sink(struct fx8_sink *s)
         list_arrays(s, &s->copies[i].dump, arrays);
         fx8_free_arrays(arrays, N_ARRAYS);
         free(s->copies[i].gains);
+        free(s->copies[i].clips);
+        free(s->copies[i].valid_spectra);
     }
+    free(s->clips);
+    free(s->valid_spectra);
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
     free(s);

@@ -14,8 +14,7 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Bytes of a dump. */
-static size_t cube_bytes(const struct fx8_h5_cube *cube)
+size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
 {
     size_t bytes = cube->value_bytes;
     for (int i = 0; i < cube->rank; i++)
@@ -39,7 +38,7 @@ static void cut_channels(struct fx8_h5_cube *cube, int rows, size_t bytes)
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared)
 {
-    const size_t bytes = cube_bytes(cube);
+    const size_t bytes = fx8_h5_cube_bytes(cube);
     memcpy(cube->chunk, cube->dump, sizeof cube->chunk);
     if (bytes < LEAST_BYTES && is_shared) {
         const size_t n = LEAST_BYTES / bytes;
@@ -78,7 +77,7 @@ enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
         .shuffle = deflate > 0,
         .deflate = deflate,
         .bitshuffle = bitshuffle,
-        .is_reserved = deflate == 0 && !bitshuffle,
+        .is_reserved = deflate == 0 && !bitshuffle && !cube->is_sparse,
         .fill = cube->fill,
         .n_slots = 521, /* HDF5's own default, a prime */
         /* one chunk stays in memory until it is full or the dump is flushed */

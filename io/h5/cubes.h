@@ -21,6 +21,7 @@ struct fx8_h5_cube {
     hsize_t dump[FX8_H5_CUBE_RANK];  /**< extents of a dump */
     hsize_t chunk[FX8_H5_CUBE_RANK]; /**< fx8_h5_cube_chunk() */
     const void *fill;                /**< as struct fx8_h5_layout */
+    bool is_sparse; /**< a chunk takes space once something is written to it */
     hid_t type;    /**< in memory and in the file; owned by the cube */
     hid_t dataset; /**< FX8_H5_NONE or 0: not created */
 };
@@ -39,6 +40,9 @@ struct fx8_h5_cube {
  */
 void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
                        bool is_shared);
+
+/** Bytes of a dump. */
+size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
 
 /** Create a cube without rows that can grow to n_dumps, with these filters;
  *  a deflated one is shuffled. */

@@ -110,8 +110,20 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 struct fx8_uvh5_writer **writer,
                                 struct fx8_error *error);
 
-/** Write the result of dump `dump`, an index in [0, n_times), and flush it to
- *  the file. */
+/** Create datasets for fx8_uvh5_write_counts(); n_fine 0: without clips. */
+enum fx8_status fx8_uvh5_open_counts(struct fx8_uvh5_writer *writer,
+                                     size_t n_bands, size_t n_inputs,
+                                     size_t n_fine, struct fx8_error *error);
+
+/** Write the counts of a dump, before the dump: valid_spectra
+ *  [n_bands][n_inputs], clips [n_inputs][n_fine]. */
+enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
+                                      size_t dump, const int64_t *valid_spectra,
+                                      const int64_t *clips,
+                                      struct fx8_error *error);
+
+/** Write the result of dump `dump`, an index in [0, n_times), flush it to the
+ *  file, and mark it as finished. */
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);

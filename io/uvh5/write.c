@@ -103,6 +103,7 @@ static enum fx8_status close_handles(struct fx8_uvh5_writer *writer,
 {
     fx8_uvh5_close_columns(writer); /* after a failure */
     fx8_h5_cubes_close(writer->cubes, FX8_UVH5_CUBES);
+    fx8_h5_cubes_close(writer->counts, FX8_UVH5_COUNTS);
     fx8_h5_close(&writer->data);
     fx8_h5_close(&writer->header);
     const hid_t file = writer->file;
@@ -159,6 +160,7 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
     FX8_TRY(create_cubes(writer, error));
     fx8_uvh5_close_columns(writer);
+    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return writer->compression == FX8_COMPRESSION_NONE
                ? fx8_output_reserve(writer->output, error)
@@ -181,43 +183,6 @@ static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
     const size_t wanted =
         ((size_t)64 << 10) + 1024 * n_keywords + 3 * n_chunks * 100;
     return wanted < most ? wanted : most;
-}
-
-/* Whether flags [n][channels][products] are all as they were created: TRUE. */
-static bool are_flagged(hid_t flags, const hsize_t start[3],
-                        const hsize_t count[3], uint8_t *values)
-{
-    const size_t n = (size_t)(count[0] * count[1] * count[2]);
-    const bool is_read =
-        fx8_h5_read_part(flags, H5T_NATIVE_UINT8, start, count, values) >= 0;
-    return is_read && memchr(values, 0, n) == NULL;
-}
-
-/* Whether the .part of an earlier run holds no dump. */
-static bool holds_no_dump(hid_t file)
-{
-    const size_t wanted = (size_t)4 << 20; /* bytes at a time */
-    hsize_t extent[3] = {0, 0, 0};
-    FX8_H5_AUTO flags = FX8_H5_NONE;
-    if (fx8_h5_open_dataset("", file, "Data/flags", H5P_DEFAULT, &flags,
-                            NULL) != FX8_OK)
-        return false;
-    FX8_H5_AUTO space = H5Dget_space(flags);
-    bool is_empty = H5Sget_simple_extent_ndims(space) == 3 &&
-                    H5Sget_simple_extent_dims(space, extent, NULL) == 3;
-    const size_t row = fx8_product((size_t)extent[1], (size_t)extent[2], 1, 1);
-    const hsize_t n_rows = row == 0 || row > wanted ? 1 : wanted / row;
-    FX8_AUTO_FREE uint8_t *values =
-        is_empty && row > 0 ? malloc((size_t)n_rows * row) : NULL;
-    is_empty = is_empty && values != NULL;
-    for (hsize_t first = 0; first < extent[0] && is_empty; first += n_rows) {
-        const hsize_t left = extent[0] - first;
-        const hsize_t start[3] = {first, 0, 0};
-        const hsize_t count[3] = {left < n_rows ? left : n_rows, extent[1],
-                                  extent[2]};
-        is_empty = are_flagged(flags, start, count, values);
-    }
-    return is_empty;
 }
 
 static void discard(struct fx8_uvh5_writer **writer)
@@ -257,7 +222,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
             ? 0
             : fx8_uvh5_bytes(header->n_times, header->n_baselines,
                              header->n_channels, header->n_products);
-    FX8_TRY(fx8_output_open(path, force, expected, holds_no_dump,
+    FX8_TRY(fx8_output_open(path, force, expected, fx8_uvh5_holds_no_dump,
                             &writer->output, error));
     FX8_TRY(fx8_output_open_hdf5(writer->output,
                                  meta_block_size(writer, header->n_keywords),
@@ -283,12 +248,13 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
         [FX8_UVH5_FLAGS] = result->flags,
     };
     enum fx8_status status = FX8_OK;
-    /* flags last: the dump counts as written only once its flags are */
     for (int i = FX8_UVH5_CUBES; i-- > 0 && status == FX8_OK;)
         status = fx8_h5_cube_write(writer->output, &writer->cubes[i], dump,
                                    values[i], error);
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_mark(writer, dump, values, error);
     return fx8_output_noted(&writer->failure, status, error);
 }
 
@@ -451,6 +417,7 @@ static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
     FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
                                 n_dumps * writer->n_baselines, error));
     FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
+    FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
     FX8_TRY(create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));
     FX8_TRY(close_handles(writer, error));

@@ -18,6 +18,14 @@ enum {
     FX8_UVH5_CUBES
 };
 
+/** Datasets of /fx8 with a row per dump. */
+enum {
+    FX8_UVH5_CHECKSUM = 0,
+    FX8_UVH5_VALID_SPECTRA,
+    FX8_UVH5_CLIPS,
+    FX8_UVH5_COUNTS
+};
+
 struct fx8_uvh5_columns;
 
 struct fx8_uvh5_writer {
@@ -26,6 +34,7 @@ struct fx8_uvh5_writer {
     hid_t header; /**< group Header */
     hid_t data;   /**< group Data */
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
+    struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     enum fx8_compression compression;
     size_t n_times;
@@ -52,6 +61,23 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
 
 /** Close them; legal after a failure or if already closed. */
 void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
+
+/** Create the checksums: no dump is finished. */
+enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
+                                          struct fx8_error *error);
+
+/** Mark a dump as finished, with the checksum of what was written of it:
+ *  values of the cubes, by FX8_UVH5_FLAGS and so on. */
+enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
+                              const void *const values[FX8_UVH5_CUBES],
+                              struct fx8_error *error);
+
+/** Whether no dump of a UVH5 file of fx8 is finished; false of other files. */
+bool fx8_uvh5_holds_no_dump(hid_t file);
+
+/** Cut the datasets of /fx8 to n_dumps. */
+enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
+                                    size_t n_dumps, struct fx8_error *error);
 
 /** Cut these datasets to n_dumps and correct Nblts and Ntimes. */
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import zlib
 from fractions import Fraction
 
 import h5py
@@ -147,9 +148,36 @@ class Visibilities:
     history: str
 
 
+def check_counts(file):
+    """What /fx8 holds of each dump of a result agrees with the rest: the
+    checksums of its data, and the sums of what was counted."""
+    group = file["fx8"]
+    n_times = int(file["Header/Ntimes"][()])
+    data = [file[f"Data/{name}"][...] for name in ("flags", "nsamples",
+                                                   "visdata")]
+    for dump, checksum in enumerate(group["checksum"][...]):
+        if checksum == -1 and file.filename.endswith(".part"):
+            continue    # not finished
+        rows = len(data[0]) // n_times
+        crc = 0
+        for values in data:
+            part = values[dump * rows:(dump + 1) * rows]
+            crc = zlib.crc32(part.tobytes(), crc)
+        assert crc == checksum, (file.filename, dump, crc, checksum)
+    if "clip_fraction" in group:
+        valid = group["valid_spectra"][...].sum(axis=0)
+        clips = group["clips"][...].sum(axis=0)
+        valid = np.repeat(valid.T, clips.shape[1] // len(valid), axis=1)
+        fraction = np.divide(clips, valid, out=np.zeros(clips.shape),
+                             where=valid > 0)
+        np.testing.assert_array_equal(group["clip_fraction"][...], fraction)
+
+
 def read(path):
-    """Read a UVH5 file with h5py alone."""
+    """Read a UVH5 file with h5py alone; a result of fx8 is checked."""
     with h5py.File(path, "r") as file:
+        if "checksum" in file.get("fx8", {}):
+            check_counts(file)
         header = {name: item[()] for name, item in file["Header"].items()
                   if isinstance(item, h5py.Dataset)}
         n_times = int(header["Ntimes"])

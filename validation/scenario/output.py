@@ -115,9 +115,8 @@ class Output(program.Job):
                 os.rename(self.output, part)
                 os.rename(look, look + ".part")
                 with h5py.File(part, "a") as file:
-                    flags = file["Data/flags"]
-                    flags[...] = True
-                    flags[-1, -1, -1] = not has_dump
+                    file["fx8/checksum"][:] = -1
+                    file["fx8/checksum"][-1] = 0 if has_dump else -1
                 done = self.correlate(recording, *quick)
                 if has_dump:
                     self.assert_one_line(done, 2, "out.uvh5.part: exists")

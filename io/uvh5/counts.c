@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counts.c -- what /fx8 holds of each dump: whether it is finished, and what
+ * was counted in it.
+ *
+ * A dump is finished once its checksum is written.  Data that were lost after
+ * that, such as by a power failure, no longer match it.
+ */
+#include <string.h>
+
+#include <zlib.h>
+
+#include "config/base/try.h"
+#include "io/uvh5/writer.h"
+
+static const int64_t unfinished = -1;
+
+/* Datasets of /fx8. */
+static const struct {
+    const char *name, *text;
+} names[FX8_UVH5_COUNTS] = {
+    [FX8_UVH5_CHECKSUM] = {"checksum",
+                           "CRC-32 of flags, nsamples and visdata, by dump; "
+                           "-1: not finished"},
+    [FX8_UVH5_VALID_SPECTRA] = {"valid_spectra",
+                                "valid spectra, by dump, band and input "
+                                "(antenna-major)"},
+    [FX8_UVH5_CLIPS] = {"clips",
+                        "valid spectra clamped by the quantiser, by dump, "
+                        "input (antenna-major) and channel"},
+};
+
+/* Create a dataset with a row of [a][b] per dump. */
+static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
+                              int rank, size_t a, size_t b,
+                              struct fx8_error *error)
+{
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    struct fx8_h5_cube *cube = &writer->counts[index];
+    const bool is_packed =
+        index == FX8_UVH5_CLIPS && writer->compression != FX8_COMPRESSION_NONE;
+    *cube = (struct fx8_h5_cube){
+        .name = names[index].name,
+        .value_bytes = sizeof(int64_t),
+        .rank = rank,
+        .dump = {1, a, b},
+        .fill = index == FX8_UVH5_CHECKSUM ? &unfinished : NULL,
+        .is_sparse = index == FX8_UVH5_CLIPS,
+        .type = H5Tcopy(H5T_STD_I64LE),
+    };
+    if (cube->type < 0)
+        return fx8_output_fail(writer->output, names[index].name, error);
+    fx8_h5_cube_chunk(cube, 1, writer->n_times, !is_packed);
+    FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
+    FX8_TRY(fx8_h5_cube_create(writer->output, group, cube, writer->n_times,
+                               is_packed, false, error));
+    FX8_TRY(fx8_h5_put_note(writer->output, cube->dataset, "description",
+                            names[index].text, error));
+    return fx8_h5_cubes_resize(writer->output, cube, 1, writer->n_times, error);
+}
+
+enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
+                                          struct fx8_error *error)
+{
+    return create(writer, FX8_UVH5_CHECKSUM, 1, 0, 0, error);
+}
+
+enum fx8_status fx8_uvh5_open_counts(struct fx8_uvh5_writer *writer,
+                                     size_t n_bands, size_t n_inputs,
+                                     size_t n_fine, struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    enum fx8_status status =
+        create(writer, FX8_UVH5_VALID_SPECTRA, 3, n_bands, n_inputs, error);
+    if (status == FX8_OK && n_fine > 0)
+        status = create(writer, FX8_UVH5_CLIPS, 3, n_inputs, n_fine, error);
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
+
+/* Whether int64 [...] are all 0. */
+static bool is_zero(const struct fx8_h5_cube *cube, const int64_t *values)
+{
+    const size_t n = fx8_h5_cube_bytes(cube) / sizeof *values;
+    size_t i = 0;
+    while (i < n && values[i] == 0)
+        i++;
+    return i == n;
+}
+
+enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
+                                      size_t dump, const int64_t *valid_spectra,
+                                      const int64_t *clips,
+                                      struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    const struct fx8_h5_cube *of_clips = &writer->counts[FX8_UVH5_CLIPS];
+    enum fx8_status status = fx8_h5_cube_write(
+        writer->output, &writer->counts[FX8_UVH5_VALID_SPECTRA], dump,
+        valid_spectra, error);
+    if (status == FX8_OK && of_clips->dataset > 0 && !is_zero(of_clips, clips))
+        status =
+            fx8_h5_cube_write(writer->output, of_clips, dump, clips, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
+
+enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
+                              const void *const values[FX8_UVH5_CUBES],
+                              struct fx8_error *error)
+{
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        crc = crc32_z(crc, values[i], fx8_h5_cube_bytes(&writer->cubes[i]));
+    const int64_t checksum = (int64_t)crc;
+    FX8_TRY(fx8_h5_cube_write(writer->output,
+                              &writer->counts[FX8_UVH5_CHECKSUM], dump,
+                              &checksum, error));
+    return fx8_output_check(writer->output, error);
+}
+
+bool fx8_uvh5_holds_no_dump(hid_t file)
+{
+    FX8_H5_AUTO checksums = FX8_H5_NONE;
+    hsize_t n = 0;
+    if (fx8_h5_open_dataset("", file, "fx8/checksum", H5P_DEFAULT, &checksums,
+                            NULL) != FX8_OK)
+        return false;
+    FX8_H5_AUTO space = H5Dget_space(checksums);
+    if (H5Sget_simple_extent_ndims(space) != 1 ||
+        H5Sget_simple_extent_dims(space, &n, NULL) != 1)
+        return false;
+    bool is_empty = true;
+    for (hsize_t i = 0; i < n && is_empty; i++) {
+        const hsize_t one = 1;
+        int64_t value;
+        is_empty = fx8_h5_read_part(checksums, H5T_NATIVE_INT64, &i, &one,
+                                    &value) >= 0 &&
+                   value == unfinished;
+    }
+    return is_empty;
+}
+
+enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
+                                    size_t n_dumps, struct fx8_error *error)
+{
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (writer->counts[i].dataset > 0)
+            FX8_TRY(fx8_h5_cubes_resize(writer->output, &writer->counts[i], 1,
+                                        n_dumps, error));
+    return FX8_OK;
+}
