@@ -32,9 +32,9 @@ void fx8_progress_start(struct fx8_progress_display *display, const char *task,
         .task = task,
         .unit = unit,
         .is_terminal = stream != NULL && isatty(fileno(stream)) == 1,
-        .start_s = fx8_clock_seconds(),
+        .seconds = fx8_clock_seconds,
     };
-    display->last_s = display->start_s;
+    display->start_s = display->last_s = display->seconds();
 }
 
 static int terminal_columns(FILE *stream)
@@ -127,10 +127,10 @@ static void fill(struct line *line, const struct fx8_progress_display *display,
         snprintf(line->parts[STEPS], size, "%s %lld/%lld", display->unit,
                  (long long)progress->n_dumps,
                  (long long)progress->total_dumps);
-    if (progress->n_inputs > 0)
+    if (done > 0 && progress->n_inputs > 0)
         snprintf(line->parts[SAMPLES], size, "%.1f Msamples/s",
                  rate * (double)progress->n_inputs * 1e-6);
-    if (progress->rate_hz > 0.0)
+    if (done > 0 && progress->rate_hz > 0.0)
         snprintf(line->parts[SPEED], size, "%.2g x real time",
                  rate / progress->rate_hz);
     snprintf(line->parts[LEFT], size, "%s left", left);
@@ -148,7 +148,7 @@ static bool is_due(const struct fx8_progress_display *display, double now)
 void fx8_progress_show(void *context, const struct fx8_progress *progress)
 {
     struct fx8_progress_display *display = context;
-    const double now = fx8_clock_seconds();
+    const double now = display->seconds();
     if (!is_due(display, now) || progress->total_samples <= 0)
         return;
     display->last_s = now;

@@ -17,7 +17,8 @@ struct fx8_progress_display {
     const char *task; /**< "simulate" */
     const char *unit; /**< of the steps that are counted; NULL: not shown */
     bool is_terminal;
-    double start_s;    /**< fx8_clock_seconds() */
+    double (*seconds)(void); /**< the clock: fx8_clock_seconds() */
+    double start_s;
     double last_s;     /**< when something was last shown */
     bool is_line_open; /**< the line of the bar is unfinished */
 };

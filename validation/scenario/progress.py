@@ -2,18 +2,30 @@
 """Progress on a terminal, and none with --quiet.
 
 Shows (commands, progress shown): after 2 s a bar of a simulation appears on a
-    terminal, and a signal removes it before the message; --quiet leaves stderr
+    terminal, with figures as soon as there are some, and a signal removes it before the message; --quiet leaves stderr
     empty, and the figures that were asked for on stdout
 Within: letters equal
 In: test_progress.c, test_compare_files.c
 """
+import errno
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
 
 import program
+
+
+def read(end):
+    """What comes next at this end of a terminal; "" once nobody can write."""
+    try:
+        return os.read(end, 1000).decode()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return ""
 
 
 class Progress(program.Case):
@@ -35,6 +47,8 @@ class Progress(program.Case):
                                          f"simulate.sources={sources}",
                                          name=name), *options],
             stdout=subprocess.DEVNULL, stderr=terminal)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
         os.close(terminal)
         return process, end
 
@@ -43,18 +57,20 @@ class Progress(program.Case):
         silent, silent_end = self.start("silent.h5", "--quiet")
         process, end = self.start("sky.h5")
         text = ""
-        while "real time" not in text:
-            text += os.read(end, 1000).decode()
-        self.assertRegex(text, r"^\r\x1b\[Ksimulate  \[[#.]{8,24}\]  "
-                               r" [ \d]\d %  [\d.]+ Msamples/s  [\d.e+]+ x "
-                               r"real time  [\d:]+ left")
+        while not re.search(r"\d x real time  [\d:]+ left", text):
+            text += read(end)
+        bar = r"\r\x1b\[Ksimulate  \[[#.]{8,24}\]  "
+        self.assertRegex(text, rf"^{bar} [ \d]\d %  ")
+        self.assertRegex(text, rf"{bar} [ \d]\d %  [\d.]+ Msamples/s  "
+                               r"[\d.e+-]+ x real time  [\d:]+ left")
+        self.wait_for(silent, self.path("silent.h5.part"))
         self.assertEqual(select.select([silent_end], [], [], 0.5)[0], [])
         silent.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
+        while more := read(end):
+            text += more
         self.assertEqual((silent.wait(), process.wait()), (130, 130))
         os.close(silent_end)
-        while "nothing" not in text:
-            text += os.read(end, 1000).decode()
         os.close(end)
         self.assertRegex(text, r"\r\x1b\[Kfx8: error: stopped by a signal: "
                                r"nothing is written\r\n$")
