@@ -400,12 +400,31 @@ class Case(unittest.TestCase):
                 for path in (os.path.join(folder, name) for name in names)
                 if path not in left_out}
 
+    def wait_until(self, process, what, holds):
+        """Wait until holds() while a process runs."""
+        while not holds():
+            if process.poll() is not None:
+                self.fail(f"{what}: never: {process.communicate()[1]}")
+            time.sleep(0.001)
+
     def wait_for(self, process, path):
         """Wait until a process has made a file."""
-        while not os.path.exists(path):
-            if process.poll() is not None:
-                self.fail(f"no {path} appeared: {process.communicate()[1]}")
-            time.sleep(0.001)
+        self.wait_until(process, path, lambda: os.path.exists(path))
+
+    def wait_for_dump(self, process, part):
+        """Wait until a process has finished the first dump of a .part, whose
+        first bytes are written last."""
+        self.wait_for(process, part)
+        self.wait_until(process, f"a dump of {part}",
+                        lambda: content(part)[:4] == b"\x89HDF")
+
+    def wait_for_handler(self, process):
+        """Wait until a process catches SIGINT."""
+        def catches():
+            caught = re.search(r"^SigCgt:\s*(\w+)", text(
+                f"/proc/{process.pid}/status"), re.MULTILINE)
+            return caught and int(caught[1], 16) >> (signal.SIGINT - 1) & 1
+        self.wait_until(process, "a handler of SIGINT", catches)
 
     def write(self, scene, name="in.h5", **options):
         """Write a scene; returns the path."""

@@ -163,7 +163,7 @@ class BadConfiguration(program.Job):
             for command in commands:
                 with self.subTest(command=command[0], writer=writer):
                     self.assert_refused(
-                        program.run(*command, timeout=20), 2,
+                        program.run(*command), 2,
                         f"{pipe}: expected a regular file")
 
 

@@ -452,10 +452,9 @@ class Use(Bench):
                     run = self.start(
                         "bench", "--json", "--case", case, "--threads", "1",
                         env={**os.environ, "TMPDIR": folder})
-                    deadline = time.monotonic() + (60 if n_files > 0 else 0.5)
-                    while (len(os.listdir(folder)) < max(n_files, 1)
-                           and time.monotonic() < deadline):
-                        time.sleep(0.01)
+                    self.wait_for_handler(run)
+                    self.wait_until(run, f"{n_files} files", lambda: len(
+                        os.listdir(folder)) >= n_files)
                     seen = os.listdir(folder)
                     # a document is complete or absent
                     self.assertEqual(self.end(run, number), (

@@ -281,13 +281,15 @@ class Scripts(Machine):
 
     def test_a_signal(self):
         """After a signal, what has been written is packed."""
-        self.scripts(gpu_fir="sleep 100")
+        started = self.path("started")
+        self.scripts(gpu_fir=f": >{started}; sleep 100")
         with subprocess.Popen(**self.command(), stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as run:
             for line in run.stdout:
                 if line.startswith("check, wgmma"):
                     break
-            time.sleep(0.5)
+            while not os.path.exists(started):
+                time.sleep(0.01)
             run.send_signal(signal.SIGTERM)
             run.stdout.read()
         self.assertEqual(run.returncode, 1)

@@ -18,6 +18,12 @@ import oracle
 import program
 
 
+def children_s():
+    """Seconds of CPU of all programs that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 class Output(program.Job):
     """The place of the result, and failures to write it."""
 
@@ -274,17 +280,19 @@ sources = {self.sources}
                         self.assertEqual(self.contents(), before)
 
     def stop(self, number, seconds, *settings):
-        """Returns the seconds from the signal to the end; nothing may be left."""
-        before = sorted(os.listdir(self.folder))
+        """A signal after so many seconds ends it, and nothing is left."""
+        before, begin_s = sorted(os.listdir(self.folder)), children_s()
         process = self.start(
             "simulate", self.config, "-o", self.path("v.h5"),
             *(f"--set={setting}" for setting in settings))
+        self.wait_for_handler(process)
         time.sleep(seconds)
         self.assertIsNone(process.poll())
-        sent = time.monotonic()
+        user, system = program.text(f"/proc/{process.pid}/stat").split()[13:15]
+        sent_s = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
         self.end(process, number)
-        # a second, plus the time a loaded machine needs to end a process
-        self.assertLess(time.monotonic() - sent, 3)
+        # however long it waits for a CPU; with checkers it ends slowly
+        self.assertLess(children_s() - begin_s - sent_s, 3)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 
     def test_a_signal_leaves_nothing(self):
@@ -298,10 +306,9 @@ sources = {self.sources}
                   "correlator.integration_time_s=all")
 
     def test_no_room_is_found_before_any_work(self):
-        began = time.monotonic()
+        """Which would take years."""
         done = self.simulate(self.path("v.h5"), "--set",
                              "simulate.duration_s=1e7", "--set",
                              "observation.sample_rate_hz=1e9")
         self.assert_one_line(done, 1, "v.h5.part", "GB needed")
-        self.assertLess(time.monotonic() - began, 10)
         self.assertFalse(os.path.exists(self.path("v.h5.part")))

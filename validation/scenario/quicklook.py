@@ -12,7 +12,6 @@ Because: steps of halves and of single precision at 40 dB
 import os
 import resource
 import signal
-import time
 import unittest
 
 import h5py
@@ -410,8 +409,7 @@ class Interrupted(program.Job):
         process = self.start(*self.words(
             recording, "--quiet", "--set",
             f"postprocess.quicklook={self.path('quick.h5')}"))
-        self.wait_for(process, self.path("quick.h5.part"))
-        time.sleep(0.3)
+        self.wait_for_dump(process, self.output + ".part")
         self.end(process, signal.SIGINT)
         self.assertFalse(os.path.exists(self.path("quick.h5.part")))
         got = program.read(self.output)
