@@ -5,8 +5,8 @@
  *
  * Shows (commands, progress): on a terminal of 1 to 200 columns the remaining
  *     time is cut last, the line never wraps, and the other parts appear as
- *     room allows; a log has all parts; nothing appears in the first 2 s, nor
- *     without a stream
+ *     room allows; a log has lines with all parts, after 2 s and then every
+ *     10 s; nothing appears in the first 2 s, nor without a stream
  * Within: letters equal
  */
 #include <fcntl.h>
@@ -195,18 +195,18 @@ TEST(a_count_has_a_share_and_steps)
 
 /* --- when -------------------------------------------------------- */
 
-/* Some of the lines, one for each step that came when a line was due. */
+/* The first after two seconds; each with the first step after it is due. */
 TEST(a_log_gets_a_line_every_ten_seconds)
 {
-    static const double steps_s[] = {0.0, 9.9, 10.0, 19.9, 20.5, 30.4, 30.5};
+    static const double steps_s[] = {0.0, 1.9, 2.0, 11.9, 12.5, 22.4, 22.5};
     struct fx8_progress_display display = start_log(NULL, 0.0);
     for (size_t i = 0; i < LENGTH(steps_s); i++) {
         now_s = display.start_s + steps_s[i];
         fx8_progress_count(&display, 1, 2);
     }
-    check_log(&display, "fx8: correlate   50 %  0:10 left\n"
-                        "fx8: correlate   50 %  0:21 left\n"
-                        "fx8: correlate   50 %  0:31 left\n");
+    check_log(&display, "fx8: correlate   50 %  0:02 left\n"
+                        "fx8: correlate   50 %  0:13 left\n"
+                        "fx8: correlate   50 %  0:23 left\n");
 }
 
 /* As on a terminal. */

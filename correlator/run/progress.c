@@ -141,8 +141,9 @@ static bool is_due(const struct fx8_progress_display *display, double now)
 {
     const double period =
         display->is_terminal ? TERMINAL_PERIOD_S : LOG_PERIOD_S;
+    const bool is_first = display->last_s == display->start_s;
     return display->stream != NULL && now - display->start_s >= SILENT_S &&
-           now - display->last_s >= period;
+           (is_first || now - display->last_s >= period);
 }
 
 void fx8_progress_show(void *context, const struct fx8_progress *progress)
