@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
@@ -282,6 +283,28 @@ static enum fx8_status choose_format(const char *path, hid_t file,
                     known);
 }
 
+/* Every file once, however its name is spelt. */
+static enum fx8_status check_once(const char *const *paths, size_t n_paths,
+                                  struct fx8_error *error)
+{
+    FX8_AUTO_FREE struct stat *files = NULL;
+    FX8_TRY(fx8_allocate(n_paths, sizeof *files, "names", &files, error));
+    for (size_t i = 0; i < n_paths; i++) {
+        if (stat(paths[i], &files[i]) != 0)
+            continue; /* whoever opens it says so */
+        for (size_t k = 0; k < i; k++)
+            if (files[i].st_ino == files[k].st_ino &&
+                files[i].st_dev == files[k].st_dev)
+                return fx8_fail(
+                    error, FX8_ERR_USAGE,
+                    "%s: input.files: given twice%s%s: expected "
+                    "every file once",
+                    paths[i], strcmp(paths[i], paths[k]) == 0 ? "" : ", as ",
+                    strcmp(paths[i], paths[k]) == 0 ? "" : paths[k]);
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status check_paths(const struct fx8_reader_format *format,
                                    const char *const *paths, size_t n_paths,
                                    struct fx8_error *error)
@@ -290,14 +313,7 @@ static enum fx8_status check_paths(const struct fx8_reader_format *format,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: input.files: %zu files: expected one, %s",
                         paths[0], n_paths, format->single);
-    for (size_t i = 1; i < n_paths; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(paths[i], paths[k]) == 0)
-                return fx8_fail(error, FX8_ERR_USAGE,
-                                "%s: input.files: given twice: expected every "
-                                "file once",
-                                paths[i]);
-    return FX8_OK;
+    return check_once(paths, n_paths, error);
 }
 
 enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,

@@ -167,10 +167,12 @@ TEST(dumps_of_a_stretch)
     refuse_last(&o,
                 LIST("correlator.last_dump_min=1",
                      "correlator.integration_time_s=0.0998961"),
-                "expected at most 0.099888 s: rec.h5 has 0.1 s to process, and "
+                "expected at most 0.099888 s: rec.h5 has 0.1 s to process, "
+                "0.000112 s of it to fill the filter, and "
                 "correlator.last_dump_min is 1");
     refuse_last(&o, LIST("correlator.integration_time_s=0.1998"),
-                "expected at most 0.199776 s: rec.h5 has 0.1 s to process, and "
+                "expected at most 0.199776 s: rec.h5 has 0.1 s to process, "
+                "0.000112 s of it to fill the filter, and "
                 "correlator.last_dump_min is 0.5");
 }
 
@@ -361,8 +363,8 @@ TEST(keys_reach_the_plan)
     load_file(path, NULL, true);
     snprintf(text, sizeof text,
              "%s:4: correlator.integration_time_s: 5: expected at most "
-             "0.199776 s: rec.h5 has 0.1 s to process, and "
-             "correlator.last_dump_min is 0.5",
+             "0.199776 s: rec.h5 has 0.1 s to process, 0.000112 s of it to "
+             "fill the filter, and correlator.last_dump_min is 0.5",
              path);
     fx8_job_clear(&job);
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,

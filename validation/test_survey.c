@@ -187,14 +187,15 @@ static void list_gaps(struct memory_reader *reader, struct generator *g)
               reader->base.observation.n_samples);
 }
 
-/* Counted sample by sample: those that every input lacks (is_whole), or only
- * some do. */
+/* Samples [first, end) counted one by one: those that every input lacks
+ * (is_whole), or only some do. */
 static struct fx8_gap_count count_samples(const struct memory_reader *reader,
+                                          int64_t first, int64_t end,
                                           bool is_whole)
 {
     struct fx8_gap_count count = {0};
     int64_t run = 0;
-    for (int64_t t = 0; t < reader->base.observation.n_samples; t++) {
+    for (int64_t t = first; t < end; t++) {
         size_t n_lacking = 0;
         for (size_t i = 0; i < N_INPUTS; i++)
             n_lacking += is_missing(reader, i, t);
@@ -203,8 +204,10 @@ static struct fx8_gap_count count_samples(const struct memory_reader *reader,
         run = is_counted ? run + 1 : 0;
         count.n_stretches += run == 1;
         count.n_samples += is_counted;
-        if (run > count.longest_samples)
+        if (run > count.longest_samples) {
             count.longest_samples = run;
+            count.longest_first = t + 1 - run;
+        }
     }
     return count;
 }
@@ -216,19 +219,25 @@ TEST(gaps_against_samples)
     for (int round = 0; round < 100; round++) {
         struct memory_reader *reader = open_memory(1, 400);
         list_gaps(reader, &g);
+        /* all of it, or a stretch */
+        const int64_t first = round % 2 * (int64_t)random_below(&g, 200);
+        const int64_t end = first + 400 - 2 * first;
         struct fx8_gap_count whole, single;
         int64_t missing[N_INPUTS];
         memset(missing, GARBAGE, sizeof missing);
-        must(fx8_gaps_count(&reader->base, &whole, &single, missing, &error),
+        must(fx8_gaps_count(&reader->base, first, end - first, &whole, &single,
+                            missing, &error),
              error);
         for (size_t i = 0; i < N_INPUTS; i++) {
             int64_t want = 0;
-            for (int64_t t = 0; t < 400; t++)
+            for (int64_t t = first; t < end; t++)
                 want += is_missing(reader, i, t);
             assert_int_equal(missing[i], want);
         }
-        const struct fx8_gap_count all = count_samples(reader, true);
-        const struct fx8_gap_count some = count_samples(reader, false);
+        const struct fx8_gap_count all =
+            count_samples(reader, first, end, true);
+        const struct fx8_gap_count some =
+            count_samples(reader, first, end, false);
         assert_memory_equal(&whole, &all, sizeof all);
         assert_memory_equal(&single, &some, sizeof some);
     }

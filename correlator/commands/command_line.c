@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/base/nearest.h"
 #include "config/base/shape.h"
@@ -21,7 +22,7 @@ struct parsed {
     char *text;
     struct option *options; /* [n_options + 2] for getopt_long() */
     size_t n_typed;         /* settings from argv, before those of options */
-    struct fx8_text_list homes; /* values that were "~/FILE" */
+    struct fx8_text_list values; /* those not as typed: of "~/FILE", "FP32" */
     bool wants_help;
 };
 
@@ -156,23 +157,28 @@ static enum fx8_status refuse_option(const struct fx8_command_line *line,
 /* Room for "a, b or c". */
 #define WORDS_SIZE 256
 
-/* Whether a value is one of the words "a|b|c"; *list becomes "a, b or c". */
-static bool is_word(const char *words, const char *value, char list[WORDS_SIZE])
+/* The one of the words "a|b|c" that a value is, in letters of either case, and
+ * its *length; or NULL.  *list becomes "a, b or c". */
+static const char *find_word(const char *words, const char *value,
+                             size_t *length_found, char list[WORDS_SIZE])
 {
-    bool is_one = false;
+    const char *found = NULL;
     size_t end = 0;
     list[0] = '\0';
     for (const char *word = words, *next; word != NULL; word = next) {
         const int length = (int)strcspn(word, "|");
         next = word[length] == '|' ? word + length + 1 : NULL;
-        is_one = is_one || (strlen(value) == (size_t)length &&
-                            strncmp(value, word, (size_t)length) == 0);
+        if (strlen(value) == (size_t)length &&
+            strncasecmp(value, word, (size_t)length) == 0) {
+            found = word;
+            *length_found = (size_t)length;
+        }
         const char *comma = next == NULL ? " or " : ", ";
         if (end < WORDS_SIZE)
             end += (size_t)snprintf(list + end, WORDS_SIZE - end, "%s%.*s",
                                     word == words ? "" : comma, length, word);
     }
-    return is_one;
+    return found;
 }
 
 /* --- options ----------------------------------------------------- */
@@ -186,17 +192,37 @@ static bool takes_file(const struct fx8_option *option)
             (strchr(argument, '.') != NULL && strpbrk(argument, "|=") == NULL));
 }
 
+/* Let *value be a text that the parsed line owns; NULL: memory is short. */
+static enum fx8_status replace(struct parsed *parsed, char *text,
+                               const char **value, struct fx8_error *error)
+{
+    FX8_TRY(fx8_text_list_add(&parsed->values, text, error));
+    *value = parsed->values.items[parsed->values.count - 1];
+    return FX8_OK;
+}
+
 /* The shell does not know that --output=~/FILE has a path. */
 static enum fx8_status expand_home(struct parsed *parsed, const char **value,
                                    struct fx8_error *error)
 {
     const char *rest = *value, *home = fx8_path_home(&rest, "");
-    if (rest == *value)
-        return FX8_OK;
-    FX8_TRY(
-        fx8_text_list_add(&parsed->homes, fx8_path_join(home, rest), error));
-    *value = parsed->homes.items[parsed->homes.count - 1];
-    return FX8_OK;
+    return rest == *value
+               ? FX8_OK
+               : replace(parsed, fx8_path_join(home, rest), value, error);
+}
+
+/* One of an option's words, as the table writes it. */
+static enum fx8_status take_word(struct parsed *parsed,
+                                 const struct fx8_option *option,
+                                 const char **value, struct fx8_error *error)
+{
+    char list[WORDS_SIZE];
+    size_t length = 0;
+    const char *word = find_word(option->argument, *value, &length, list);
+    return word == NULL ? fx8_command_misuse(&parsed->line, error,
+                                             "--%s: %s: expected %s",
+                                             option->name, *value, list)
+                        : replace(parsed, strndup(word, length), value, error);
 }
 
 static enum fx8_status take_option(struct parsed *parsed, size_t index,
@@ -206,7 +232,6 @@ static enum fx8_status take_option(struct parsed *parsed, size_t index,
     const struct fx8_option *option = &line->command->options[index];
     const char *value = option->argument != NULL ? optarg : "";
     const char **given = &parsed->line.given[index];
-    char words[WORDS_SIZE];
     if (option->is_once && *given != NULL)
         return fx8_command_misuse(line, error, "--%s: %s: expected it once",
                                   option->name, value);
@@ -217,12 +242,8 @@ static enum fx8_status take_option(struct parsed *parsed, size_t index,
                                   option->name);
     if (takes_file(option))
         FX8_TRY(expand_home(parsed, &value, error));
-    /* the configuration checks values of keys */
-    if (option->argument != NULL && option->key == NULL &&
-        strchr(option->argument, '|') != NULL &&
-        !is_word(option->argument, value, words))
-        return fx8_command_misuse(line, error, "--%s: %s: expected %s",
-                                  option->name, value, words);
+    if (option->argument != NULL && strchr(option->argument, '|') != NULL)
+        FX8_TRY(take_word(parsed, option, &value, error));
     if (option->key != NULL && strcmp(option->key, FX8_ANY_KEY) == 0)
         parsed->line.settings[parsed->n_typed++] = value;
     *given = value;
@@ -311,7 +332,7 @@ static void close_line(struct parsed *parsed)
     struct fx8_command_line *line = &parsed->line;
     for (size_t i = parsed->n_typed; i < line->n_settings; i++)
         free((char *)line->settings[i]);
-    fx8_text_list_clear(&parsed->homes);
+    fx8_text_list_clear(&parsed->values);
     free(line->settings);
     free(line->given);
     free(parsed->options);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
@@ -25,10 +26,10 @@ static const struct fx8_option options[] = {
     [JSON] = {.name = "json",
               .help = "all figures as JSON, of every channel and baseline"},
     [HTML] = {.name = "html",
-              .argument = "FILE",
+              .argument = "PAGE.html",
               .is_once = true,
               .help = "also write a page with figures"},
-    [FORCE] = {.name = "force", .help = "replace FILE"},
+    [FORCE] = {.name = "force", .help = "replace PAGE.html"},
     [RIGOROUS] = {.name = "rigorous",
                   .help = "test that DOWN <= X <= UP, see below"},
     [QUIET] = FX8_OPTION_QUIET("no progress"),
@@ -36,7 +37,7 @@ static const struct fx8_option options[] = {
 
 const struct fx8_command fx8_command_compare = {
     .name = "compare",
-    .synopsis = "[--json] [--html FILE] A.uvh5 B.uvh5 | --rigorous X.uvh5 "
+    .synopsis = "[--json] [--html PAGE.html] A.uvh5 B.uvh5 | --rigorous X.uvh5 "
                 "DOWN.uvh5 UP.uvh5",
     .summary = "compare an INT8 with an FP32 correlation of the same voltages",
     .options = options,
@@ -172,9 +173,12 @@ static enum fx8_status run(const struct fx8_command_line *line,
                                   "--rigorous: with %s: expected none "
                                   "of --json and --html",
                                   page != NULL ? "--html" : "--json");
-    if (page != NULL && page[0] == '\0')
-        return fx8_command_misuse(line, error,
-                                  "--html: \"\": expected the name of a file");
+    const char *ending = page != NULL ? strrchr(page, '.') : ".html";
+    if (ending == NULL ||
+        (strcasecmp(ending, ".html") != 0 && strcasecmp(ending, ".htm") != 0))
+        return fx8_command_misuse(
+            line, error, "--html: %s: expected a name that ends in .html",
+            page[0] != '\0' ? page : "\"\"");
     if (line->given[FORCE] != NULL && page == NULL)
         return fx8_command_misuse(
             line, error, "--force: without --html, nothing to replace");

@@ -16,6 +16,7 @@
 #include "correlator/commands/command.h"
 #include "correlator/compare/compare.h"
 #include "correlator/run/forecast.h"
+#include "correlator/run/gaps.h"
 #include "correlator/run/job.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/progress.h"
@@ -132,6 +133,9 @@ static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
 }
 
 /* --- the run ----------------------------------------------------- */
+
+/* A warning tells of gaps longer together than what is recorded. */
+#define NOTED_GAPS 0.5
 
 /* Everything that a run owns, released in one place. */
 struct work {
@@ -275,6 +279,31 @@ static void warn_of_names(const struct work *work)
         if (output->path_quicklook != NULL)
             fx8_command_warn_of_name(output->path_quicklook, "HDF5", false);
     }
+}
+
+/* Gaps that are known before anything is read; those that markers show are in
+ * the samples. */
+static enum fx8_status warn_of_gaps(const struct work *work,
+                                    struct fx8_error *error)
+{
+    const struct fx8_job *job = &work->job;
+    const double rate_hz = fx8_rate_hz(job->plan.sample_rate);
+    struct fx8_gap_count whole, single;
+    FX8_AUTO_FREE int64_t *missing = NULL;
+    FX8_TRY(fx8_allocate(fx8_observation_inputs(&work->reader->observation),
+                         sizeof *missing, "gaps", &missing, error));
+    FX8_TRY(fx8_gaps_count(work->reader, job->plan.first_sample, job->n_samples,
+                           &whole, &single, missing, error));
+    if ((double)whole.n_samples > NOTED_GAPS * (double)job->n_samples)
+        fx8_command_warning(
+            "%s: %.4g %% of the %.6g s to process are missing: a gap of %.6g s "
+            "begins %.6g s after the start of the recording",
+            work->input_brief,
+            100.0 * (double)whole.n_samples / (double)job->n_samples,
+            (double)job->n_samples / rate_hz,
+            (double)whole.longest_samples / rate_hz,
+            (double)whole.longest_first / rate_hz);
+    return FX8_OK;
 }
 
 /* Folder with links resolved, and name: the caller frees it; NULL without
@@ -455,6 +484,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(prepare(line, &work, error));
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning("%s", work.job.warnings[i]);
+    FX8_TRY(warn_of_gaps(&work, error));
     warn_of_names(&work);
     request.reader = work.reader;
     request.outputs = work.outputs;
@@ -469,6 +499,10 @@ static enum fx8_status run(const struct fx8_command_line *line,
         return end_trial(&request, work.reports, is_quiet, error);
     if (!is_quiet)
         fx8_summary_print(&request, work.reports, stdout);
+    if (work.reports[0].valid_fraction == 0.0)
+        fx8_command_warning("%s: no spectrum has all its samples: all of the "
+                            "result is flagged",
+                            work.input_brief);
     if (work.reports[0].was_interrupted)
         return fx8_fail(error, FX8_ERR_CANCELLED,
                         "interrupted after %" PRId64 " of %" PRId64

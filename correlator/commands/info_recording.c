@@ -347,8 +347,8 @@ static enum fx8_status count_gaps(struct work *work, struct fx8_error *error)
     const size_t n_inputs = fx8_observation_inputs(&work->reader->observation);
     FX8_TRY(fx8_allocate(n_inputs, sizeof *work->missing, "inputs",
                          &work->missing, error));
-    return fx8_gaps_count(work->reader, &work->whole, &work->single,
-                          work->missing, error);
+    return fx8_gaps_count(work->reader, 0, work->reader->observation.n_samples,
+                          &work->whole, &work->single, work->missing, error);
 }
 
 static enum fx8_status survey(struct work *work, struct fx8_survey_range *range,

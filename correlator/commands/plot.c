@@ -64,11 +64,11 @@ static const struct fx8_option options[] = {
     [CHANNELS] = {.name = "channels",
                   .argument = "A-B",
                   .is_once = true,
-                  .help = "only these channels, counted from 0"},
+                  .help = "only this stretch of channels, counted from 0"},
     [TIMES] = {.name = "times",
                .argument = "A-B",
                .is_once = true,
-               .help = "only these dumps, counted from 0"},
+               .help = "only this stretch of dumps, counted from 0"},
     [BASELINE] = {.name = "baseline",
                   .argument = "A-B",
                   .is_once = true,
@@ -141,10 +141,10 @@ static enum fx8_status take_range(const struct fx8_command_line *line,
         fx8_number_integer(last, &range->last) && range->first >= 0 &&
         range->last >= (is_span ? range->first : 0))
         return FX8_OK;
-    return fx8_command_misuse(line, error, "--%s: %s: expected %s",
-                              options[option].name, given,
-                              is_span ? "A-B, whole numbers from 0 up"
-                                      : "A-B, numbers of two antennas");
+    return fx8_command_misuse(
+        line, error, "--%s: %s: expected %s", options[option].name, given,
+        is_span ? "one stretch A-B, whole numbers from 0 up"
+                : "A-B, numbers of two antennas");
 }
 
 static enum fx8_status take_antennas(const struct fx8_command_line *line,

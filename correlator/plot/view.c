@@ -37,9 +37,14 @@ static enum fx8_status open_any(struct fx8_view *view, struct fx8_error *error)
                             "%s: %s: expected a result, a quick-look or a "
                             "recording",
                             request->paths[i], strerror(errno));
-    if (request->n_paths > 1 || fx8_path_is_folder(view->path) ||
+    if (fx8_path_is_folder(view->path) ||
         fx8_reader_format_name(view->path) != NULL)
         return open_recording(view, error);
+    if (request->n_paths > 1)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: is no recording: expected one result, one "
+                        "quick-look or the files of one recording",
+                        view->path);
     if (fx8_quicklook_probe(view->path)) {
         view->kind = FX8_VIEW_QUICKLOOK;
         return fx8_quicklook_dumps_open(view->path, &view->dumps, &view->header,

@@ -187,29 +187,43 @@ static void step(struct walk *walk, int64_t at)
         const int64_t n = at - walk->since;
         walk->count->n_stretches++;
         walk->count->n_samples += n;
-        if (n > walk->count->longest_samples)
+        if (n > walk->count->longest_samples) {
             walk->count->longest_samples = n;
+            walk->count->longest_first = walk->since;
+        }
     }
     walk->count = count;
     walk->since = at;
 }
 
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
+                               int64_t first_sample, int64_t n_samples,
                                struct fx8_gap_count *whole,
                                struct fx8_gap_count *single, int64_t *missing,
                                struct fx8_error *error)
 {
     const size_t n_inputs = fx8_observation_inputs(&reader->observation);
-    const size_t n = fx8_product(reader->n_missing, 2, 1, 1);
+    const size_t most = fx8_product(reader->n_missing, 2, 1, 1);
+    const int64_t end_sample = first_sample + n_samples;
+    size_t n = 0;
     FX8_AUTO_FREE struct event *events = NULL;
     FX8_AUTO_FREE int64_t *depth = NULL;
-    const struct fx8_array arrays[] = {FX8_ITEMS(events, n),
+    const struct fx8_array arrays[] = {FX8_ITEMS(events, most),
                                        FX8_ITEMS(depth, n_inputs)};
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "missing stretches", error));
-    for (size_t i = 0; i < n; i++) {
-        const struct fx8_missing *gap = &reader->missing[i / 2];
-        events[i] = i % 2 == 0 ? (struct event){gap->first_sample, 1, gap}
-                               : (struct event){end_of(gap), -1, gap};
+    for (size_t i = 0; i < reader->n_missing; i++) {
+        const struct fx8_missing *gap = &reader->missing[i];
+        const int64_t first = greater(gap->first_sample, first_sample);
+        const int64_t end = -greater(-end_of(gap), -end_sample);
+        if (first >= end)
+            continue;
+        events[n++] = (struct event){first, 1, gap};
+        events[n++] = (struct event){end, -1, gap};
     }
     qsort(events, n, sizeof *events, compare_events);
     memset(missing, 0, n_inputs * sizeof *missing);

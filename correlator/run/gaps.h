@@ -48,12 +48,14 @@ struct fx8_gap_count {
     int64_t n_stretches;
     int64_t n_samples; /**< instants, counted once for all inputs */
     int64_t longest_samples;
+    int64_t longest_first; /**< its first sample; of several, the earliest */
 };
 
 /**
- * fx8_gaps_count -- totals over all gaps of a recording, which may overlap and
- * repeat.
+ * fx8_gaps_count -- totals over the gaps of a recording, or of a stretch of it;
+ * they may overlap and repeat.
  *
+ * Given:    first_sample, n_samples  the stretch
  * Returned: whole    samples missing in every input
  *           single   samples missing in some inputs only
  *           missing  [n_inputs] missing samples of each input
@@ -61,6 +63,7 @@ struct fx8_gap_count {
  * Numerics: exact
  */
 enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
+                               int64_t first_sample, int64_t n_samples,
                                struct fx8_gap_count *whole,
                                struct fx8_gap_count *single, int64_t *missing,
                                struct fx8_error *error);

@@ -120,7 +120,11 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     const double last_dump_min = job->settings->correlator.last_dump_min;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)job->axes.step;
-    const double available_s = (double)job->n_samples / rate_hz;
+    const double fills_s = ((double)job->axes.window - step) / rate_hz;
+    char filling[64] = "";
+    if (fills_s > 0.0)
+        snprintf(filling, sizeof filling, ", %.3g s of it to fill the filter",
+                 fills_s);
     const long double spectra =
         roundl((long double)integration_s *
                (long double)plan->sample_rate.numerator_hz /
@@ -137,11 +141,12 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
     if (isinf(integration_s) || is_enough(job, all, spectra))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
-        return fx8_settings_fail(job->settings, key, error,
-                                 "expected at most %.9g s: %s has %.9g s to "
-                                 "process, and correlator.last_dump_min is %g",
-                                 (double)all / last_dump_min * step / rate_hz,
-                                 job->path, available_s, last_dump_min);
+        return fx8_settings_fail(
+            job->settings, key, error,
+            "expected at most %.9g s: %s has %.9g s to process%s, and "
+            "correlator.last_dump_min is %g",
+            (double)all / last_dump_min * step / rate_hz, job->path,
+            (double)job->n_samples / rate_hz, filling, last_dump_min);
     else if (spectra < 1)
         return fx8_settings_fail(job->settings, key, error,
                                  "expected at least %.9g s, one spectrum",

@@ -8,6 +8,7 @@
 #include "config/base/try.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
+#include "io/reader.h"
 #include "io/uvh5/uvh5_reader.h"
 
 /* Most values of a dataset below /fx8. */
@@ -149,6 +150,21 @@ static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
     return choose_types(file, error);
 }
 
+/* Open Header, or say that the file is a recording. */
+static enum fx8_status open_header(struct fx8_uvh5_file *file,
+                                   struct fx8_error *error)
+{
+    const enum fx8_status status =
+        open_group(file, "Header", &file->group, error);
+    const char *format =
+        status == FX8_OK ? NULL : fx8_reader_format_name(file->path);
+    return format == NULL
+               ? status
+               : fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: is a recording (%s): expected visibilities",
+                          file->path, format);
+}
+
 enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
                               struct fx8_uvh5_header *header,
                               struct fx8_error *error)
@@ -163,7 +179,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     if (file == NULL || (file->path = strdup(path)) == NULL)
         return fx8_no_memory(path, error);
     FX8_TRY(fx8_h5_open_file(path, &file->file, error));
-    FX8_TRY(open_group(file, "Header", &file->group, error));
+    FX8_TRY(open_header(file, error));
     FX8_TRY(fx8_uvh5_get_header(file, &found, error));
     FX8_TRY(open_cubes(file, error));
     *header = found;

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 import zlib
 from fractions import Fraction
@@ -19,6 +18,7 @@ import h5py
 import numpy as np
 
 import oracle
+import waiting
 
 FX8 = os.environ.get("FX8", os.path.abspath("build/fx8"))
 BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))
@@ -339,7 +339,7 @@ def kept_dumps(text):
         r"; (\S+\.part) keeps its first (?:(\d+) dumps|dump\b)", text)}
 
 
-class Case(unittest.TestCase):
+class Case(waiting.Waits, unittest.TestCase):
     """A test with its own folder for recordings and results."""
 
     exact_cells = doubtful_cells = 0    # results of compare_int8()
@@ -408,32 +408,6 @@ class Case(unittest.TestCase):
         return {path: content(path) for folder, _, names in os.walk(self.folder)
                 for path in (os.path.join(folder, name) for name in names)
                 if path not in left_out}
-
-    def wait_until(self, process, what, holds):
-        """Wait until holds() while a process runs."""
-        while not holds():
-            if process.poll() is not None:
-                self.fail(f"{what}: never: {process.communicate()[1]}")
-            time.sleep(0.001)
-
-    def wait_for(self, process, path):
-        """Wait until a process has made a file."""
-        self.wait_until(process, path, lambda: os.path.exists(path))
-
-    def wait_for_dump(self, process, part):
-        """Wait until a process has finished the first dump of a .part, whose
-        first bytes are written last."""
-        self.wait_for(process, part)
-        self.wait_until(process, f"a dump of {part}",
-                        lambda: content(part)[:4] == b"\x89HDF")
-
-    def wait_for_handler(self, process):
-        """Wait until a process catches SIGINT."""
-        def catches():
-            caught = re.search(r"^SigCgt:\s*(\w+)", text(
-                f"/proc/{process.pid}/status"), re.MULTILINE)
-            return caught and int(caught[1], 16) >> (signal.SIGINT - 1) & 1
-        self.wait_until(process, "a handler of SIGINT", catches)
 
     def write(self, scene, name="in.h5", **options):
         """Write a scene; returns the path."""

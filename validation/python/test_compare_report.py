@@ -549,8 +549,10 @@ class Report(program.Case):
             done = program.run("compare", rough, self.changed(exact, weigh))
             self.assert_one_line(done, 1, f"Data/nsamples[5, 7, 1]: {weight}: "
                                  "expected a finite number from 0 up")
-        done = program.run("compare", rough, exact, "--html", "")
-        self.assert_one_line(done, 2, "--html", "the name of a file")
+        for name in ("", "page", "page.png", "a.html/page"):
+            done = program.run("compare", rough, exact, "--html", name)
+            self.assert_one_line(done, 2, f"--html: {name}",
+                                 "expected a name that ends in .html")
         self.assertFalse(pathlib.Path(".part").exists())
 
     def test_wrong_use(self):

@@ -183,6 +183,10 @@ class BadCommandLines(program.Job):
                 self.assertTrue(done.stderr.startswith("fx8: error: "),
                                 done.stderr)
                 self.assertEqual(done.stdout, "")
+        for words in (("correlate", self.config, good, "--precision", "fp16"),
+                      ("plot", good, "--kind", "pie")):
+            self.assert_one_line(program.run(*words), 2, f"error: {words[-2]}: "
+                                 f"{words[-1]}: expected ", f"{words[0]} --help")
 
     def test_recording_before_the_configuration(self):
         good = self.recording()
@@ -271,7 +275,7 @@ class BadCommandLines(program.Job):
         parts = (["-o", self.output], [self.config, good],
                  ["--quiet"], ["--set", "channelizer.taps=4"],
                  ["--set", "correlator.last_dump_min=0"],
-                 ["--precision", "int8", "--precision=fp32"])
+                 ["--precision", "int8", "--precision=FP32"])
         for turn in range(len(parts)):
             order = sum(parts[turn:] + parts[:turn], [])
             done = program.run("correlate", *order)

@@ -146,6 +146,41 @@ class NativeParts(program.Job):
         self.assert_equal(self.result(*paths, environment={
             "FX8_BLOCK_SAMPLES": "701"}), want)
 
+    def test_gaps_that_hide_the_rest_are_named(self):
+        x, a, _ = self.cut()
+        later = self.changed(a, put("@start_time_unix_s", 1_600_000_000 + 9),
+                             "later.h5")
+        said = self.well(*self.words(x, later, "--dry-run")).stderr
+        self.assertEqual(said, "fx8: warning: "
+                         f"{x} and 1 more: 99.96 % of the 9.004 s to process "
+                         "are missing: a gap of 9 s begins 0.002345 s after "
+                         "the start of the recording\n")
+        self.assertEqual(self.well(*self.words(x, a, "--dry-run")).stderr, "")
+
+    def test_nothing_there(self):
+        """A stretch in a gap, which is listed or shown by a marker."""
+        listed = self.write(program.Scene(self.samples[..., :9000], missing=[
+            (-1, -1, 4000, 4500)]), "listed.h5")
+        samples = self.samples[..., :9000].copy()
+        samples[..., 4000:8500] = -128 - 128j
+        marked = self.write(program.Scene(samples), "marked.h5")
+        where = ("--set=input.start_s=0.0045", "--set=input.duration_s=0.003",
+                 "--quiet")
+        nothing = ("no spectrum has all its samples: all of the result is "
+                   "flagged")
+        for path, more, said in (
+                (listed, (), (f"{listed}: 100 % of the 0.003 s to process are "
+                              "missing: a gap of 0.003 s begins 0.0045 s "
+                              "after the start of the recording",
+                              f"{listed}: {nothing}")),
+                (marked, ("--set=input.missing_value=-128",),
+                 (f"{marked}: {nothing}",))):
+            done = self.well(*self.words(path, *where, *more))
+            self.assertEqual(done.stderr, "".join(
+                f"fx8: warning: {line}\n" for line in said))
+            self.assertTrue(program.read(self.output).flags.all())
+            os.remove(self.output)
+
     def test_info(self):
         x, a, m = self.cut()
         facts = json.loads(self.well("info", "--json", m, a, x).stdout)
@@ -161,3 +196,7 @@ class NativeParts(program.Job):
                 self.refuse((a, b), line.format(a=a, b=b))
         self.refuse((a, b, a), f"{a}: input.files: given twice: expected every "
                     "file once", code=2)
+        folder, name = os.path.split(a)
+        for other in (f"{folder}/./{name}", os.path.relpath(a)):
+            self.refuse((a, b, other), f"{other}: input.files: given twice, as "
+                        f"{a}: expected every file once", code=2)

@@ -169,7 +169,7 @@ class Kinds(Plotted):
 
     def test_part_of_a_spectrum(self):
         panels = self.plot("spectrum", "--antennas", "1,4", "--channels", "8-11",
-                           "--pol", "YY", "--times", "1-2")
+                           "--pol", "yy", "--times", "1-2")
         self.assertEqual(len(panels), 2)
         self.assertEqual([s["name"] for s in panels[0]["series"]],
                          ["ANT001", "ANT004"])
@@ -486,6 +486,11 @@ class Pictures(Plotted):
                 (2, (self.file, "--antennas", "x"), ["--antennas: x"]),
                 (2, (self.file, "--channels", "3-32"), ["--channels: 32", "31"]),
                 (2, (self.file, "--channels", "5-3"), ["--channels: 5-3"]),
+                (2, (self.file, "--channels", "1,5"),
+                 ["--channels: 1,5: expected one stretch A-B"]),
+                (2, (self.file, self.file), [
+                    "out.uvh5: is no recording: expected one result, one "
+                    "quick-look or the files of one recording"]),
                 (2, (self.file, "--times", "9"), ["--times: 9"]),
                 (2, (self.file, "--baseline", "0-77"), ["--baseline: 0-77"]),
                 (2, (self.file, "--baseline", "5"), ["--baseline: 5"]),

@@ -181,19 +181,19 @@ class SparedBeside(program.Job):
         """Visibilities behind a link, and in a virtual dataset."""
         paths = self.both(self.config, self.recording())
         shown = self.path("shown.uvh5")
-        away = self.path("visdata.h5")
+        away = self.path("visdata.html")
         shutil.copy(paths[1], shown)
         with h5py.File(shown, "a") as file, h5py.File(away, "w") as other:
             data = file["Data/visdata"]
             layout = h5py.VirtualLayout(data.shape, data.dtype)
             other["v"] = data[...]
-            layout[...] = h5py.VirtualSource("visdata.h5", "v", data.shape)
+            layout[...] = h5py.VirtualSource("visdata.html", "v", data.shape)
             del file["Data/visdata"]
             file.create_virtual_dataset("Data/visdata", layout)
             file.move("Data/flags", "Data/moved")
             other["flags"] = file["Data/moved"][...]
             del file["Data/moved"]
-            file["Data/flags"] = h5py.ExternalLink("visdata.h5", "flags")
+            file["Data/flags"] = h5py.ExternalLink("visdata.html", "flags")
         self.well("compare", paths[0], shown, code=(0, 3))
         before = program.content(away)
         os.link(away, self.path("page.html.part"))
