@@ -3,12 +3,14 @@
  * test_plot.c -- what pictures are made of: ticks, colours, ranges, formats.
  *
  * Shows (commands, parts of pictures): ticks are round and within their axis;
- *     equal steps of the colours look equal, and the cycle closes; a panel's
+ *     equal steps of the colours look equal, and the cycle closes; twelve lines
+ *     have colours that differ; a panel's
  *     ends are those of its data, with room for lines across, and decades make
  *     an axis logarithmic; drawings whose texts and points are not what
  *     they should be are whole all the same
  * Within: steps of lightness 0.3 to 2 of their mean; lightness of the cycle
- *     2·10⁻²; the cycle closes to the bit
+ *     2·10⁻²; the cycle closes to the bit; colours 0.1 apart in Oklab, where
+ *     black and white are 1 apart
  * Because: the polynomial of degree 6 follows viridis within 10⁻², a third of a
  *     step of 1/16; colours are rounded to 8 bits and to what a screen has
  */
@@ -90,22 +92,52 @@ TEST(places_stay_within_the_axis)
 
 /* --- colours ------------------------------------------------------ */
 
-/* Lightness of Oklab, from 8 bits. */
-static double lightness(uint32_t colour)
+/* Oklab of 8 bits: lightness, green to red, blue to yellow. */
+static void find_oklab(uint32_t colour, double lab[3])
 {
-    double linear[3];
+    static const double cones[3][3] = {
+        {0.4122214708, 0.5363325363, 0.0514459929},
+        {0.2119034982, 0.6806995451, 0.1073969566},
+        {0.0883024619, 0.2817188376, 0.6299787005}};
+    static const double axes[3][3] = {
+        {0.2104542553, 0.7936177850, -0.0040720468},
+        {1.9779984951, -2.4285922050, 0.4505937099},
+        {0.0259040371, 0.7827717662, -0.8086757660}};
+    double linear[3], root[3];
     for (int i = 0; i < 3; i++) {
         const double value = (colour >> (16 - 8 * i) & 255) / 255.0;
         linear[i] = value <= 0.04045 ? value / 12.92
                                      : pow((value + 0.055) / 1.055, 2.4);
     }
-    const double *c = linear;
-    return 0.2104542553 * cbrt(0.4122214708 * c[0] + 0.5363325363 * c[1] +
-                               0.0514459929 * c[2]) +
-           0.7936177850 * cbrt(0.2119034982 * c[0] + 0.6806995451 * c[1] +
-                               0.1073969566 * c[2]) -
-           0.0040720468 * cbrt(0.0883024619 * c[0] + 0.2817188376 * c[1] +
-                               0.6299787005 * c[2]);
+    for (int i = 0; i < 3; i++)
+        root[i] = cbrt(cones[i][0] * linear[0] + cones[i][1] * linear[1] +
+                       cones[i][2] * linear[2]);
+    for (int i = 0; i < 3; i++)
+        lab[i] =
+            axes[i][0] * root[0] + axes[i][1] * root[1] + axes[i][2] * root[2];
+}
+
+static double lightness(uint32_t colour)
+{
+    double lab[3];
+    find_oklab(colour, lab);
+    return lab[0];
+}
+
+/* Twelve lines, and one in the colour of what looks wrong. */
+TEST(colours_of_lines_differ)
+{
+    double labs[13][3];
+    for (size_t i = 0; i < 13; i++)
+        find_oklab(i < 12 ? fx8_colour_of(i, 12) : FX8_COLOUR_BAD, labs[i]);
+    for (size_t i = 0; i < 13; i++)
+        for (size_t k = 0; k < i; k++) {
+            const double apart =
+                hypot(hypot(labs[i][0] - labs[k][0], labs[i][1] - labs[k][1]),
+                      labs[i][2] - labs[k][2]);
+            if (apart < 0.1)
+                fail_msg("%zu and %zu: %.3f apart", i, k, apart);
+        }
 }
 
 TEST(equal_steps_look_equal)

@@ -78,7 +78,8 @@ static const struct fx8_option options[] = {
     [SORT] = {.name = "sort",
               .argument = "antenna|length",
               .is_once = true,
-              .help = "order of the pairs in a matrix; default: antenna"},
+              .help = "antenna (default): a matrix of all pairs; length: a "
+                      "dot for each, against the length of its baseline"},
     [SET] = FX8_OPTION_SET("of recordings: what is not recorded, as for fx8 "
                            "info; may be given many times"),
     [JSON] = {.name = "json",
@@ -103,7 +104,7 @@ const struct fx8_command fx8_command_plot = {
         "  waterfall  amplitude and phase of a baseline, or of an antenna "
         "with\n"
         "             itself (--baseline 3-3), against time and frequency\n"
-        "  matrix     coherence of all pairs\n"
+        "  matrix     coherence of all pairs, by antennas or by length\n"
         "  phase      phase of a baseline against frequency and time\n"
         "  delay      its transform over frequency: a delay is a peak\n"
         "  uv         where the baselines measure\n"
@@ -113,7 +114,7 @@ const struct fx8_command fx8_command_plot = {
         "\n"
         "A recording has overview and levels, a quick-look all but levels and\n"
         "uv.  Cells are means of what is not flagged; a page has at most 1000\n"
-        "by 600 of them and says what they average.  An HTML page is one file\n"
+        "by 260 of them and says what they average.  An HTML page is one file\n"
         "and shows values under the pointer.  PNG and PDF need a build with\n"
         "cairo (libcairo2-dev).\n",
     .run = run,

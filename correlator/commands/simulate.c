@@ -49,7 +49,9 @@ const struct fx8_command fx8_command_simulate = {
     .notes =
         "Rate, frequency and start come from [observation], antennas and site\n"
         "from [array], the rest from [simulate]; the true visibilities have\n"
-        "the axes that `fx8 correlate` gives with the same file.\n"
+        "the axes that `fx8 correlate` gives with the same file.  A recording\n"
+        "has every antenna of the table, the truth those that [array]\n"
+        "antennas chooses.\n"
         "\n"
         "[simulate] sources is a CSV with the columns az_deg (from north\n"
         "through east), el_deg of sources that stand still, or ra_deg,\n"
@@ -405,9 +407,13 @@ static void print_summary(const char *output, const struct work *work)
            (long long)work->settings.simulate.seed);
     printf("clamped       %.3g %% of the numbers\n",
            100.0 * clipped_share(work));
+    char some[64] = "";
+    if (work->job.plan.n_antennas < observation->n_antennas)
+        snprintf(some, sizeof some, "%zu of the antennas, ",
+                 work->job.plan.n_antennas);
     printf("truth         ");
     fx8_text_print(work->truth_path, stdout);
-    printf("\n              %zu %s, %zu %s, %lld %s\n",
+    printf("\n              %s%zu %s, %zu %s, %lld %s\n", some,
            FX8_COUNTED(work->header.n_baselines, "baseline", "baselines"),
            FX8_COUNTED(work->header.n_channels, "channel", "channels"),
            FX8_COUNTED((long long)work->job.n_dumps, "dump", "dumps"));

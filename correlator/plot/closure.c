@@ -170,7 +170,7 @@ static enum fx8_status read_all(struct work *work, struct fx8_error *error)
     const size_t n_baselines = view->header.n_baselines;
     FX8_AUTO_FREE bool *wanted = NULL;
     work->n_pairs = work->n_antennas * work->n_antennas;
-    work->n_rows = fx8_view_rows(view, FX8_MOST_ROWS);
+    work->n_rows = fx8_view_rows(view, FX8_MOST_TIMES);
     work->n_columns = fx8_view_columns(view, FX8_MOST_COLUMNS);
     const struct fx8_array arrays[] = {
         FX8_ITEMS(wanted, n_baselines), FX8_ITEMS(work->pair_of, n_baselines),

@@ -72,8 +72,9 @@ uint32_t fx8_colour_at(enum fx8_colour_map map, double value)
 uint32_t fx8_colour_of(size_t index, size_t n)
 {
     /* without vermilion, which FX8_COLOUR_BAD is close to */
-    static const uint32_t few[] = {0x0072b2, 0xe69f00, 0x009e73,
-                                   0xcc79a7, 0x56b4e9, 0x000000};
+    static const uint32_t few[] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
+                                   0x56b4e9, 0x000000, 0x999933, 0x882255,
+                                   0x8c8c8c, 0x332288, 0xddcc77, 0x661100};
     if (n <= sizeof few / sizeof *few)
         return few[index];
     /* not its bright end, which is faint on white */

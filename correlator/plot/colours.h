@@ -33,8 +33,8 @@ enum fx8_colour_map {
  */
 uint32_t fx8_colour_at(enum fx8_colour_map map, double value);
 
-/** Colour of the series `index` of `n`: of Okabe and Ito's palette, or spread
- *  over a map if they are many. */
+/** Colour of the series `index` of `n`: of Okabe and Ito's palette, of six more
+ *  that differ from it, or spread over a map if they are many. */
 uint32_t fx8_colour_of(size_t index, size_t n);
 
 #endif

@@ -19,9 +19,13 @@
 /** Most panels of a page. */
 #define FX8_MOST_PANELS 8
 
-/** Most cells of a matrix along either axis. */
+/** Most cells of a matrix along either axis: a row is a point of the page or
+ *  more, and so is a single dump between gaps. */
 #define FX8_MOST_COLUMNS 1000
-#define FX8_MOST_ROWS    600
+#define FX8_MOST_ROWS    260
+
+/** Most points of a line against time. */
+#define FX8_MOST_TIMES 600
 
 /** How a series is drawn. */
 enum fx8_mark { FX8_MARK_LINE = 0, FX8_MARK_DOTS, FX8_MARK_BARS };

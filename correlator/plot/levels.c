@@ -167,7 +167,9 @@ static enum fx8_status shares_panel(const struct work *work,
 {
     const size_t n = work->survey.n_inputs;
     struct fx8_panel *panel =
-        fx8_figure_panel(figure, "Missing and clipped samples of each input",
+        fx8_figure_panel(figure,
+                         "Missing and clipped samples of each input, of those "
+                         "read",
                          "input", "share / %");
     FX8_TRY(name_inputs(work, &panel->x, error));
     for (int k = 0; k < 2; k++) {

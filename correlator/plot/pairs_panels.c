@@ -4,7 +4,9 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/plot/kinds.h"
@@ -45,13 +47,60 @@ static enum fx8_status name_antennas(const struct fx8_view *view,
 
 /* --- spectra ------------------------------------------------------ */
 
+static double power_at(const struct fx8_pairs *pairs, size_t input, size_t c)
+{
+    const size_t at = input * pairs->n_columns + c;
+    return decibels(pairs->power[at] / pairs->n_power[at]);
+}
+
 static void put_spectrum(const struct fx8_pairs *pairs, size_t input,
                          double *values)
 {
-    const size_t n = pairs->n_columns;
-    for (size_t c = 0; c < n; c++)
-        values[c] = decibels(pairs->power[input * n + c] /
-                             pairs->n_power[input * n + c]);
+    for (size_t c = 0; c < pairs->n_columns; c++)
+        values[c] = power_at(pairs, input, c);
+}
+
+/* Least and greatest power of an input in dB; NaN: it has none. */
+static void find_range(const struct fx8_pairs *pairs, size_t input,
+                       struct fx8_axis *range)
+{
+    for (size_t c = 0; c < pairs->n_columns; c++) {
+        const double value = power_at(pairs, input, c);
+        range->low = fmin(range->low, value); /* of NaN: the other */
+        range->high = fmax(range->high, value);
+    }
+}
+
+/* If inputs that look wrong go beyond the others, scale an axis by the others;
+ * the title says how many do. */
+static void scale_spectra(const struct fx8_view *view,
+                          const struct fx8_pairs *pairs, size_t pol,
+                          struct fx8_panel *panel, struct fx8_axis *axis)
+{
+    const struct fx8_axis none = {.low = NAN, .high = NAN};
+    struct fx8_axis good = none;
+    size_t n_beyond = 0;
+    for (size_t a = 0; a < view->header.n_antennas; a++)
+        if (view->is_chosen[a] && pairs->remarks[2 * a + pol] == 0)
+            find_range(pairs, 2 * a + pol, &good);
+    const double margin = 0.06 * fmax(good.high - good.low, 1.0);
+    for (size_t a = 0; a < view->header.n_antennas; a++) {
+        struct fx8_axis range = none;
+        if (view->is_chosen[a] && pairs->remarks[2 * a + pol] != 0)
+            find_range(pairs, 2 * a + pol, &range);
+        n_beyond +=
+            range.low < good.low - margin || range.high > good.high + margin;
+    }
+    if (n_beyond == 0)
+        return;
+    axis->low = good.low - margin;
+    axis->high = good.high + margin;
+    snprintf(panel->title + strlen(panel->title),
+             sizeof panel->title - strlen(panel->title),
+             "; %zu %s that %s wrong %s beyond the scale",
+             FX8_COUNTED(n_beyond, "input", "inputs"),
+             FX8_NOUN(n_beyond, "looks", "look"),
+             FX8_NOUN(n_beyond, "goes", "go"));
 }
 
 enum fx8_status fx8_pairs_spectra_panel(const struct fx8_view *view,
@@ -87,6 +136,8 @@ enum fx8_status fx8_pairs_spectra_panel(const struct fx8_view *view,
             series->x[c] = fx8_cell_middle(&panel->x, c, n);
         put_spectrum(pairs, 2 * a + pol, series->y);
     }
+    scale_spectra(view, pairs, pol, panel,
+                  n_antennas > MOST_LINES ? &panel->matrix.axis : &panel->y);
     return FX8_OK;
 }
 

@@ -102,6 +102,9 @@ bool fx8_track_mean(const struct fx8_track *track, struct fx8_track_part part,
 
 /* --- panels ------------------------------------------------------- */
 
+/* Degrees beyond half a turn: points there do not lie on the frame. */
+#define PHASE_MARGIN 8.0
+
 static double decibels_of(const double v[2])
 {
     const double amplitude = hypot(v[0], v[1]);
@@ -174,6 +177,8 @@ struct fx8_panel *fx8_phase_panel(const struct fx8_view *view, const char *what,
              against_time ? "all channels" : "all dumps");
     struct fx8_panel *panel = fx8_figure_panel(figure, title, "", "");
     fx8_axis_degrees(&panel->y, label);
+    panel->y.low -= PHASE_MARGIN;
+    panel->y.high += PHASE_MARGIN;
     if (against_time)
         fx8_view_time_axis(view, &panel->x);
     else
@@ -250,7 +255,7 @@ enum fx8_status fx8_plot_phase(const struct fx8_view *view,
                                struct fx8_error *error)
 {
     FX8_AUTO(fx8_track_clear) struct fx8_track track = {0};
-    FX8_TRY(fx8_track_choose(view, "phase of", FX8_MOST_ROWS, FX8_MOST_COLUMNS,
+    FX8_TRY(fx8_track_choose(view, "phase of", FX8_MOST_TIMES, FX8_MOST_COLUMNS,
                              &track, figure, error));
     FX8_TRY(fx8_track_phase_panel(view, &track, false, figure, error));
     return fx8_track_phase_panel(view, &track, true, figure, error);

@@ -409,8 +409,12 @@ void fx8_view_title(const struct fx8_view *view, const char *what,
         length--; /* of a folder */
     const char *slash = memrchr(view->path, '/', length);
     const char *name = slash != NULL ? slash + 1 : view->path;
-    snprintf(figure->title, sizeof figure->title, "%.*s: %s",
-             (int)(view->path + length - name), name, what);
+    char more[64] = "";
+    if (view->request->n_paths > 1)
+        snprintf(more, sizeof more, " and %zu more",
+                 view->request->n_paths - 1);
+    snprintf(figure->title, sizeof figure->title, "%.*s%s: %s",
+             (int)(view->path + length - name), name, more, what);
 }
 
 void fx8_view_describe(const struct fx8_view *view, const char *what,

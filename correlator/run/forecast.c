@@ -189,7 +189,7 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
                      size);
         fprintf(stream, "output     ");
         fx8_text_print(path, stream);
-        fprintf(stream, ": %s%s%s\n", is_packed ? "at most " : "", size,
+        fprintf(stream, ": %s%s of data%s\n", is_packed ? "at most " : "", size,
                 access(path, F_OK) == 0 && !request->force
                     ? "; exists: --force would replace it"
                     : "");

@@ -51,7 +51,8 @@ class DryRun(program.Job):
                               "to 150.484375 MHz\n", lines)
                 self.assertRegex(time, r"about \S+ s without writing, \S+ x "
                                  r"real time, as the first 0.156 s show\n +\(cpu")
-                outputs = re.findall("^output +(.*): (.*)$", lines, re.M)
+                outputs = re.findall("^output +(.*): (.*) of data$", lines,
+                                     re.M)
                 self.assertEqual(len(outputs), n_files)
                 for path, said in outputs:
                     self.assertTrue(os.path.exists(path))

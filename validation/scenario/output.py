@@ -265,6 +265,11 @@ sources = {self.sources}
         done = self.simulate(self.path("v.Fits"))
         self.assertIn("v.Fits: HDF5 is written, whatever the name", done.stderr)
 
+    def test_the_truth_has_chosen_antennas(self):
+        done = self.simulate(self.path("v.h5"), "--set", "array.antennas=1")
+        self.assertIn("2 antennas, 2 polarisations", done.stdout)
+        self.assertIn("1 of the antennas, 1 baseline, ", done.stdout)
+
     def test_no_input_is_overwritten(self):
         before = self.contents()
         for path in before:

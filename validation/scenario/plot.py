@@ -328,23 +328,6 @@ class Kinds(Plotted):
         self.assertIn(self.well("info", self.recorded).stdout.split("verdict")[
             1].split("\n")[0].strip(), done.stdout)
 
-    def test_long_results_are_averaged(self):
-        """800 dumps: two or one in each of 600 rows."""
-        self.configure(oracle.Setup(4, 0.001, precision="int8", method="fft"))
-        samples = program.noise(41, 2, 1, 800_000)
-        self.well(*self.words(self.write(program.Scene(samples), "long.h5"),
-                              "--quiet", "--force"))
-        report = json.loads(self.well(
-            "plot", self.output, "--kind", "waterfall", "--json").stdout)
-        self.assertIn("up to 2 dumps x 1 channel", report["subtitle"])
-        good = program.read(self.output)
-        values = np.where(good.flags, np.nan, good.visibilities)[:, 1, :, 0]
-        rows = (2 * np.arange(len(values)) + 1) * 600 // (2 * len(values))
-        want = np.array([mean(values[rows == row], 0) for row in range(600)])
-        got = np.array(report["panels"][0]["matrix"]["values"], float)
-        self.assertEqual(got.shape, (600, 4))
-        self.near(got, decibels(np.abs(want)))
-
     def test_many_antennas_are_rows(self):
         """More than 12 antennas: a matrix in place of lines."""
         self.configure(oracle.Setup(8, 0.002, precision="int8"))
