@@ -14,53 +14,19 @@
 #include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/ceilings.h"
+#include "correlator/bench/variants.h"
 #include "kernels/baseline.h"
 #include "kernels/fft.h"
-#include "kernels/quicklook.h"
 
 /* Least time of the steps of a round. */
 #define ROUND_S 10e-3
 
-/* The ruler of an operation. */
-enum ruler {
-    RULER_COPY, /* memcpy() of as many bytes, between the same areas */
-    RULER_INT8, /* instructions, as enum fx8_ceiling_work */
-    RULER_INT16,
-    RULER_FLOAT,
-    RULER_TWO_FLOATS, /* two float operations each: both directions */
-};
-
-/* An operation under test; open() fills what it needs. */
-struct trial {
-    const struct kind *kind;
-    const struct fx8_operations *operations;
-    size_t size;    /* inputs or channels */
-    size_t variety; /* align: bytes of a sample; quantise and turn: whether
-                       rotated; quick-look: mode of functions */
-    /* set by open() */
-    double work;               /* per step, in the kind's unit */
-    double bytes;              /* per copy, read plus written; for RULER_COPY */
-    size_t n_copies;           /* copies that equal a step; 0: one */
-    void *from, *to, *extra;   /* memory of the trial, or NULL */
-    size_t from_size, to_size; /* bytes */
-    struct quicklook *state;   /* of a quick-look, or NULL */
-};
-
-/* A kind of trial. */
-struct kind {
-    const char *unit;
-    enum ruler ruler;
-    size_t item_size; /* bytes of a value of a spectrum, or of a weight */
-    enum fx8_status (*open)(struct trial *trial, struct fx8_error *error);
-    /* Run step k. */
-    void (*step)(struct trial *trial, size_t k);
-};
-
 /* --- memory ------------------------------------------------------ */
 
 /* Allocate `from`, `to` and `extra`, of so many bytes. */
-static enum fx8_status allocate(struct trial *trial, size_t from, size_t to,
-                                size_t extra, struct fx8_error *error)
+enum fx8_status fx8_trial_allocate(struct fx8_trial *trial, size_t from,
+                                   size_t to, size_t extra,
+                                   struct fx8_error *error)
 {
     trial->from_size = from;
     trial->to_size = to;
@@ -80,7 +46,7 @@ static void fill_floats(float *values, size_t n)
 #define MIB ((size_t)1 << 20)
 
 /* Floats between two spectra, as in the engine. */
-static size_t spectrum_stride(const struct trial *trial)
+static size_t spectrum_stride(const struct fx8_trial *trial)
 {
     return fx8_fft_stride_of(FX8_FFT_COMPLEX, trial->size);
 }
@@ -94,10 +60,12 @@ static size_t spectrum_stride(const struct trial *trial)
  * power of two. */
 #define ROW_GAP 64
 
-static enum fx8_status open_align(struct trial *trial, struct fx8_error *error)
+static enum fx8_status open_align(struct fx8_trial *trial,
+                                  struct fx8_error *error)
 {
-    FX8_TRY(allocate(trial, ALIGN_BYTES, ALIGN_BYTES + trial->size * ROW_GAP,
-                     trial->size * sizeof(ptrdiff_t), error));
+    FX8_TRY(fx8_trial_allocate(trial, ALIGN_BYTES,
+                               ALIGN_BYTES + trial->size * ROW_GAP,
+                               trial->size * sizeof(ptrdiff_t), error));
     fx8_bench_fill(trial->from, ALIGN_BYTES);
     ptrdiff_t *offset = trial->extra;
     for (size_t i = 0; i < trial->size; i++)
@@ -106,7 +74,7 @@ static enum fx8_status open_align(struct trial *trial, struct fx8_error *error)
     return FX8_OK;
 }
 
-static void step_align(struct trial *trial, size_t k)
+static void step_align(struct fx8_trial *trial, size_t k)
 {
     (void)k;
     const size_t sample = trial->size * trial->variety;
@@ -125,21 +93,23 @@ static void step_align(struct trial *trial, size_t k)
 #define FILTER_BYTES (8 * MIB)
 #define STEP_BYTES   ((size_t)1 << 16)
 
-static size_t filter_calls(const struct trial *trial)
+static size_t filter_calls(const struct fx8_trial *trial)
 {
     const size_t call = FX8_GROUP * 2 * trial->size;
     return call < STEP_BYTES ? STEP_BYTES / call : 1;
 }
 
-static enum fx8_status open_filter(struct trial *trial, struct fx8_error *error)
+static enum fx8_status open_filter(struct fx8_trial *trial,
+                                   struct fx8_error *error)
 {
     const size_t row = 2 * trial->size, n_weights = N_TAPS * row;
-    FX8_TRY(allocate(trial, FILTER_BYTES + (FX8_GROUP + N_TAPS) * row,
-                     FX8_GROUP * spectrum_stride(trial) * sizeof(float),
-                     n_weights * trial->kind->item_size, error));
+    FX8_TRY(
+        fx8_trial_allocate(trial, FILTER_BYTES + (FX8_GROUP + N_TAPS) * row,
+                           FX8_GROUP * spectrum_stride(trial) * sizeof(float),
+                           n_weights * trial->kind->item_size, error));
     fx8_bench_fill(trial->from, trial->from_size);
     for (size_t k = 0; k < n_weights; k++)
-        if (trial->kind->ruler == RULER_FLOAT)
+        if (trial->kind->ruler == FX8_RULER_FLOAT)
             ((float *)trial->extra)[k] = (float)(1 + k % 7) / 16.0f;
         else
             ((int16_t *)trial->extra)[k] = (int16_t)(2000 * (k % 7));
@@ -147,7 +117,7 @@ static enum fx8_status open_filter(struct trial *trial, struct fx8_error *error)
     return FX8_OK;
 }
 
-static void step_filter(struct trial *trial, size_t k)
+static void step_filter(struct fx8_trial *trial, size_t k)
 {
     const struct fx8_operations *operations = trial->operations;
     const size_t row = 2 * trial->size, n = filter_calls(trial);
@@ -155,7 +125,7 @@ static void step_filter(struct trial *trial, size_t k)
     for (size_t call = k * n; call < (k + 1) * n; call++) {
         const int8_t *samples =
             (const int8_t *)trial->from + call * FX8_GROUP * row % FILTER_BYTES;
-        if (trial->kind->ruler == RULER_FLOAT)
+        if (trial->kind->ruler == FX8_RULER_FLOAT)
             operations->fir(FX8_GROUP, N_TAPS, row, samples, trial->extra,
                             trial->to, stride);
         else
@@ -169,18 +139,18 @@ static void step_filter(struct trial *trial, size_t k)
 /* Spectra of a row of the result, and items between two rows. */
 #define ROW_SPECTRA 4096
 
-static size_t turn_stride(const struct trial *trial)
+static size_t turn_stride(const struct fx8_trial *trial)
 {
     return ROW_SPECTRA + FX8_ALIGNMENT / trial->kind->item_size;
 }
 
 /* `extra` holds phases, gains and clips. */
-static float *turn_gain(const struct trial *trial)
+static float *turn_gain(const struct fx8_trial *trial)
 {
     return (float *)((struct fx8_phases *)trial->extra + 1);
 }
 
-static struct fx8_spectra_group turn_group(const struct trial *trial)
+static struct fx8_spectra_group turn_group(const struct fx8_trial *trial)
 {
     return (struct fx8_spectra_group){
         .n_spectra = FX8_GROUP,
@@ -193,14 +163,16 @@ static struct fx8_spectra_group turn_group(const struct trial *trial)
 }
 
 /* Spectra of a group, in cache as after the FFT; rows of results, in memory. */
-static enum fx8_status open_turn(struct trial *trial, struct fx8_error *error)
+static enum fx8_status open_turn(struct fx8_trial *trial,
+                                 struct fx8_error *error)
 {
     const size_t item_size = trial->kind->item_size;
-    FX8_TRY(allocate(trial, FX8_GROUP * spectrum_stride(trial) * sizeof(float),
-                     trial->size * turn_stride(trial) * item_size,
-                     sizeof(struct fx8_phases) +
-                         trial->size * (sizeof(float) + sizeof(uint32_t)),
-                     error));
+    FX8_TRY(fx8_trial_allocate(
+        trial, FX8_GROUP * spectrum_stride(trial) * sizeof(float),
+        trial->size * turn_stride(trial) * item_size,
+        sizeof(struct fx8_phases) +
+            trial->size * (sizeof(float) + sizeof(uint32_t)),
+        error));
     fill_floats(trial->from, FX8_GROUP * spectrum_stride(trial));
     struct fx8_phases *phases = trial->extra;
     for (size_t t = 0; t < FX8_GROUP; t++) {
@@ -217,7 +189,7 @@ static enum fx8_status open_turn(struct trial *trial, struct fx8_error *error)
     return FX8_OK;
 }
 
-static void step_quantise(struct trial *trial, size_t k)
+static void step_quantise(struct fx8_trial *trial, size_t k)
 {
     float *gain = turn_gain(trial);
     struct fx8_ci8 *to = trial->to;
@@ -227,7 +199,7 @@ static void step_quantise(struct trial *trial, size_t k)
                                 (uint32_t *)(gain + trial->size));
 }
 
-static void step_turn(struct trial *trial, size_t k)
+static void step_turn(struct fx8_trial *trial, size_t k)
 {
     struct fx8_cf32 *to = trial->to;
     const struct fx8_spectra_group group = turn_group(trial);
@@ -253,35 +225,35 @@ static size_t stride_of(size_t item_size)
     return N_TIMES + FX8_ALIGNMENT / item_size;
 }
 
-static size_t channel_bytes(const struct trial *trial)
+static size_t channel_bytes(const struct fx8_trial *trial)
 {
     const size_t item_size = trial->kind->item_size;
     return fx8_round_up(trial->size, FX8_ROW_BLOCK) * stride_of(item_size) *
            item_size;
 }
 
-static size_t accumulator_bytes(const struct trial *trial)
+static size_t accumulator_bytes(const struct fx8_trial *trial)
 {
     const struct fx8_operations *operations = trial->operations;
-    if (trial->kind->ruler == RULER_INT8)
+    if (trial->kind->ruler == FX8_RULER_INT8)
         return operations->int8.accumulator_size(trial->size) * sizeof(int32_t);
     return sizeof(double) *
-           (trial->kind->ruler == RULER_FLOAT
+           (trial->kind->ruler == FX8_RULER_FLOAT
                 ? operations->fp32.accumulator_size(trial->size)
                 : operations->interval.accumulator_size(trial->size));
 }
 
 /* `extra` holds the accumulator, `to` the sums. */
-static enum fx8_status open_products(struct trial *trial,
+static enum fx8_status open_products(struct fx8_trial *trial,
                                      struct fx8_error *error)
 {
     const size_t channel = channel_bytes(trial);
     const size_t n_channels =
         channel < SPECTRA_BYTES ? SPECTRA_BYTES / channel : 1;
-    FX8_TRY(allocate(trial, n_channels * channel,
-                     fx8_pair_count(trial->size) * 4 * sizeof(double),
-                     accumulator_bytes(trial), error));
-    if (trial->kind->ruler == RULER_INT8)
+    FX8_TRY(fx8_trial_allocate(trial, n_channels * channel,
+                               fx8_pair_count(trial->size) * 4 * sizeof(double),
+                               accumulator_bytes(trial), error));
+    if (trial->kind->ruler == FX8_RULER_INT8)
         fx8_bench_fill(trial->from, trial->from_size);
     else
         fill_floats(trial->from, trial->from_size / sizeof(float));
@@ -290,7 +262,7 @@ static enum fx8_status open_products(struct trial *trial,
 }
 
 /* The channel of step `k`. */
-static void step_products(struct trial *trial, size_t k)
+static void step_products(struct fx8_trial *trial, size_t k)
 {
     const struct fx8_operations *operations = trial->operations;
     const size_t n = trial->size, channel = channel_bytes(trial);
@@ -300,12 +272,12 @@ static void step_products(struct trial *trial, size_t k)
         (const char *)trial->from + k % (trial->from_size / channel) * channel;
     const bool is_fold = k % FOLD_STEPS == FOLD_STEPS - 1;
     double *sums = trial->to;
-    if (trial->kind->ruler == RULER_INT8) {
+    if (trial->kind->ruler == FX8_RULER_INT8) {
         operations->int8.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
                                     trial->extra);
         if (is_fold)
             operations->int8.fold(n, trial->extra, trial->to);
-    } else if (trial->kind->ruler == RULER_FLOAT) {
+    } else if (trial->kind->ruler == FX8_RULER_FLOAT) {
         operations->fp32.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
                                     trial->extra);
         if (is_fold)
@@ -318,101 +290,6 @@ static void step_products(struct trial *trial, size_t k)
             operations->interval.fold(n, trial->extra, sums,
                                       sums + 2 * fx8_pair_count(n));
     }
-}
-
-/* --- quick-look: dumps of 64 channels --------------------------------------
- */
-
-#define N_CHANNELS 64
-
-/* Bytes read and written per cell. */
-#define CELL_IN  (2 * sizeof(float) + sizeof(uint8_t) + sizeof(float))
-#define CELL_OUT (4 * sizeof(uint16_t))
-
-/* A quick-look, with its arrays in the memory of the trial. */
-struct quicklook {
-    struct fx8_quicklook *quicklook;
-    struct fx8_result in;
-    struct fx8_quicklook_dump out;
-};
-
-/* Autos of 1000 and cross products of a few per cent of that. */
-static void fill_results(const struct fx8_quicklook_plan *plan,
-                         const struct fx8_result *in)
-{
-    size_t cell = 0;
-    for (size_t b = 0; b < plan->n_baselines; b++)
-        for (size_t c = 0; c < plan->n_channels; c++)
-            for (size_t p = 0; p < plan->n_products; p++, cell++) {
-                const struct fx8_product *product =
-                    &plan->products[b * plan->n_products + p];
-                const bool is_auto = product->input_1 == product->input_2;
-                in->visibilities[2 * cell] =
-                    is_auto ? 1000.0f : (float)(cell * 37 % 101) - 50.0f;
-                in->visibilities[2 * cell + 1] =
-                    is_auto ? 0.0f : (float)(cell * 53 % 101) - 50.0f;
-                in->flags[cell] = 0;
-                in->nsamples[cell] = 1.0f;
-            }
-}
-
-/* `from` holds visibilities, weights and flags, `to` the results. */
-static void place_results(struct trial *trial, size_t n_cells)
-{
-    struct quicklook *quicklook = trial->state;
-    quicklook->in.visibilities = trial->from;
-    quicklook->in.nsamples = quicklook->in.visibilities + 2 * n_cells;
-    quicklook->in.flags = (uint8_t *)(quicklook->in.nsamples + n_cells);
-    quicklook->out.spectra_db = trial->to;
-    quicklook->out.coherence =
-        (uint16_t *)(quicklook->out.spectra_db + trial->size * N_CHANNELS);
-    quicklook->out.amplitude = quicklook->out.coherence + 2 * n_cells;
-    quicklook->out.phase = quicklook->out.amplitude + n_cells;
-}
-
-static enum fx8_status open_look(struct trial *trial, struct fx8_error *error)
-{
-    struct fx8_quicklook_plan plan = {
-        .n_products = fx8_baseline_products(2),
-        .n_inputs = trial->size,
-        .n_baselines = fx8_baseline_count(trial->size / 2),
-        .n_channels = N_CHANNELS,
-        .products_per_cell = 4096.0,
-        .real_channel = N_CHANNELS,
-        .channel_average = 1,
-        .mode = (enum fx8_functions_mode)trial->variety,
-        .functions = trial->operations->functions,
-        .half = &trial->operations->half,
-        .threads.count = 1,
-    };
-    const size_t n_cells = plan.n_baselines * N_CHANNELS * plan.n_products;
-    /* more than CELL_OUT: room for half of all bytes copied */
-    FX8_TRY(allocate(
-        trial, n_cells * CELL_IN,
-        n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float),
-        plan.n_baselines * plan.n_products * sizeof(struct fx8_product),
-        error));
-    FX8_TRY(
-        fx8_allocate(1, sizeof *trial->state, "a trial", &trial->state, error));
-    trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
-    trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
-    trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
-    fx8_baseline_table(trial->size / 2, 2, trial->extra);
-    plan.products = trial->extra;
-    place_results(trial, n_cells);
-    struct quicklook *quicklook = trial->state;
-    fill_results(&plan, &quicklook->in);
-    return fx8_quicklook_open(&plan, &quicklook->quicklook, error);
-}
-
-/* One check interval of dumps, of which one is evaluated in both modes. */
-static void step_look(struct trial *trial, size_t k)
-{
-    (void)k;
-    struct quicklook *quicklook = trial->state;
-    for (int dump = 0; dump < FX8_QUICKLOOK_CHECK_DUMPS; dump++)
-        fx8_quicklook_process(quicklook->quicklook, &quicklook->in, NULL,
-                              &quicklook->out);
 }
 
 /* --- the trials --------------------------------------------------- */
@@ -429,24 +306,27 @@ enum {
     QUICKLOOK
 };
 
-static const struct kind kinds[] = {
-    [ALIGN] = {"byte/s", RULER_COPY, 0, open_align, step_align},
+static const struct fx8_trial_kind kinds[] = {
+    [ALIGN] = {"byte/s", FX8_RULER_COPY, 0, open_align, step_align},
     /* 8 taps in floats, and in 16-bit integers */
-    [FILTER] = {"CMAC/s", RULER_FLOAT, sizeof(float), open_filter, step_filter},
-    [FILTER_INT16] = {"CMAC/s", RULER_INT16, sizeof(int16_t), open_filter,
+    [FILTER] = {"CMAC/s", FX8_RULER_FLOAT, sizeof(float), open_filter,
+                step_filter},
+    [FILTER_INT16] = {"CMAC/s", FX8_RULER_INT16, sizeof(int16_t), open_filter,
                       step_filter},
     /* the corner turn, with and without the quantiser */
-    [QUANTISE] = {"byte/s", RULER_COPY, sizeof(struct fx8_ci8), open_turn,
+    [QUANTISE] = {"byte/s", FX8_RULER_COPY, sizeof(struct fx8_ci8), open_turn,
                   step_quantise},
-    [TURN] = {"byte/s", RULER_COPY, sizeof(struct fx8_cf32), open_turn,
+    [TURN] = {"byte/s", FX8_RULER_COPY, sizeof(struct fx8_cf32), open_turn,
               step_turn},
-    [CORRELATE_INT8] = {"CMAC/s", RULER_INT8, sizeof(struct fx8_ci8),
+    [CORRELATE_INT8] = {"CMAC/s", FX8_RULER_INT8, sizeof(struct fx8_ci8),
                         open_products, step_products},
-    [CORRELATE_FP32] = {"CMAC/s", RULER_FLOAT, sizeof(struct fx8_cf32),
+    [CORRELATE_FP32] = {"CMAC/s", FX8_RULER_FLOAT, sizeof(struct fx8_cf32),
                         open_products, step_products},
-    [CORRELATE_INTERVAL] = {"CMAC/s", RULER_TWO_FLOATS, sizeof(struct fx8_cf32),
-                            open_products, step_products},
-    [QUICKLOOK] = {"cell/s", RULER_COPY, 0, open_look, step_look},
+    [CORRELATE_INTERVAL] = {"CMAC/s", FX8_RULER_TWO_FLOATS,
+                            sizeof(struct fx8_cf32), open_products,
+                            step_products},
+    [QUICKLOOK] = {"cell/s", FX8_RULER_COPY, 0, fx8_trial_open_look,
+                   fx8_trial_step_look},
 };
 
 static const struct {
@@ -483,7 +363,7 @@ static const struct {
 /* --- rounds ------------------------------------------------------ */
 
 /* Copy as many bytes as a step reads and writes, between the same areas. */
-static void copy_step(struct trial *trial, size_t k)
+static void copy_step(struct fx8_trial *trial, size_t k)
 {
     const size_t size = (size_t)(trial->bytes / 2.0);
     const size_t n_from = trial->from_size / size;
@@ -495,8 +375,8 @@ static void copy_step(struct trial *trial, size_t k)
 }
 
 /* Steps per second. */
-static double time_steps(struct trial *trial,
-                         void (*step)(struct trial *trial, size_t k))
+static double time_steps(struct fx8_trial *trial,
+                         void (*step)(struct fx8_trial *trial, size_t k))
 {
     const double start = fx8_clock_seconds();
     double seconds = 0.0;
@@ -509,23 +389,23 @@ static double time_steps(struct trial *trial,
 }
 
 /* Rate of the ruler of a trial, in the trial's unit, and its name. */
-static double measure_ruler(const struct kind *kind, struct trial *trial,
-                            const char **name)
+static double measure_ruler(const struct fx8_trial_kind *kind,
+                            struct fx8_trial *trial, const char **name)
 {
     static const enum fx8_ceiling_work works[] = {
-        [RULER_INT8] = FX8_CEILING_INT8,
-        [RULER_INT16] = FX8_CEILING_INT16,
-        [RULER_FLOAT] = FX8_CEILING_FLOAT,
-        [RULER_TWO_FLOATS] = FX8_CEILING_FLOAT,
+        [FX8_RULER_INT8] = FX8_CEILING_INT8,
+        [FX8_RULER_INT16] = FX8_CEILING_INT16,
+        [FX8_RULER_FLOAT] = FX8_CEILING_FLOAT,
+        [FX8_RULER_TWO_FLOATS] = FX8_CEILING_FLOAT,
     };
     *name = "memcpy of as much";
-    if (kind->ruler == RULER_COPY)
+    if (kind->ruler == FX8_RULER_COPY)
         return trial->work * time_steps(trial, copy_step);
     const enum fx8_ceiling ceiling =
         fx8_ceiling_of(trial->operations->name, works[kind->ruler]);
     *name = fx8_ceiling_describe(ceiling)->name;
     return fx8_ceiling_measure(ceiling) /
-           (kind->ruler == RULER_TWO_FLOATS ? 2.0 : 1.0);
+           (kind->ruler == FX8_RULER_TWO_FLOATS ? 2.0 : 1.0);
 }
 
 /* --- the section ------------------------------------------------- */
@@ -535,11 +415,9 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     snprintf(name, FX8_BENCH_NAME_SIZE, "%s", trials[index].name);
 }
 
-static void close_trial(struct trial *trial)
+static void close_trial(struct fx8_trial *trial)
 {
-    if (trial->state != NULL)
-        fx8_quicklook_close(&trial->state->quicklook);
-    free(trial->state);
+    fx8_trial_close_look(trial);
     free(trial->from);
     free(trial->to);
     free(trial->extra);
@@ -549,12 +427,12 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const struct kind *kind = &kinds[trials[index].kind];
+    const struct fx8_trial_kind *kind = &kinds[trials[index].kind];
     FX8_AUTO(close_trial)
-    struct trial trial = {.kind = kind,
-                          .operations = run->operations,
-                          .size = trials[index].size,
-                          .variety = trials[index].variety};
+    struct fx8_trial trial = {.kind = kind,
+                              .operations = run->operations,
+                              .size = trials[index].size,
+                              .variety = trials[index].variety};
     struct fx8_bench_figure figure = {.quantity = "rate",
                                       .variant = run->operations->name,
                                       .unit = kind->unit};
