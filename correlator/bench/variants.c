@@ -303,7 +303,9 @@ enum {
     CORRELATE_INT8,
     CORRELATE_FP32,
     CORRELATE_INTERVAL,
-    QUICKLOOK
+    POSTPROCESS,
+    QUICKLOOK,
+    IMAGE
 };
 
 static const struct fx8_trial_kind kinds[] = {
@@ -325,6 +327,10 @@ static const struct fx8_trial_kind kinds[] = {
     [CORRELATE_INTERVAL] = {"CMAC/s", FX8_RULER_TWO_FLOATS,
                             sizeof(struct fx8_cf32), open_products,
                             step_products},
+    [POSTPROCESS] = {"cell/s", FX8_RULER_COPY, 0, fx8_trial_open_postprocess,
+                     fx8_trial_step_postprocess},
+    [IMAGE] = {"CMAC/s", FX8_RULER_FLOAT, 0, fx8_trial_open_image,
+               fx8_trial_step_image},
     [QUICKLOOK] = {"cell/s", FX8_RULER_COPY, 0, fx8_trial_open_look,
                    fx8_trial_step_look},
 };
@@ -356,8 +362,11 @@ static const struct {
     {"correlate 256 fp32", CORRELATE_FP32, 256, 0},
     {"correlate 16 interval", CORRELATE_INTERVAL, 16, 0},
     {"correlate 64 interval", CORRELATE_INTERVAL, 64, 0},
+    {"post-process 64", POSTPROCESS, 64, 0},
     {"quick-look 64 ieee", QUICKLOOK, 64, FX8_FUNCTIONS_IEEE},
     {"quick-look 64 fast", QUICKLOOK, 64, FX8_FUNCTIONS_FAST},
+    {"image 24", IMAGE, 24, 0},
+    {"image 256", IMAGE, 256, 0},
 };
 
 /* --- rounds ------------------------------------------------------ */

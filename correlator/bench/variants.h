@@ -54,6 +54,16 @@ enum fx8_status fx8_trial_allocate(struct fx8_trial *trial, size_t from,
                                    size_t to, size_t extra,
                                    struct fx8_error *error);
 
+/** Post-processing of INT8 dumps of 64 channels. */
+enum fx8_status fx8_trial_open_postprocess(struct fx8_trial *trial,
+                                           struct fx8_error *error);
+void fx8_trial_step_postprocess(struct fx8_trial *trial, size_t k);
+
+/** An image of one channel. */
+enum fx8_status fx8_trial_open_image(struct fx8_trial *trial,
+                                     struct fx8_error *error);
+void fx8_trial_step_image(struct fx8_trial *trial, size_t k);
+
 /** A quick-look: dumps of 64 channels. */
 enum fx8_status fx8_trial_open_look(struct fx8_trial *trial,
                                     struct fx8_error *error);

@@ -142,7 +142,7 @@ class Figures(Bench):
         self.assertEqual(len({tuple(names) for names in levels.values()}), 1)
         self.assertEqual(levels["filter 32 fp32"][0], "reference")
         for kind in ("align", "filter", "quantise", "turn", "correlate",
-                     "quick-look"):
+                     "post-process", "quick-look", "image"):
             self.assertTrue(any(name.startswith(kind) for name in levels))
 
     def test_one_level(self):
