@@ -43,6 +43,7 @@ TEST(ticks_are_round)
     static const char *const seconds[] = {"12:26:40", "12:26:45", "12:26:50"};
     static const char *const parts[] = {"12:26:40.0", "12:26:40.2",
                                         "12:26:40.4"};
+    static const char *const faint[] = {"0", "10", "50", "200", "500", "-10"};
     static const char *const hours[] = {"15:00", "18:00", "21:00", "00:00"};
     const double t = 1600000000.0; /* 2020-09-13 12:26:40 */
     check_ticks((struct fx8_axis){.low = -0.3, .high = 0.5}, 5, plain, 4);
@@ -58,6 +59,11 @@ TEST(ticks_are_round)
     check_ticks(
         (struct fx8_axis){.low = t, .high = t + 0.5, .scale = FX8_SCALE_TIME},
         4, parts, 3);
+    check_ticks((struct fx8_axis){.low = -25.0,
+                                  .high = 700.0,
+                                  .scale = FX8_SCALE_ASINH,
+                                  .soft = 10.0},
+                8, faint, 6);
     check_ticks((struct fx8_axis){.low = t,
                                   .high = t + 43200.0,
                                   .scale = FX8_SCALE_TIME},
@@ -87,6 +93,11 @@ TEST(places_stay_within_the_axis)
     assert_true(fx8_axis_place(&line, 99.0, 200.0, 100.0) == 100.0);
     assert_true(isnan(fx8_axis_place(&line, NAN, 200.0, 100.0)));
     assert_true(fabs(fx8_axis_place(&log, 10.0, 0.0, 1.0) - 0.5) < 1e-12);
+    /* asinh of 3/4 and of 4/3 are log 2 and log 3 */
+    const struct fx8_axis faint = {
+        .low = -0.75, .high = 4.0 / 3.0, .scale = FX8_SCALE_ASINH, .soft = 1.0};
+    assert_true(fabs(fx8_axis_place(&faint, 0.0, 0.0, 1.0) -
+                     log1p(1.0) / log1p(5.0)) < 1e-12);
     assert_true(fx8_axis_place(&log, 0.0, 0.0, 1.0) == 0.0);
 }
 

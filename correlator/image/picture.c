@@ -36,14 +36,27 @@ static struct fx8_point page_place(const struct fx8_image *image, double x,
 
 /* --- colours ------------------------------------------------------ */
 
+/* Pixels that are this many times the mean one are rarely noise: above them the
+ * colours become logarithmic, so that faint sources are seen beside strong
+ * ones. */
+#define SOFT 5.0
+
+/* From the lowest pixel to the peak. */
 static void find_range(const struct fx8_image *image, struct fx8_axis *axis)
 {
+    double sum = 0.0, n = 0.0;
     axis->low = axis->high = image->peak.value;
-    for (size_t k = 0; k < image->frame.size * image->frame.size; k++)
+    for (size_t k = 0; k < image->frame.size * image->frame.size; k++) {
+        if (isnan(image->pixels[k]))
+            continue;
         axis->low = fmin(axis->low, (double)image->pixels[k]);
+        sum += fabs((double)image->pixels[k]);
+        n += 1.0;
+    }
     if (!(axis->low < axis->high))
         axis->high = axis->low + 1.0;
-    snprintf(axis->label, sizeof axis->label, "%.64s per beam",
+    axis->soft = sum > 0.0 ? SOFT * sum / n : 1.0;
+    snprintf(axis->label, sizeof axis->label, "%.64s per beam, asinh scale",
              strcmp(image->units, "uncalib") == 0 ? "counts²"
              : image->units[0] != '\0'            ? image->units
                                                   : "value");
@@ -55,7 +68,7 @@ static enum fx8_status draw_pixels(struct fx8_drawing *drawing,
 {
     const size_t size = image->frame.size;
     FX8_AUTO_FREE uint8_t *colours = NULL;
-    struct fx8_axis axis = {.scale = FX8_SCALE_LINEAR};
+    struct fx8_axis axis = {.scale = FX8_SCALE_ASINH};
     FX8_TRY(fx8_allocate(size * size, 3, "pixels", &colours, error));
     find_range(image, &axis);
     for (size_t row = 0; row < size; row++)

@@ -12,13 +12,20 @@
 /* Longest name beside an axis, in characters. */
 #define NAME_LENGTH 12
 
+/* The value in which a scale is linear. */
+static double spread(const struct fx8_axis *axis, double value)
+{
+    return axis->scale == FX8_SCALE_LOG     ? log(value / axis->low)
+           : axis->scale == FX8_SCALE_ASINH ? asinh(value / axis->soft)
+                                            : value;
+}
+
 double fx8_axis_place(const struct fx8_axis *axis, double value, double from,
                       double to)
 {
+    const double low = spread(axis, axis->low);
     const double share =
-        axis->scale == FX8_SCALE_LOG
-            ? log(value / axis->low) / log(axis->high / axis->low)
-            : (value - axis->low) / (axis->high - axis->low);
+        (spread(axis, value) - low) / (spread(axis, axis->high) - low);
     if (isnan(share))
         return NAN;
     return from + fmin(fmax(share, 0.0), 1.0) * (to - from);
@@ -144,6 +151,26 @@ static void add_powers(const struct fx8_axis *axis, size_t most,
     }
 }
 
+/* 0, and 1, 2 and 5 times powers of ten of one sign, as far apart as `most`
+ * allows. */
+static void add_spread(const struct fx8_axis *axis, double sign, size_t most,
+                       struct fx8_ticks *ticks)
+{
+    static const double factors[] = {1.0, 2.0, 5.0};
+    const double end = sign > 0.0 ? axis->high : -axis->low;
+    double last = 0.0;
+    for (int k = (int)floor(log10(axis->soft)); pow(10.0, k) <= end; k++)
+        for (int i = 0; i < 3; i++) {
+            const double value = factors[i] * pow(10.0, k);
+            const double apart = fx8_axis_place(axis, sign * value, 0.0, 1.0) -
+                                 fx8_axis_place(axis, sign * last, 0.0, 1.0);
+            if (value > end || fabs(apart) * (double)most < 1.0)
+                continue;
+            last = value;
+            add_tick(ticks, sign * value);
+        }
+}
+
 void fx8_axis_ticks(const struct fx8_axis *axis, size_t most,
                     struct fx8_ticks *ticks)
 {
@@ -156,6 +183,14 @@ void fx8_axis_ticks(const struct fx8_axis *axis, size_t most,
     }
     if (axis->scale == FX8_SCALE_LOG && axis->high >= 10.0 * axis->low) {
         add_powers(axis, most, ticks);
+        return;
+    }
+    if (axis->scale == FX8_SCALE_ASINH && axis->low <= 0.0) {
+        add_tick(ticks, 0.0);
+        add_spread(axis, 1.0, most, ticks);
+        add_spread(axis, -1.0, most, ticks);
+        for (size_t i = 0; i < ticks->n; i++)
+            snprintf(ticks->texts[i], FX8_LABEL_SIZE, "%g", ticks->values[i]);
         return;
     }
     const bool is_time = axis->scale == FX8_SCALE_TIME;

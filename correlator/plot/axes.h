@@ -16,8 +16,9 @@
 /** How values are spread along an axis. */
 enum fx8_scale {
     FX8_SCALE_LINEAR = 0,
-    FX8_SCALE_LOG, /**< base 10; both ends above 0 */
-    FX8_SCALE_TIME /**< Unix time in seconds, UTC; ticks are clock times */
+    FX8_SCALE_LOG,  /**< base 10; both ends above 0 */
+    FX8_SCALE_TIME, /**< Unix time in seconds, UTC; ticks are clock times */
+    FX8_SCALE_ASINH /**< linear up to `soft`, logarithmic beyond, either sign */
 };
 
 /** An axis. */
@@ -27,6 +28,7 @@ struct fx8_axis {
     enum fx8_scale scale;
     bool may_be_log; /**< so if values above 0 span decades and none is below */
     double step;     /**< distance of ticks; 0: chosen */
+    double soft;     /**< of FX8_SCALE_ASINH, above 0 */
     /** [n_names] names of the values 0, 1 ... instead of numbers, or NULL */
     char (*names)[FX8_LABEL_SIZE];
     size_t n_names;

@@ -234,7 +234,7 @@ enum fx8_status fx8_figure_settle(struct fx8_figure *figure,
 
 /* --- JSON --------------------------------------------------------- */
 
-static const char *const scales[] = {"linear", "log", "time"};
+static const char *const scales[] = {"linear", "log", "time", "asinh"};
 static const char *const marks[] = {"line", "dots", "bars"};
 static const char *const maps[] = {"amplitude", "cycle"};
 
