@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/base/try.h"
 #include "kernels/engine_find.h"
 #include "kernels/engine_trial.h"
+#include "kernels/plugin.h"
 
 /* --- names ----------------------------------------------------------------
  */
@@ -84,97 +82,6 @@ enum fx8_status fx8_engine_devices(const char *text, int *devices,
     }
 }
 
-/* --- the plug-in ----------------------------------------------------------
- */
-
-/* The folder of the program or library that contains this function; "." if
- * unknown. */
-static void find_folder(char folder[PATH_MAX])
-{
-    Dl_info info;
-    struct link_map *map = NULL;
-    ssize_t length = -1;
-    if (dladdr1((const void *)&cpu_kernels, &info, (void **)&map,
-                RTLD_DL_LINKMAP) != 0 &&
-        map != NULL && map->l_name[0] != '\0') {
-        char path[PATH_MAX];
-        if (realpath(map->l_name, path) != NULL) {
-            length = (ssize_t)strlen(path);
-            memcpy(folder, path, (size_t)length + 1);
-        }
-    } else {
-        length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-        if (length >= 0)
-            folder[length] = '\0';
-    }
-    char *slash = length >= 0 ? strrchr(folder, '/') : NULL;
-    if (slash == NULL)
-        strcpy(folder, ".");
-    else
-        *slash = '\0';
-}
-
-/* Open the file named by the environment, else the first that exists.  If it
- * exists but cannot be loaded, the search ends with its error. */
-static enum fx8_status load(void **library, char path[PATH_MAX],
-                            struct fx8_error *error)
-{
-    /* never unloaded: GPU runtimes do not support that */
-    const int mode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-    static const char *const places[] = {"", "/../lib"};
-    const char *given = getenv(FX8_ENGINE_PLUGIN_VARIABLE);
-    char folder[PATH_MAX];
-    find_folder(folder);
-    if (given != NULL && *given != '\0') {
-        snprintf(path, PATH_MAX, "%s", given);
-        if (access(path, F_OK) != 0)
-            return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                            "cuda: plug-in missing: there is no %s", path);
-        *library = dlopen(path, mode);
-    } else {
-        bool is_there = false;
-        for (size_t k = 0; k < COUNT(places) && !is_there; k++) {
-            const int length =
-                snprintf(path, PATH_MAX, "%s%s/" FX8_ENGINE_PLUGIN_FILE, folder,
-                         places[k]);
-            is_there = length < PATH_MAX && access(path, F_OK) == 0;
-        }
-        if (!is_there)
-            snprintf(path, PATH_MAX, FX8_ENGINE_PLUGIN_FILE);
-        *library = dlopen(path, mode);
-        if (*library == NULL && !is_there)
-            return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                            "cuda: plug-in missing: " FX8_ENGINE_PLUGIN_FILE
-                            " is neither in %s nor on the library path",
-                            folder);
-    }
-    if (*library == NULL)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "cuda: plug-in %s: cannot be loaded: %s", path,
-                        dlerror());
-    return FX8_OK;
-}
-
-static enum fx8_status find_plugin(
-    const struct fx8_engine_operations **operations, struct fx8_error *error)
-{
-    void *library;
-    char path[PATH_MAX];
-    FX8_TRY(load(&library, path, error));
-    const struct fx8_engine_plugin *plugin =
-        dlsym(library, FX8_ENGINE_PLUGIN_SYMBOL);
-    if (plugin == NULL || plugin->abi != FX8_ENGINE_ABI ||
-        strcmp(plugin->version, FX8_VERSION) != 0) {
-        dlclose(library);
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "cuda: plug-in %s: expected one of fx8 " FX8_VERSION,
-                        path);
-    }
-    *operations = plugin->operations;
-    dlclose(library); /* only the handle; RTLD_NODELETE */
-    return FX8_OK;
-}
-
 /* --- engines --------------------------------------------------------------
  */
 
@@ -187,7 +94,9 @@ static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
     struct fx8_engine_plan with_host = *plan;
     struct fx8_error why;
     FX8_TRY(fx8_operations_select("auto", &with_host.host_operations, error));
-    FX8_TRY(find_plugin(&found->operations, error));
+    const struct fx8_plugin *plugin;
+    FX8_TRY(fx8_plugin_find(&plugin, error));
+    found->operations = plugin->engines;
     const enum fx8_status tried =
         plan->n_opened > 0
             ? FX8_OK

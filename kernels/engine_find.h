@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * engine_find.h -- choose an engine: the CPU engine is part of the library,
- * the CUDA engine a plug-in opened at run time.
+ * the CUDA engine is in the plug-in (plugin.h).
  */
 #ifndef FX8_KERNELS_ENGINE_FIND_H
 #define FX8_KERNELS_ENGINE_FIND_H
@@ -15,23 +15,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Names of the plug-in's file and of the symbol it exports. */
-#define FX8_ENGINE_PLUGIN_FILE   "fx8-cuda.so"
-#define FX8_ENGINE_PLUGIN_SYMBOL "fx8_engine_plugin"
-
-/** When set: path of the plug-in; no other place is searched. */
-#define FX8_ENGINE_PLUGIN_VARIABLE "FX8_CUDA_PLUGIN"
-
-/** Changes with every declaration that the library and the plug-in share. */
-#define FX8_ENGINE_ABI 10u
-
-/** What a plug-in exports. */
-struct fx8_engine_plugin {
-    unsigned abi;        /**< FX8_ENGINE_ABI */
-    const char *version; /**< FX8_VERSION */
-    const struct fx8_engine_operations *operations;
-};
 
 /** The requested engine. */
 enum fx8_engine_wish {
@@ -71,12 +54,9 @@ enum fx8_status fx8_engine_devices(const char *text, int *devices,
  *           names it has; FX8_ERR_UNSUPPORTED: CUDA is requested and its
  *           plug-in or driver is missing, or there is no usable device;
  *           FX8_ERR_DEVICE: a device failed, or failed its trial
- * Notes:    1) ANY: a kernel name of one engine selects that engine; else CUDA
- *              if it opens; if not, the reason explains why.  CUDA must first
- *              pass fx8_engine_trial()
- *           2) the plug-in is searched for in the folder of the program or
- *              library that holds this function, in ../lib from there, then on
- *              the library path; once opened it stays in memory
+ * Notes:    ANY: a kernel name of one engine selects that engine; else CUDA if
+ *           it opens; if not, the reason explains why.  CUDA must first pass
+ *           fx8_engine_trial()
  */
 enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
                                 const struct fx8_engine_plan *plan,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kernels/engine_find.h"
+#include "kernels/plugin.h"
 #include "validation/cuda/without.h"
 #include "validation/testing.h"
 
@@ -28,8 +29,8 @@ static inline void name_plugin(void)
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
     assert_true(length > 0);
     path[length] = '\0';
-    strcpy(strrchr(path, '/'), "/harness/" FX8_ENGINE_PLUGIN_FILE);
-    setenv(FX8_ENGINE_PLUGIN_VARIABLE, path, 0);
+    strcpy(strrchr(path, '/'), "/harness/" FX8_PLUGIN_FILE);
+    setenv(FX8_PLUGIN_VARIABLE, path, 0);
     setenv("FX8_HARNESS_DEVICES", "3", 0);
 }
 
@@ -73,7 +74,7 @@ static inline int find_cuda(void **state)
     (void)state;
     const char *const any = kernel_in_place_of("dp4a-16");
     struct fx8_error error;
-    is_card = getenv(FX8_ENGINE_PLUGIN_VARIABLE) != NULL;
+    is_card = getenv(FX8_PLUGIN_VARIABLE) != NULL;
     name_plugin();
     if (!opens(any, 1, &error))
         fail_msg("%s", error.message);

@@ -61,7 +61,7 @@ TEST(plugins_that_are_none)
 {
     char wanted[1200];
     const char *path = scratch_path("fx8-cuda.so");
-    setenv(FX8_ENGINE_PLUGIN_VARIABLE, path, 1);
+    setenv(FX8_PLUGIN_VARIABLE, path, 1);
     snprintf(wanted, sizeof wanted, "cuda: plug-in missing: there is no %s",
              path);
     check_missing(wanted);
@@ -73,14 +73,14 @@ TEST(plugins_that_are_none)
     check_missing(wanted);
 
     /* a library, but not fx8's */
-    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/proc/self/exe", 1);
+    setenv(FX8_PLUGIN_VARIABLE, "/proc/self/exe", 1);
     struct fx8_engine_plan plan = recorded_plan("auto", 0);
     struct fx8_engine_found found;
     struct fx8_error error;
     must_fail_with(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
                    error, FX8_ERR_UNSUPPORTED,
                    "cuda: plug-in /proc/self/exe: ");
-    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
+    unsetenv(FX8_PLUGIN_VARIABLE);
 }
 
 TEST(names_of_kernels)
@@ -101,7 +101,7 @@ TEST(names_of_kernels)
     };
     struct fx8_engine_found found;
     struct fx8_error error;
-    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
+    setenv(FX8_PLUGIN_VARIABLE, "/nowhere", 1);
     for (size_t k = 0; k < LENGTH(wrong); k++) {
         const struct fx8_engine_plan plan = recorded_plan(wrong[k].kernel, 0);
         must_fail(fx8_engine_open(wrong[k].wish, &plan, &found, &error), error,
@@ -119,5 +119,5 @@ TEST(names_of_kernels)
                                                  : "asked for");
         found.operations->close(&found.engine);
     }
-    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
+    unsetenv(FX8_PLUGIN_VARIABLE);
 }

@@ -10,7 +10,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/engine_find.h"
+#include "kernels/plugin.h"
 
 /* --- open ------------------------------------------------------------------
  */
@@ -464,7 +464,6 @@ static const struct fx8_engine_operations cuda = {
 extern "C" {
 /** The symbol that fx8 loads from the plug-in. */
 extern __attribute__((visibility("default")))
-const struct fx8_engine_plugin fx8_engine_plugin;
-const struct fx8_engine_plugin fx8_engine_plugin = {FX8_ENGINE_ABI, FX8_VERSION,
-                                                    &cuda};
+const struct fx8_plugin fx8_plugin;
+const struct fx8_plugin fx8_plugin = {FX8_PLUGIN_ABI, FX8_VERSION, &cuda};
 }

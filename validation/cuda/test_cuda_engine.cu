@@ -26,7 +26,7 @@
 
 #include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/engine_find.h"
+#include "kernels/plugin.h"
 #include "kernels/filterbank.h"
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
@@ -36,11 +36,11 @@ namespace engine_tests
 {
 
 /** What the plug-in exports; here it is linked. */
-extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
+extern "C" const struct fx8_plugin fx8_plugin;
 
 static const fx8_engine_operations &table()
 {
-    return *fx8_engine_plugin.operations;
+    return *fx8_plugin.engines;
 }
 
 static void must(fx8_status status, const fx8_error &error)

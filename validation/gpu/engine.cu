@@ -12,14 +12,14 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/engine_find.h"
+#include "kernels/plugin.h"
 #include "kernels/operations.h"
 #include "kernels/quicklook_work.h"
 #include "validation/cuda/without.h"
 #include "validation/gpu/dump.cuh"
 
 /** What the plug-in exports; here it is linked. */
-extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
+extern "C" const struct fx8_plugin fx8_plugin;
 
 namespace bench
 {
@@ -123,10 +123,8 @@ class Engine
     std::vector<int8_t> samples;
 
     Engine(const Bench &bench, const Case &shape, unsigned precision)
-        : operations(*fx8_engine_plugin.operations), bank_{true,
-                                                           shape.n_channels,
-                                                           TAPS,
-                                                           shape.n_channels},
+        : operations(*fx8_plugin.engines), bank_{true, shape.n_channels, TAPS,
+                                                 shape.n_channels},
           n_inputs_(shape.n_inputs),
           n_spectra_(bench.is_tiny() ? TINY_SPECTRA : SPECTRA),
           results_(shape.n_inputs, shape.n_channels, n_spectra_)
