@@ -106,6 +106,20 @@ struct fx8_image_channel {
     const struct fx8_cf32 *matrix;
 };
 
+/** Cells of the matrix of a channel. */
+FX8_NUMERIC size_t fx8_image_cells(size_t n_antennas)
+{
+    return (n_antennas + FX8_IMAGE_ROWS - 1) / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS *
+           n_antennas;
+}
+
+/** The cell of V_ij. */
+FX8_NUMERIC size_t fx8_image_cell(size_t n_antennas, size_t i, size_t j)
+{
+    return (i / FX8_IMAGE_ROWS * n_antennas + j) * FX8_IMAGE_ROWS +
+           i % FX8_IMAGE_ROWS;
+}
+
 /** Number of input pairs (i, j), i <= j. */
 FX8_NUMERIC size_t fx8_pair_count(size_t n_inputs)
 {

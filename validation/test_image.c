@@ -44,8 +44,7 @@ static void fill(struct case_of_image *c, size_t n, struct generator *g)
         c->directions[k] = uniform(g);
     for (size_t i = 0; i < fx8_round_up(n, FX8_IMAGE_ROWS); i++)
         for (size_t j = 0; j < n; j++)
-            c->matrix[i / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS * n +
-                      j * FX8_IMAGE_ROWS + i % FX8_IMAGE_ROWS] =
+            c->matrix[fx8_image_cell(n, i, j)] =
                 i < j ? (struct fx8_cf32){(float)uniform(g), (float)uniform(g)}
                       : (struct fx8_cf32){0.0f, 0.0f};
 }

@@ -13,41 +13,38 @@
 #include "correlator/image/frame.h"
 #include "correlator/image/sources.h"
 #include "correlator/run/site.h"
-#include "kernels/operations.h"
+#include "kernels/imager.h"
 
 enum {
-    GROUPS = 16, /* of directions that share what they read of a matrix */
-    GROUP_PIXELS = GROUPS * FX8_IMAGE_LANES,
-    /* of a frame, between two steps of progress: each keeps all threads busy */
-    MOST_PARTS = 64,
-    PART_ITEMS = 8 /* per thread, at least */
+    ITEM = 64 * FX8_IMAGE_LANES, /* pixels whose directions a thread finds */
+    MOST_PARTS = 64              /* of a frame, between two steps of progress */
 };
 
-/* What threads share. */
+/* What the steps share. */
 struct work {
     struct fx8_image_data data;
     struct fx8_image *image;
-    const struct fx8_operations *operations;
+    const struct fx8_imager_operations *operations;
+    struct fx8_imager *imager;
     size_t n_done, n_steps; /* of progress: dumps read, parts of frames */
-    size_t n_threads;
-    size_t n_pixels; /* above the horizon */
-    size_t n_items;  /* of GROUP_PIXELS */
-    size_t n_parts;
-    uint32_t *pixels;
-    struct fx8_cf32 *matrices; /* [node][block][j][FX8_IMAGE_ROWS] */
-    size_t matrix_size;
-    double *turns;  /* [node][n_antennas][3] */
-    float *phasors; /* [thread][n_antennas][2][FX8_IMAGE_LANES] */
-    size_t first;   /* item of this part */
+    size_t n_pixels;        /* above the horizon */
+    size_t part;            /* pixels of a part: whole items */
+    uint32_t *pixels;       /* [n_pixels] ascending */
+    float *values;          /* [n_pixels] their sums: the start of the image */
+    struct fx8_cf32 *matrices; /* [node][fx8_image_cells()] */
+    double *turns;             /* [node][n_antennas][3] */
+    double *directions;        /* [group of part][3][FX8_IMAGE_LANES] */
+    size_t first;              /* pixel of this part */
 };
 
 static void close_work(struct work *work)
 {
     fx8_image_data_close(&work->data);
+    fx8_imager_cpu.close(&work->imager);
     free(work->pixels);
     free(work->matrices);
     free(work->turns);
-    free(work->phasors);
+    free(work->directions);
 }
 
 /* --- pixels ------------------------------------------------------- */
@@ -65,9 +62,8 @@ static enum fx8_status open_pixels(struct work *work, struct fx8_error *error)
         if (fx8_image_direction(&image->frame, (double)(k % size),
                                 (double)(k / size), lmn))
             work->pixels[work->n_pixels++] = (uint32_t)k;
-        else
-            image->pixels[k] = NAN;
     }
+    work->values = image->pixels;
     return work->n_pixels > 0
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
@@ -77,52 +73,47 @@ static enum fx8_status open_pixels(struct work *work, struct fx8_error *error)
                           work->data.request->center_deg[1]);
 }
 
-/* Directions of a group, relative to the centre; what is beyond the last pixel
- * repeats it. */
-static void find_directions(const struct work *work, size_t first,
-                            double *directions)
+/* From the sums to the image: no pixel is before its sum. */
+static void spread_pixels(struct work *work)
 {
+    const size_t size = work->image->frame.size;
+    size_t pixel = size * size;
+    for (size_t k = work->n_pixels; k-- > 0;) {
+        const float value = work->values[k];
+        while (--pixel > work->pixels[k])
+            work->image->pixels[pixel] = NAN;
+        work->image->pixels[pixel] = value;
+    }
+    while (pixel-- > 0)
+        work->image->pixels[pixel] = NAN;
+}
+
+/* Directions of some pixels of a part, relative to the centre; what is beyond
+ * the last pixel repeats it. */
+static void find_directions(void *context, size_t item, size_t thread)
+{
+    const struct work *work = context;
     const struct fx8_image_frame *frame = &work->image->frame;
-    for (size_t k = 0; k < FX8_IMAGE_LANES; k++) {
-        const size_t last = work->n_pixels - 1;
-        const size_t pixel = work->pixels[first + k < last ? first + k : last];
+    const size_t last = work->n_pixels - 1;
+    (void)thread;
+    for (size_t k = item * ITEM; k < (item + 1) * ITEM; k++) {
+        const size_t at = work->first + k;
+        const size_t pixel = work->pixels[at < last ? at : last];
+        double *direction = work->directions +
+                            k / FX8_IMAGE_LANES * 3 * FX8_IMAGE_LANES +
+                            k % FX8_IMAGE_LANES;
         double lmn[3];
         (void)fx8_image_direction(frame, (double)(pixel % frame->size),
                                   (double)(pixel / frame->size), lmn);
-        directions[k] = lmn[0];
-        directions[FX8_IMAGE_LANES + k] = lmn[1];
-        directions[2 * FX8_IMAGE_LANES + k] = lmn[2] - 1.0;
+        direction[0] = lmn[0];
+        direction[FX8_IMAGE_LANES] = lmn[1];
+        direction[2 * FX8_IMAGE_LANES] = lmn[2] - 1.0;
     }
-}
-
-/* Image some groups of pixels. */
-static void image_groups(void *context, size_t item, size_t thread)
-{
-    const struct work *work = context;
-    const size_t n = work->data.sides.shape.n_antennas;
-    const size_t begin = (work->first + item) * GROUP_PIXELS;
-    const size_t left = work->n_pixels - begin;
-    const size_t n_pixels = left < GROUP_PIXELS ? left : GROUP_PIXELS;
-    double directions[GROUPS][3 * FX8_IMAGE_LANES];
-    float sums[GROUP_PIXELS] = {0.0f};
-    float *phasors = work->phasors + thread * n * 2 * FX8_IMAGE_LANES;
-    for (size_t k = 0; k < n_pixels; k += FX8_IMAGE_LANES)
-        find_directions(work, begin + k, directions[k / FX8_IMAGE_LANES]);
-    for (size_t node = 0; node < work->data.nodes.n; node++) {
-        const struct fx8_image_channel channel = {n, work->turns + 3 * n * node,
-                                                  work->matrices +
-                                                      node * work->matrix_size};
-        for (size_t k = 0; k < n_pixels; k += FX8_IMAGE_LANES)
-            work->operations->image(&channel, directions[k / FX8_IMAGE_LANES],
-                                    phasors, sums + k);
-    }
-    for (size_t k = 0; k < n_pixels; k++)
-        work->image->pixels[work->pixels[begin + k]] += sums[k];
 }
 
 /* --- frames ------------------------------------------------------- */
 
-/* Move the sums to where the operation reads them. */
+/* Move the sums to where the imager reads them. */
 static void set_matrices(struct work *work)
 {
     const size_t n = work->data.sides.shape.n_antennas;
@@ -132,9 +123,8 @@ static void set_matrices(struct work *work)
         for (size_t i = 0; i < j; i++)
             for (size_t node = 0; node < n_nodes; node++) {
                 const size_t at = 2 * (n_nodes * (j * (j - 1) / 2 + i) + node);
-                work->matrices[node * work->matrix_size +
-                               i / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS * n +
-                               j * FX8_IMAGE_ROWS + i % FX8_IMAGE_ROWS] =
+                work->matrices[node * fx8_image_cells(n) +
+                               fx8_image_cell(n, i, j)] =
                     (struct fx8_cf32){(float)sums[at], (float)sums[at + 1]};
                 sums[at] = sums[at + 1] = 0.0;
             }
@@ -150,35 +140,49 @@ static void count_step(struct work *work)
                        (int64_t)work->n_steps);
 }
 
-static void add_frame(struct work *work)
+static enum fx8_status add_frame(struct work *work, struct fx8_error *error)
 {
     set_matrices(work);
-    for (size_t part = 0; part < work->n_parts; part++) {
-        const size_t end = work->n_items * (part + 1) / work->n_parts;
-        work->first = work->n_items * part / work->n_parts;
-        fx8_parallel_for(end - work->first, work->n_threads, false,
-                         image_groups, work);
+    FX8_TRY(work->operations->set(work->imager, work->turns, work->matrices,
+                                  error));
+    for (size_t first = 0; first < work->n_pixels; first += work->part) {
+        const size_t left = work->n_pixels - first;
+        const size_t n = left < work->part ? left : work->part;
+        work->first = first;
+        fx8_parallel_for((n + ITEM - 1) / ITEM, fx8_parallel_cpus(), false,
+                         find_directions, work);
+        FX8_TRY(work->operations->add(work->imager, n, work->directions,
+                                      work->values + first, error));
         count_step(work);
     }
+    return FX8_OK;
+}
+
+static enum fx8_status open_imager(struct work *work, struct fx8_error *error)
+{
+    const struct fx8_imager_plan plan = {.n_antennas =
+                                             work->data.sides.shape.n_antennas,
+                                         .n_channels = work->data.nodes.n,
+                                         .n_threads = fx8_parallel_cpus()};
+    work->operations = &fx8_imager_cpu;
+    FX8_TRY(work->operations->open(&plan, &work->imager, error));
+    const size_t n_busy = work->operations->facts(work->imager)->n_busy;
+    const size_t least = work->n_pixels / MOST_PARTS;
+    work->part = fx8_round_up(least > n_busy ? least : n_busy, ITEM);
+    return FX8_OK;
 }
 
 static enum fx8_status allocate(struct work *work, struct fx8_error *error)
 {
     const size_t n = work->data.sides.shape.n_antennas;
     const size_t n_nodes = work->data.nodes.n;
-    work->n_threads = fx8_parallel_cpus();
-    work->n_items = (work->n_pixels + GROUP_PIXELS - 1) / GROUP_PIXELS;
-    work->n_parts = work->n_items / (PART_ITEMS * work->n_threads) + 1;
-    if (work->n_parts > MOST_PARTS)
-        work->n_parts = MOST_PARTS;
-    work->matrix_size = fx8_round_up(n, FX8_IMAGE_ROWS) * n;
+    const size_t n_pixels =
+        work->part < work->n_pixels ? work->part : work->n_pixels;
     const struct fx8_array arrays[] = {
         FX8_ITEMS(work->matrices,
-                  fx8_product(n_nodes, work->matrix_size, 1, 1)),
+                  fx8_product(n_nodes, fx8_image_cells(n), 1, 1)),
         FX8_ITEMS(work->turns, 3 * n * n_nodes),
-        FX8_ITEMS(work->phasors,
-                  fx8_product(work->n_threads, n, 2, FX8_IMAGE_LANES))};
-    FX8_TRY(fx8_operations_select("auto", &work->operations, error));
+        FX8_ITEMS(work->directions, 3 * fx8_round_up(n_pixels, ITEM))};
     return fx8_allocate_arrays(arrays, 3, "visibilities", error);
 }
 
@@ -188,16 +192,17 @@ static enum fx8_status add_frames(struct work *work, struct fx8_error *error)
 {
     struct fx8_image_data *data = &work->data;
     const bool is_fixed = !data->request->has_center;
-    work->n_steps =
-        data->n_times + work->n_parts * (is_fixed ? 1 : data->n_times);
+    const size_t n_parts = (work->n_pixels + work->part - 1) / work->part;
+    work->n_steps = data->n_times + n_parts * (is_fixed ? 1 : data->n_times);
     for (size_t t = 0; t < data->n_times; t++) {
         FX8_TRY(fx8_image_data_add(data, t, error));
         count_step(work);
         if (!is_fixed)
-            add_frame(work);
+            FX8_TRY(add_frame(work, error));
     }
     if (is_fixed)
-        add_frame(work);
+        FX8_TRY(add_frame(work, error));
+    spread_pixels(work);
     return FX8_OK;
 }
 
@@ -325,6 +330,7 @@ enum fx8_status fx8_image_make(const struct fx8_image_request *request,
         fx8_image_frame_open(request, &work.data.sky, &image->frame, error));
     FX8_TRY(fx8_image_find_sources(request, &work.data.sky, image, error));
     FX8_TRY(open_pixels(&work, error));
+    FX8_TRY(open_imager(&work, error));
     FX8_TRY(allocate(&work, error));
     FX8_TRY(add_frames(&work, error));
     return find_figures(&work, error);

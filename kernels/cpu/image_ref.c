@@ -7,12 +7,9 @@ static float add_row(const struct fx8_image_channel *channel, size_t i,
                      const float *phasors, float sum)
 {
     const size_t n = channel->n_antennas, step = 2 * FX8_IMAGE_LANES;
-    const size_t first = i / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS;
-    const struct fx8_cf32 *row =
-        channel->matrix + first * n + i % FX8_IMAGE_ROWS;
     float re = 0.0f, im = 0.0f;
-    for (size_t j = first + 1; j < n; j++) {
-        const struct fx8_cf32 v = row[j * FX8_IMAGE_ROWS];
+    for (size_t j = i / FX8_IMAGE_ROWS * FX8_IMAGE_ROWS + 1; j < n; j++) {
+        const struct fx8_cf32 v = channel->matrix[fx8_image_cell(n, i, j)];
         const float a = phasors[j * step];
         const float b = phasors[j * step + FX8_IMAGE_LANES];
         re = fx8_fma(-v.im, b, fx8_fma(v.re, a, re));

@@ -46,7 +46,7 @@ MAY_INCLUDE = {
                            "correlator/plot/"),
     "correlator/fringe": ("config/", "io/", "kernels/fft.h", "correlator/run/",
                           "correlator/compare/"),
-    "correlator/image": ("config/", "io/", "kernels/operations.h",
+    "correlator/image": ("config/", "io/", "kernels/imager.h",
                          "correlator/run/", "correlator/compare/",
                          "correlator/plot/"),
     "correlator/bench": ("config/", "io/", "kernels/", "correlator/run/",
