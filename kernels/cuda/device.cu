@@ -204,6 +204,15 @@ enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                           "cudaSetDevice");
 }
 
+enum fx8_status fx8_cuda_create_stream(const struct fx8_cuda_device *device,
+                                       cudaStream_t *stream,
+                                       struct fx8_error *error)
+{
+    return fx8_cuda_check(
+        cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, error,
+        "cudaStreamCreate");
+}
+
 enum fx8_status fx8_cuda_create_event(const struct fx8_cuda_device *device,
                                       unsigned flags, cudaEvent_t *event,
                                       struct fx8_error *error)

@@ -70,8 +70,8 @@
  *  chunks, and across slabs of results, which are no larger. */
 #define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
 
-/** When set: KiB of device memory that an engine may use, if below the free
- *  memory: for tests of sizes that depend on it. */
+/** When set: KiB of device memory that an engine or imager may use, if below
+ * the free memory: for tests of sizes that depend on it. */
 #define FX8_CUDA_MEMORY_VARIABLE "FX8_CUDA_MEMORY_KIB"
 
 /** Sizes that depend on the plan alone. */
@@ -299,6 +299,11 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
 enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                                struct fx8_error *error);
 
+/** Create a stream that waits for no other. */
+enum fx8_status fx8_cuda_create_stream(const struct fx8_cuda_device *device,
+                                       cudaStream_t *stream,
+                                       struct fx8_error *error);
+
 /** Create an event. */
 enum fx8_status fx8_cuda_create_event(const struct fx8_cuda_device *device,
                                       unsigned flags, cudaEvent_t *event,
@@ -400,6 +405,25 @@ bool fx8_cuda_is_pinned(const struct fx8_engine *engine, const void *memory,
 
 /** Unpin all memory. */
 void fx8_cuda_unpin(struct fx8_engine *engine);
+
+/** Bytes of device memory that may be used now. */
+enum fx8_status fx8_cuda_find_usable(const struct fx8_cuda_device *device,
+                                     size_t *usable, struct fx8_error *error);
+
+/** Bytes of the arrays, on the device or on the host; each allocation on a
+ *  device begins at a multiple of 512. */
+size_t fx8_cuda_arrays_bytes(const struct fx8_cuda_array *arrays, size_t n,
+                             bool is_pinned);
+
+/** Allocate arrays, NULL before, on the current device;
+ *  fx8_cuda_free_arrays() frees them, also after a failure. */
+enum fx8_status fx8_cuda_allocate_arrays(const struct fx8_cuda_array *arrays,
+                                         size_t n,
+                                         struct fx8_cuda_device *device,
+                                         struct fx8_error *error);
+
+/** Free arrays; NULL is legal. */
+void fx8_cuda_free_arrays(const struct fx8_cuda_array *arrays, size_t n);
 
 /** Format a number of bytes, "1.2 GiB"; the text is reused after eight calls.
  */

@@ -138,14 +138,10 @@ static size_t list_arrays(const struct fx8_engine *engine,
     return n;
 }
 
-/* Bytes of the arrays, on the device or on the host; each allocation on a
- * device begins at a multiple of UNIT. */
-static size_t count_bytes(const struct fx8_engine *engine,
-                          struct fx8_cuda_device *device, bool is_pinned)
+size_t fx8_cuda_arrays_bytes(const struct fx8_cuda_array *arrays, size_t n,
+                             bool is_pinned)
 {
     static const size_t UNIT = 512;
-    struct fx8_cuda_array arrays[MOST_ARRAYS];
-    const size_t n = list_arrays(engine, device, arrays);
     size_t total = 0;
     for (size_t k = 0; k < n; ++k) {
         const size_t bytes =
@@ -157,6 +153,15 @@ static size_t count_bytes(const struct fx8_engine *engine,
         total += fx8_round_up(bytes, UNIT);
     }
     return total;
+}
+
+/* Bytes of the arrays of a device. */
+static size_t count_bytes(const struct fx8_engine *engine,
+                          struct fx8_cuda_device *device, bool is_pinned)
+{
+    struct fx8_cuda_array arrays[MOST_ARRAYS];
+    const size_t n = list_arrays(engine, device, arrays);
+    return fx8_cuda_arrays_bytes(arrays, n, is_pinned);
 }
 
 /* Plan calls of n blocks, with slots for the samples of one more block. */
@@ -185,23 +190,31 @@ static void choose_call(const struct fx8_engine *engine,
     device->n_slots = FX8_CUDA_SLOTS;
 }
 
+enum fx8_status fx8_cuda_find_usable(const struct fx8_cuda_device *device,
+                                     size_t *usable, struct fx8_error *error)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    FX8_TRY(fx8_cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device,
+                           error, "cudaMemGetInfo"));
+    const char *text = getenv(FX8_CUDA_MEMORY_VARIABLE);
+    const size_t allowed =
+        text == nullptr ? SIZE_MAX : strtoul(text, nullptr, 10) << 10;
+    /* leave 1/32 for the runtime, which allocates when kernels are loaded */
+    *usable = std::min(allowed, free_bytes - free_bytes / 32);
+    return FX8_OK;
+}
+
 /* Choose sizes that fit the device's memory: first the inputs of a batch, all
  * of the plan's, half of them, and so on; then calls. */
 static enum fx8_status choose_sizes(const struct fx8_engine *engine,
                                     struct fx8_cuda_device *device,
                                     struct fx8_error *error)
 {
-    size_t free_bytes = 0, all_bytes = 0;
-    FX8_TRY(fx8_cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device,
-                           error, "cudaMemGetInfo"));
     const size_t n_engines =
         engine->plan.n_engines == 0 ? 1 : engine->plan.n_engines;
-    const char *text = getenv(FX8_CUDA_MEMORY_VARIABLE);
-    const size_t allowed =
-        text == nullptr ? SIZE_MAX : strtoul(text, nullptr, 10) << 10;
-    /* leave 1/32 for the runtime, which allocates when kernels are loaded */
-    const size_t usable = std::min(allowed, free_bytes - free_bytes / 32) /
-                          (n_engines - engine->plan.n_opened);
+    size_t usable = 0;
+    FX8_TRY(fx8_cuda_find_usable(device, &usable, error));
+    usable /= n_engines - engine->plan.n_opened;
     device->batch_inputs = engine->shape.most_inputs;
     device->call.most_spectra = engine->shape.block_spectra;
     device->n_slots = FX8_CUDA_SLOTS;
@@ -247,6 +260,25 @@ static enum fx8_status allocate_array(const struct fx8_cuda_array *array,
     if (array->is_zero)
         FX8_TRY(fx8_cuda_clear(device, memory, bytes, error));
     return FX8_OK;
+}
+
+enum fx8_status fx8_cuda_allocate_arrays(const struct fx8_cuda_array *arrays,
+                                         size_t n,
+                                         struct fx8_cuda_device *device,
+                                         struct fx8_error *error)
+{
+    for (size_t k = 0; k < n; ++k)
+        FX8_TRY(allocate_array(&arrays[k], device, error));
+    return FX8_OK;
+}
+
+void fx8_cuda_free_arrays(const struct fx8_cuda_array *arrays, size_t n)
+{
+    for (size_t k = 0; k < n; ++k) {
+        void *memory;
+        memcpy(&memory, arrays[k].pointer, sizeof memory);
+        (void)(arrays[k].is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
+    }
 }
 
 /* One plan for every chunk, in place; fft_area becomes its work memory. */
@@ -303,15 +335,6 @@ static size_t list_events(struct fx8_cuda_device *device,
     return n;
 }
 
-static enum fx8_status create_stream(const struct fx8_cuda_device *device,
-                                     cudaStream_t *stream,
-                                     struct fx8_error *error)
-{
-    return fx8_cuda_check(
-        cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, error,
-        "cudaStreamCreate");
-}
-
 static enum fx8_status copy_in(const struct fx8_cuda_device *device, void *to,
                                const void *from, size_t bytes, const char *what,
                                struct fx8_error *error)
@@ -366,12 +389,13 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
 {
     for (cudaStream_t *stream :
          {&device->compute, &device->copy, &device->back})
-        FX8_TRY(create_stream(device, stream, error));
+        FX8_TRY(fx8_cuda_create_stream(device, stream, error));
     if (engine->has_filterbank && engine->plan.bank.fft_length > 1)
         FX8_TRY(plan_fft(engine, device, error));
     FX8_TRY(choose_sizes(engine, device, error));
     if (engine->plan.n_watched_inputs > 0)
-        FX8_TRY(create_stream(device, &device->watching.stream, error));
+        FX8_TRY(
+            fx8_cuda_create_stream(device, &device->watching.stream, error));
     cudaEvent_t *events[MOST_EVENTS];
     const size_t n_events = list_events(device, events);
     for (size_t k = 0; k < n_events; ++k)
@@ -386,8 +410,7 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
 {
     struct fx8_cuda_array arrays[MOST_ARRAYS];
     const size_t n = list_arrays(engine, device, arrays);
-    for (size_t k = 0; k < n; ++k)
-        FX8_TRY(allocate_array(&arrays[k], device, error));
+    FX8_TRY(fx8_cuda_allocate_arrays(arrays, n, device, error));
     engine->memory += count_bytes(engine, device, true);
     if (device->has_fft)
         FX8_TRY(
@@ -422,12 +445,7 @@ void fx8_cuda_release(const struct fx8_engine *engine,
     if (device->has_fft)
         (void)cufftDestroy(device->fft);
     struct fx8_cuda_array arrays[MOST_ARRAYS];
-    const size_t n = list_arrays(engine, device, arrays);
-    for (size_t k = 0; k < n; ++k) {
-        void *memory;
-        memcpy(&memory, arrays[k].pointer, sizeof memory);
-        (void)(arrays[k].is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
-    }
+    fx8_cuda_free_arrays(arrays, list_arrays(engine, device, arrays));
     cudaEvent_t *events[MOST_EVENTS];
     const size_t n_events = list_events(device, events);
     for (size_t k = 0; k < n_events; ++k)
