@@ -86,7 +86,7 @@ HEADERS := $(sort $(wildcard config/*.h config/base/*.h kernels/*.h kernels/cpu/
 # The error tables need no package: what they measure and what they are.
 NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 	$(filter-out %/fft_fftw.c %/engine_cpu.c %/engine_find.c \
-	%/engine_trial.c %/engine_trial_checks.c %/plugin.c %/channelize.c %/power.c, \
+	%/engine_trial.c %/engine_trial_checks.c %/plugin.c %/imager.c %/channelize.c %/power.c, \
 	$(filter %/clock.c %/parallel.c %/shape.c %/status.c kernels/%,$(LIBRARY_SOURCES)))
 
 # The objects of C sources: NAME_simd.c is compiled once for each variant with

@@ -23,7 +23,7 @@
 
 /* --- the task ------------------------------------------------------------- */
 
-static double find_deadline(void)
+double fx8_engine_trial_deadline(void)
 {
     const char *text = getenv(FX8_ENGINE_TRIAL_VARIABLE);
     return text == NULL ? FX8_ENGINE_TRIAL_SECONDS : strtod(text, NULL) / 1e3;
@@ -55,7 +55,7 @@ static void plan_trial(struct fx8_trial *trial,
     trial->plan.admit = NULL;
     trial->plan.n_engines = 1;
     trial->plan.n_opened = trial->plan.consumed_channels = 0;
-    trial->plan.deadline_s = find_deadline();
+    trial->plan.deadline_s = fx8_engine_trial_deadline();
 }
 
 static enum fx8_status open_engines(struct fx8_trial *trial,
@@ -215,7 +215,7 @@ enum fx8_status fx8_engine_trial(const struct fx8_engine_operations *tried,
                                  const struct fx8_engine_plan *plan,
                                  struct fx8_error *error)
 {
-    if (find_deadline() <= 0.0)
+    if (fx8_engine_trial_deadline() <= 0.0)
         return FX8_OK;
     if (plan->n_devices == 0)
         return try_one(tried, plan, NULL, error);

@@ -15,6 +15,9 @@
 /** When set: the deadline in milliseconds; 0: no trial.  For tests. */
 #define FX8_ENGINE_TRIAL_VARIABLE "FX8_CUDA_TRIAL_MS"
 
+/** That deadline in seconds; 0: no trial. */
+double fx8_engine_trial_deadline(void);
+
 /**
  * fx8_engine_trial -- process a small block of random samples, some of whose
  * spectra are invalid, with both engines; compare spectra, sums and results.

@@ -88,6 +88,27 @@ struct fx8_imager_operations {
 /** The imager on this machine's CPU. */
 extern const struct fx8_imager_operations fx8_imager_cpu;
 
+/** An imager, and why it was chosen. */
+struct fx8_imager_found {
+    const struct fx8_imager_operations *operations;
+    struct fx8_imager *imager; /**< operations->close() releases it */
+    char reason[512];          /**< one line */
+    bool is_spare; /**< replaces the CUDA imager, whose failure is the reason */
+};
+
+/**
+ * fx8_imager_open -- find an imager and open it.
+ *
+ * Given:    backend  AUTO: CUDA if it opens, else the CPU; the reason explains
+ *                    why.  CUDA must first give the CPU's image of a small task
+ * Returned: found
+ * Status:   as open(); FX8_ERR_DEVICE also: that image differs
+ */
+enum fx8_status fx8_imager_open(enum fx8_backend backend,
+                                const struct fx8_imager_plan *plan,
+                                struct fx8_imager_found *found,
+                                struct fx8_error *error);
+
 #ifdef __cplusplus
 }
 #endif

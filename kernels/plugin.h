@@ -8,6 +8,7 @@
 
 #include "correlator/fx8.h"
 #include "kernels/engine.h"
+#include "kernels/imager.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,13 +22,14 @@ extern "C" {
 #define FX8_PLUGIN_VARIABLE "FX8_CUDA_PLUGIN"
 
 /** Changes with every declaration that the library and the plug-in share. */
-#define FX8_PLUGIN_ABI 10u
+#define FX8_PLUGIN_ABI 11u
 
 /** What a plug-in exports. */
 struct fx8_plugin {
     unsigned abi;        /**< FX8_PLUGIN_ABI */
     const char *version; /**< FX8_VERSION */
     const struct fx8_engine_operations *engines;
+    const struct fx8_imager_operations *imagers;
 };
 
 /**

@@ -31,6 +31,7 @@ enum {
     TIMES,
     GAINS,
     CATALOG,
+    BACKEND,
     JSON,
     FORCE,
     QUIET
@@ -81,6 +82,11 @@ static const struct fx8_option options[] = {
                  .is_once = true,
                  .help = "name these sources too: CSV with name and ra_deg, "
                          "dec_deg or az_deg, el_deg, as [simulate] sources"},
+    [BACKEND] = {.name = "backend",
+                 .argument = "auto|cpu|cuda",
+                 .is_once = true,
+                 .help = "where to compute; auto (default): on a GPU if one "
+                         "can be used, else on the CPU"},
     [JSON] = {.name = "json", .help = "all figures as JSON"},
     [FORCE] = {.name = "force", .help = "replace the output"},
     [QUIET] = FX8_OPTION_QUIET("no progress"),
@@ -110,6 +116,9 @@ const struct fx8_command fx8_command_image = {
         "unit of RESULT, per dirty beam; uncalibrated, in counts squared:\n"
         "BUNIT is count2/beam, Jy/beam or K.sr/beam, left out for other "
         "units.\n"
+        "\n"
+        "CPU and GPU give the same pixels; what is printed says which was "
+        "used.\n"
         "\n"
         "The Sun, the Moon, Cas A, Cyg A, Vir A, Tau A and the sources of\n"
         "--catalog are named.  Uncalibrated results need `fx8 fringe` first.\n",
@@ -153,6 +162,9 @@ static enum fx8_status take_request(const struct fx8_command_line *line,
                                     struct fx8_image_request *request,
                                     struct fx8_error *error)
 {
+    static const char *const backends[] = {[FX8_BACKEND_AUTO] = "auto",
+                                           [FX8_BACKEND_CPU] = "cpu",
+                                           [FX8_BACKEND_CUDA] = "cuda"};
     const char *polarization = line->given[POLARIZATION];
     const char *weights = line->given[WEIGHTS];
     if (line->n_files != 1)
@@ -166,7 +178,12 @@ static enum fx8_status take_request(const struct fx8_command_line *line,
         .times = line->given[TIMES],
         .gains = line->given[GAINS],
         .catalogue = line->given[CATALOG],
+        .is_backend_given = line->given[BACKEND] != NULL,
     };
+    for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
+        if (request->is_backend_given &&
+            strcmp(line->given[BACKEND], backends[k]) == 0)
+            request->backend = (enum fx8_backend)k;
     FX8_TRY(take_center(line, request, error));
     return take_sizes(line, request, error);
 }
@@ -257,6 +274,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(fx8_image_make(&request, &image, error));
     FX8_TRY(write_image(line, &image, &target, error));
     fx8_progress_end(&progress);
+    if (image.is_spare)
+        fx8_command_warning("%s: the CPU computes in its place", image.reason);
     warn_of_pixels(&image);
     if (line->given[JSON] != NULL)
         fx8_image_print_json(&image, request.path, stdout);

@@ -39,6 +39,8 @@ struct fx8_image_request {
     const char *channels, *times; /**< lists of positions; NULL: all */
     const char *gains;            /**< as [array] gains; NULL: none */
     const char *catalogue;        /**< of sources to name; NULL: none */
+    enum fx8_backend backend;     /**< where to compute */
+    bool is_backend_given;        /**< the user asked for it */
     struct fx8_progress_display *progress; /**< may be NULL */
 };
 
@@ -90,17 +92,22 @@ struct fx8_image {
                                 that bends like the dirty beam at its centre;
                                 0: none */
     double beam_angle_deg; /**< of the longer one, from north through east */
+    char backend[128], kernel[32]; /**< imager and device; its kernel */
+    char reason[512];              /**< why this one, one line; "": nothing to
+                                        tell */
+    bool is_spare; /**< the CPU in place of a GPU that failed for that reason */
     size_t n_sources;
     struct fx8_image_source *sources; /**< [n_sources] above the horizon and in
                                            the image */
 };
 
 /**
- * fx8_image_make -- read a result and image it, on all CPUs.
+ * fx8_image_make -- read a result and image it, on a GPU or all CPUs.
  *
  * Status:    FX8_ERR_INPUT: no UVH5, nothing to image in it, positions that are
  *            not known; FX8_ERR_USAGE: a request that it does not allow;
- *            FX8_ERR_SYSTEM: memory
+ *            FX8_ERR_SYSTEM: memory; FX8_ERR_UNSUPPORTED: there is no GPU for
+ *            CUDA; FX8_ERR_DEVICE: it failed, with AUTO once it had been chosen
  * Ownership: fx8_image_clear() releases the image, also after a failure
  * Numerics:  within 1e-5 of the mean |V|: channels are first interpolated to
  *            the frequencies of correlator/image/nodes.h, phases are exact to

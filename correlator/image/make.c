@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <erfam.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ enum {
 struct work {
     struct fx8_image_data data;
     struct fx8_image *image;
-    const struct fx8_imager_operations *operations;
-    struct fx8_imager *imager;
+    struct fx8_imager_found imager;
     size_t n_done, n_steps; /* of progress: dumps read, parts of frames */
     size_t n_pixels;        /* above the horizon */
     size_t part;            /* pixels of a part: whole items */
@@ -40,7 +40,8 @@ struct work {
 static void close_work(struct work *work)
 {
     fx8_image_data_close(&work->data);
-    fx8_imager_cpu.close(&work->imager);
+    if (work->imager.operations != NULL)
+        work->imager.operations->close(&work->imager.imager);
     free(work->pixels);
     free(work->matrices);
     free(work->turns);
@@ -142,31 +143,52 @@ static void count_step(struct work *work)
 
 static enum fx8_status add_frame(struct work *work, struct fx8_error *error)
 {
+    const struct fx8_imager_operations *operations = work->imager.operations;
+    struct fx8_imager *imager = work->imager.imager;
     set_matrices(work);
-    FX8_TRY(work->operations->set(work->imager, work->turns, work->matrices,
-                                  error));
+    FX8_TRY(operations->set(imager, work->turns, work->matrices, error));
     for (size_t first = 0; first < work->n_pixels; first += work->part) {
         const size_t left = work->n_pixels - first;
         const size_t n = left < work->part ? left : work->part;
         work->first = first;
         fx8_parallel_for((n + ITEM - 1) / ITEM, fx8_parallel_cpus(), false,
                          find_directions, work);
-        FX8_TRY(work->operations->add(work->imager, n, work->directions,
-                                      work->values + first, error));
+        FX8_TRY(operations->add(imager, n, work->directions,
+                                work->values + first, error));
         count_step(work);
     }
     return FX8_OK;
 }
 
+/* The reason is not for users who have no GPU and ask for none. */
+static void note_imager(const struct fx8_image_request *request,
+                        const struct fx8_imager_found *found,
+                        struct fx8_image *image)
+{
+    const struct fx8_imager_facts *facts =
+        found->operations->facts(found->imager);
+    snprintf(image->backend, sizeof image->backend, "%s%s%s",
+             found->operations->name, facts->device[0] != '\0' ? " " : "",
+             facts->device);
+    snprintf(image->kernel, sizeof image->kernel, "%s", facts->kernel);
+    image->is_spare = found->is_spare;
+    if (request->backend == FX8_BACKEND_AUTO &&
+        (facts->device[0] != '\0' || found->is_spare ||
+         request->is_backend_given))
+        memcpy(image->reason, found->reason, sizeof image->reason);
+}
+
 static enum fx8_status open_imager(struct work *work, struct fx8_error *error)
 {
+    const struct fx8_image_request *request = work->data.request;
     const struct fx8_imager_plan plan = {.n_antennas =
                                              work->data.sides.shape.n_antennas,
                                          .n_channels = work->data.nodes.n,
                                          .n_threads = fx8_parallel_cpus()};
-    work->operations = &fx8_imager_cpu;
-    FX8_TRY(work->operations->open(&plan, &work->imager, error));
-    const size_t n_busy = work->operations->facts(work->imager)->n_busy;
+    struct fx8_imager_found *found = &work->imager;
+    FX8_TRY(fx8_imager_open(request->backend, &plan, found, error));
+    note_imager(request, found, work->image);
+    const size_t n_busy = found->operations->facts(found->imager)->n_busy;
     const size_t least = work->n_pixels / MOST_PARTS;
     work->part = fx8_round_up(least > n_busy ? least : n_busy, ITEM);
     return FX8_OK;

@@ -59,6 +59,8 @@ void fx8_image_print_json(const struct fx8_image *image, const char *path,
     fx8_json_real(&json, "beam_minor_deg", image->beam_deg[1]);
     fx8_json_real(&json, "beam_angle_deg", image->beam_angle_deg);
     fx8_json_real(&json, "noise", image->noise);
+    fx8_json_text(&json, "backend", image->backend);
+    fx8_json_text(&json, "kernel", image->kernel);
     fx8_json_object(&json, "peak");
     put_place(&json, &image->peak);
     fx8_json_end(&json);
@@ -98,6 +100,9 @@ void fx8_image_print(const struct fx8_image *image, FILE *stream)
     if (isfinite(image->noise))
         fprintf(stream, "noise %.3g, peak %.1f times as high\n", image->noise,
                 image->peak.value / image->noise);
+    fprintf(stream, "computed by %s, %s\n", image->backend, image->kernel);
+    if (image->reason[0] != '\0')
+        fprintf(stream, "backend auto: %s\n", image->reason);
     fprintf(stream,
             "\n                  value      az    el        ra      dec\n");
     print_place("peak", &image->peak, stream);

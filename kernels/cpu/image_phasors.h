@@ -6,9 +6,7 @@
 #ifndef FX8_KERNELS_CPU_IMAGE_PHASORS_H
 #define FX8_KERNELS_CPU_IMAGE_PHASORS_H
 
-#include <math.h>
-
-#include "kernels/numeric/rotate.h"
+#include "kernels/numeric/image.h"
 #include "kernels/operations.h"
 
 /** phasors float [n_antennas][re, im][FX8_IMAGE_LANES] = exp(-2 pi i turns .
@@ -23,11 +21,8 @@ static inline void find_phasors(const struct fx8_image_channel *channel,
         float *re = phasors + 2 * i * FX8_IMAGE_LANES;
         float *im = re + FX8_IMAGE_LANES;
         float rest[FX8_IMAGE_LANES];
-        for (size_t k = 0; k < FX8_IMAGE_LANES; k++) {
-            const double sum =
-                turns[0] * x[k] + turns[1] * y[k] + turns[2] * z[k];
-            rest[k] = (float)(rint(sum) - sum);
-        }
+        for (size_t k = 0; k < FX8_IMAGE_LANES; k++)
+            rest[k] = fx8_image_turns(turns, x[k], y[k], z[k]);
         for (size_t k = 0; k < FX8_IMAGE_LANES; k++)
             re[k] = fx8_rotation_re(rest[k]);
         for (size_t k = 0; k < FX8_IMAGE_LANES; k++)

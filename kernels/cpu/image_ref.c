@@ -12,8 +12,7 @@ static float add_row(const struct fx8_image_channel *channel, size_t i,
         const struct fx8_cf32 v = channel->matrix[fx8_image_cell(n, i, j)];
         const float a = phasors[j * step];
         const float b = phasors[j * step + FX8_IMAGE_LANES];
-        re = fx8_fma(-v.im, b, fx8_fma(v.re, a, re));
-        im = fx8_fma(v.im, a, fx8_fma(v.re, b, im));
+        fx8_image_add(v.re, v.im, a, b, &re, &im);
     }
     sum = fx8_fma(phasors[i * step], re, sum);
     return fx8_fma(phasors[i * step + FX8_IMAGE_LANES], im, sum);

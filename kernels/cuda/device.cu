@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device.cu -- see engine_cuda.h: choice of devices, error messages, waits. */
+/* device.cu -- see device.h: choice of devices, error messages, waits. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/imager_cuda.h"
 #include "kernels/plugin.h"
 
 /* --- open ------------------------------------------------------------------
@@ -465,5 +466,6 @@ extern "C" {
 /** The symbol that fx8 loads from the plug-in. */
 extern __attribute__((visibility("default")))
 const struct fx8_plugin fx8_plugin;
-const struct fx8_plugin fx8_plugin = {FX8_PLUGIN_ABI, FX8_VERSION, &cuda};
+const struct fx8_plugin fx8_plugin = {FX8_PLUGIN_ABI, FX8_VERSION, &cuda,
+                                      &fx8_imager_cuda};
 }

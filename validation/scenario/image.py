@@ -19,7 +19,7 @@ import program
 from plot import decoded
 
 
-class Images(program.Case):
+class Sky(program.Case):
     """A source in the north-east, as three antennas see it."""
 
     def setUp(self):
@@ -45,6 +45,10 @@ class Images(program.Case):
                       key.replace("__", "."): value
                       for key, value in keys.items()})
         return self.path(name)
+
+
+class Images(Sky):
+    """Pictures of it, and what is refused."""
 
     def test_formats(self):
         catalogue = self.save("names.csv", "name,ra_deg,dec_deg\n"
