@@ -199,7 +199,7 @@ CUDA_RPATH = -rpath,$(CUDA_LIBRARIES)
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% \
 	kernels/baseline.o kernels/filterbank.o kernels/postprocess%),$(NUMERICS_OBJECTS))
-GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
+GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir image imager postprocess spectra xengine)
 GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,numerics-gpu bench-kernels \
 	bench-gpu fx8-cuda.so)
 

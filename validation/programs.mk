@@ -58,8 +58,8 @@ $(BUILD)/harness/bench-%: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJE
 pretend-programs: tests $(addprefix $(BUILD)/,fx8 harness/bench-gpu harness/bench-kernels)
 
 # Tests of the harness that run on a card too, those of kernels without cuFFT.
-$(BUILD)/gpu_postprocess: $(BUILD)/validation/cuda/test_cuda_postprocess.cu.o $(GPU_MAIN) \
-	$(BUILD)/kernels/cuda/postprocess.cu.o $(GPU_HOST)
+$(BUILD)/gpu_postprocess $(BUILD)/gpu_image: $(BUILD)/gpu_%: \
+	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(BUILD)/kernels/cuda/%.cu.o $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
 $(BUILD)/gpu_fir $(BUILD)/gpu_spectra: $(BUILD)/gpu_%: \

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "correlator/fx8.h"
+#include "kernels/cuda/launch.h"
 
 /** A device and its state: engine_cuda.h. */
 struct fx8_cuda_device;

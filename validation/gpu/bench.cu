@@ -210,7 +210,8 @@ const struct Section {
     {"channelizer", measure_channelizer, 0.75, false},
     {"engine", measure_engine, 0.92, false},
     {"postprocess", measure_postprocess, 0.93, false},
-    {"quicklook", measure_quicklook, 0.95, false},
+    {"quicklook", measure_quicklook, 0.94, false},
+    {"image", measure_image, 0.96, false},
     {"energy", measure_energy, 1.0, false},
 };
 

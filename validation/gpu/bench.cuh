@@ -15,6 +15,7 @@
  *     fft.cu             cuFFT between them
  *     postprocess.cu     sums to results (dump.cuh)
  *     quicklook.cu       results to a quick-look
+ *     image.cu           visibilities to an image
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
  *     goals.cu           goals, and the figures reached
@@ -404,6 +405,7 @@ void call_kernel(Bench &bench);
 void measure_channelizer(Bench &bench);
 void measure_postprocess(Bench &bench);
 void measure_quicklook(Bench &bench);
+void measure_image(Bench &bench);
 void measure_engine(Bench &bench) __attribute__((weak));
 /** Spectra that the engine correlates in one call on this card, for an array of
  *  so many inputs; throws; null in a program without the engine. */

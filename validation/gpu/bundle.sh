@@ -35,8 +35,8 @@ for name in fx8 fx8-test; do
 done
 
 if [ -n "$prebuilt" ]; then
-    for name in gpu_choose gpu_engine gpu_fir gpu_postprocess \
-        gpu_spectra gpu_xengine numerics-gpu bench-kernels bench-gpu \
+    for name in gpu_choose gpu_engine gpu_fir gpu_image gpu_imager \
+        gpu_postprocess gpu_spectra gpu_xengine numerics-gpu bench-kernels bench-gpu \
         fx8-cuda.so; do
         strip -o "$folder/programs/$name" "$prebuilt/$name"
     done

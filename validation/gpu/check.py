@@ -22,8 +22,8 @@ NVCC = (os.environ.get("NVCC") or shutil.which("nvcc")
 # Exit status of a program that found no card, or nothing to do on it.
 NO_DEVICE = 77
 ALL_SKIPPED = 78
-TESTS = ("gpu_choose", "gpu_engine", "gpu_fir", "gpu_postprocess",
-         "gpu_spectra", "gpu_xengine")
+TESTS = ("gpu_choose", "gpu_engine", "gpu_fir", "gpu_image", "gpu_imager",
+         "gpu_postprocess", "gpu_spectra", "gpu_xengine")
 # What compute-sanitizer looks for; a race is one in shared memory.
 TOOLS = ("memcheck", "racecheck", "synccheck")
 # Of a program: a kernel that hangs must not hide the rest.

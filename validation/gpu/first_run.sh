@@ -216,7 +216,7 @@ for kind in fp32 dp4a mma wgmma; do
     fi
 done
 variables=
-for kind in fir spectra postprocess engine; do
+for kind in fir spectra postprocess image engine imager; do
     check $kind gpu_$kind
 done
 if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
@@ -340,6 +340,7 @@ else
 fi
 measure_unless postprocess bench-kernels postprocess 15
 measure_unless postprocess bench-kernels quicklook 15
+measure_unless image bench-kernels image 15
 measure $kernels_bench correlators 140
 pack
 exit $failed

@@ -4,8 +4,9 @@
 # whole.sh BUNDLE FOLDER -- the whole program on a card, out of a folder that
 # bundle.sh made: the same recordings on the CPU and on the card, every filter
 # bank, complex and real, both precisions, with a quick-look; every kind of
-# kernel; the tests of the engine beside that of the CPU; how long a station's
-# half second takes.  TAP on stdout, what the programs said and wrote in FOLDER.
+# kernel; an image; the tests of the engine beside that of the CPU; how long a
+# station's half second takes.  TAP on stdout, what the programs said and wrote in
+# FOLDER.
 #
 # What agrees, by `fx8 compare`:
 #
@@ -147,6 +148,20 @@ check_bank() {
     result "$bank: quick-looks count the same, none is beyond a bound" $?
 }
 
+# is_imaged_alike NAME: figures of the image, and colours of its pixels.
+is_imaged_alike() {
+    for backend in cpu cuda; do
+        limited fx8 image "$folder/$1.uvh5" --backend $backend --json --quiet \
+            -o "$folder/image.$backend.svg" --force \
+            >"$folder/image.txt" 2>>"$folder/image.errors.txt" || return 1
+        grep -vE '"(backend|kernel)":' "$folder/image.txt" \
+            >"$folder/image.$backend.json"
+    done
+    [ -s "$folder/image.cuda.json" ] &&
+        cmp "$folder/image.cpu.json" "$folder/image.cuda.json" &&
+        cmp "$folder/image.cpu.svg" "$folder/image.cuda.svg"
+} >>"$folder/compare.txt" 2>&1
+
 is_left_out() {
     case ,$FX8_WITHOUT, in *,"$1",*) return 0 ;; esac
     return 1
@@ -228,6 +243,10 @@ for kind in dp4a mma wgmma; do
     is_identical "$kind.int8" none.complex.cpu.int8 "$kind"
     result "$kind: integers of the CPU" $?
 done
+if ! is_left_out image && ! is_left_out imager; then
+    is_imaged_alike none.complex.cpu.int8
+    result 'the image of the CPU' $?
+fi
 # They have filter banks, and correlate in both precisions.
 [ "$precision" = both ] || tests=
 [ -n "$tests" ] || echo '# tests of the engine: left out'

@@ -432,8 +432,8 @@ class Bundle(program.Case):
         done = self.run_whole(bundle, program.devices())
         lines = done.stdout.splitlines()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(lines[-1], "1..14")
-        self.assertEqual(sum(line.startswith("ok ") for line in lines), 14)
+        self.assertEqual(lines[-1], "1..15")
+        self.assertEqual(sum(line.startswith("ok ") for line in lines), 15)
 
     def test_without_a_card_it_is_skipped(self):
         done = self.run_whole(self.bundle, program.devices(0))

@@ -45,7 +45,8 @@ BENCH = """
     mv "$page.part" "$page"
 """
 SCRIPTS = {"gpu_xengine": WELL, "gpu_fir": WELL, "gpu_spectra": WELL,
-           "gpu_postprocess": WELL, "gpu_engine": WELL, "gpu_choose": WELL,
+           "gpu_postprocess": WELL, "gpu_image": WELL, "gpu_engine": WELL,
+           "gpu_imager": WELL, "gpu_choose": WELL,
            "numerics-gpu": WELL, "bench-gpu": BENCH, "bench-kernels": BENCH}
 LISTED = 'case $1 in -L) echo "GPU 0: a card" ;; esac'
 
@@ -129,7 +130,7 @@ class Pretend(Machine):
     def setUp(self):
         super().setUp()
         self.scripts()
-        for name in ("xengine", "fir", "spectra", "postprocess"):
+        for name in ("xengine", "fir", "spectra", "postprocess", "image"):
             self.link("fx8-test-cuda", f"gpu_{name}")
         for name in ("bench-gpu", "bench-kernels", "fx8-cuda.so"):
             self.link(f"harness/{name}", name)
@@ -155,6 +156,7 @@ class Pretend(Machine):
             "check, mma: FAILED, exit status 1",
             "#   impulses in rows (j): 512 not in its own place",
             "check, wgmma: FAILED, ended by SIGABRT", "check, fir: well",
+            "check, image: well", "bench, image: well",
             "whole program: well", "goal fp32, of FFMA",
             "goal dp4a, of IDP.4A", "goal FIR, of a device",
             "goal whole engine", "goal joules of a product",
