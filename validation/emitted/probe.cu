@@ -10,6 +10,7 @@
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
 #include "kernels/numeric/half.h"
+#include "kernels/numeric/image.h"
 #include "kernels/numeric/log.h"
 #include "kernels/numeric/rsqrt.h"
 #include "kernels/numeric/tanh.h"
@@ -48,6 +49,13 @@ static __device__ __forceinline__ float best_tanh(float x)
 #endif
 }
 
+static __device__ __forceinline__ float2 image_add(float4 x)
+{
+    float re = x.x, im = x.y;
+    fx8_image_add(x.z, x.w, x.x, x.y, &re, &im);
+    return make_float2(re, im);
+}
+
 UNARY(ptx_rcp, fx8_ptx_rcp(x))
 UNARY(ptx_rsqrt, fx8_ptx_rsqrt(x))
 UNARY(ptx_ex2, fx8_ptx_ex2(x))
@@ -68,6 +76,8 @@ PROBE(rotation_turns, float, uint64_t, fx8_rotation_turns(x))
 PROBE(rotation_place, uint64_t, uint64_t, fx8_rotation_place(x, x))
 PROBE(rotation_phase, uint64_t, fx8_rotation,
       fx8_rotation_phase(&x, 3, fx8_rotation_middle(x.slope)))
+PROBE(image_turns, float, double3, fx8_image_turns(&x.x, x.z, x.y, x.x))
+PROBE(image_add, float2, float4, image_add(x))
 UNARY(tanh, fx8_tanh(x))
 UNARY(tanh_ex2, fx8_tanh_ex2(x))
 UNARY(tanh_hardware, best_tanh(x))

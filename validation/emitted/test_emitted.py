@@ -52,8 +52,8 @@ PROBE = "validation/emitted/probe.cu"
 WGMMA = "kernels/cuda/correlate_wgmma.cu"
 # Tests of the harness that run on a card too.
 FOR_CARDS = tuple(f"validation/cuda/test_cuda_{name}.cu"
-                  for name in ("engine", "fir", "postprocess", "spectra",
-                               "xengine"))
+                  for name in ("engine", "fir", "image", "imager",
+                               "postprocess", "spectra", "xengine"))
 FOLDER = os.path.join(os.environ.get("FX8_BUILD", "build"), "emitted")
 CPUS = len(os.sched_getaffinity(0))
 
@@ -118,6 +118,9 @@ INTENT = {
     "probe_rotation_im": Intent(holds=("FFMA",)),
     **{f"probe_rotation_{name}": Intent()
        for name in ("turns", "place", "phase")},
+    "probe_image_turns": Intent(holds=("DADD", "DMUL", "FRND.F64"),
+                                doubles=True),
+    "probe_image_add": Intent(holds=("FFMA",)),
     "probe_tanh": Intent("EX2 RCP", holds=("FFMA",)),
     "probe_atanh": Intent("LG2 RCP", holds=("FFMA",)),
     "probe_atan2": Intent("RCP", holds=("FFMA",)),
@@ -150,6 +153,9 @@ INTENT = {
     "fx8_corner_turn_kernel": Intent(holds=("FRND",)),
     "fx8_corner_turn_rotated_kernel": Intent(holds=("FRND", "FFMA")),
     "fx8_gather_kernel": Intent(),
+    "fx8_image_phasors_kernel": Intent(holds=("DADD", "DMUL", "FFMA"),
+                                       doubles=True),
+    **{f"fx8_image_{rows}_kernel": Intent(holds=("FFMA",)) for rows in (8, 32)},
     **{f"fx8_postprocess_{kind}_kernel": POSTPROCESS
        for kind in ("int8", "int8_mean", "fp32", "fp32_mean")},
     # Divisions: two shares, the noise bias, the quotients of atan2 and atanh.
