@@ -51,9 +51,12 @@ struct array {
     double last_length; /* of the last dump, of a whole one; 0: it is whole */
     double length;      /* of this dump */
     size_t gap_input, gap_first, gap_length; /* in one dump */
-    double *gain, *clips, *amplitude;        /* [input][plan channel] */
-    double (*spectra)[2], (*rounded)[2];     /* [input][spectrum] */
-    bool *valid;                             /* likewise */
+    double *gain, *amplitude;                /* [input][plan channel] */
+    /* clips over valid spectra of this dump, and clips of all; likewise */
+    double *dump_clips, *all_clips;
+    double *n_valid;                     /* [input] spectra of all dumps */
+    double (*spectra)[2], (*rounded)[2]; /* [input][spectrum] */
+    bool *valid;                         /* likewise */
     double *fp32, *int8;   /* [baseline][channel][product][2], of a dump */
     float *nsamples;       /* [baseline][channel][product] */
     uint8_t *flags;        /* likewise */
@@ -61,8 +64,10 @@ struct array {
     size_t (*antennas)[2]; /* [baseline] */
     /* change a dump before it is compared; NULL: nothing */
     void (*spoil)(struct array *array, size_t dump);
-    /* change the gains that are stated, [input][plan channel] */
+    /* change the gains that are stated, [input][plan channel], and the clip
+     * fractions of the run */
     void (*spoil_gain)(double *gain, double *clips);
+    bool lacks_dump_clips; /* only those of the run are stated */
     bool has_no_theory;
     size_t rows; /* baselines to add at a time; 0: all */
 };
@@ -103,7 +108,9 @@ static inline void set_up_array(struct array *array)
     const size_t n_cells =
         shape->n_baselines * shape->n_channels * shape->n_products;
     array->gain = temporary_zeros(n_levels * sizeof(double));
-    array->clips = temporary_zeros(n_levels * sizeof(double));
+    array->dump_clips = temporary_zeros(n_levels * sizeof(double));
+    array->all_clips = temporary_zeros(n_levels * sizeof(double));
+    array->n_valid = temporary_zeros(array->n_inputs * sizeof(double));
     array->amplitude = temporary_zeros(n_levels * sizeof(double));
     array->spectra = temporary_zeros(n_spectra * sizeof *array->spectra);
     array->rounded = temporary_zeros(n_spectra * sizeof *array->rounded);
@@ -172,8 +179,7 @@ static inline void draw_spectra(struct array *array, size_t dump,
                                       &array->rounded[at][part]) ||
                              is_clipped;
             }
-            array->clips[level] +=
-                is_clipped / (double)(array->n_spectra * array->n_dumps);
+            array->dump_clips[level] += is_clipped && array->valid[at];
         }
     }
 }
@@ -248,6 +254,22 @@ static inline void add_channel(struct array *array, size_t plan_channel)
         }
 }
 
+/* Add up the clips of all dumps, and make fractions of this dump's. */
+static inline void count_clips(struct array *array)
+{
+    const size_t n_plan = array->shape.n_channels * array->n_average;
+    for (size_t i = 0; i < array->n_inputs; i++) {
+        double n_valid = 0;
+        for (size_t t = 0; t < array->n_spectra; t++)
+            n_valid += array->valid[i * array->n_spectra + t];
+        array->n_valid[i] += n_valid;
+        for (size_t at = i * n_plan; at < (i + 1) * n_plan; at++) {
+            array->all_clips[at] += array->dump_clips[at];
+            array->dump_clips[at] /= fmax(1, n_valid);
+        }
+    }
+}
+
 static inline void make_dump(struct array *array, size_t dump)
 {
     const bool is_short = dump + 1 == array->n_dumps && array->last_length > 0;
@@ -257,11 +279,15 @@ static inline void make_dump(struct array *array, size_t dump)
     const size_t n_cells = shape->n_baselines * n_row;
     memset(array->fp32, 0, 2 * n_cells * sizeof(double));
     memset(array->int8, 0, 2 * n_cells * sizeof(double));
+    memset(array->dump_clips, 0,
+           array->n_inputs * shape->n_channels * array->n_average *
+               sizeof(double));
     draw_valid(array, dump);
     for (size_t c = 0; c < shape->n_channels * array->n_average; c++) {
         draw_spectra(array, dump, c);
         add_channel(array, c);
     }
+    count_clips(array);
     for (size_t k = 0; k < 2 * n_cells; k++) {
         array->fp32[k] = (double)(float)array->fp32[k];
         array->int8[k] = (double)(float)array->int8[k];
@@ -304,8 +330,8 @@ static inline void add_rows(const struct array *array, size_t first, size_t n,
         &(struct fx8_compare_row){array->fp32 + 2 * at, flags, nsamples});
 }
 
-/* Compare all dumps.  Two passes over the same numbers: clips must be known for
- * all dumps first. */
+/* Compare all dumps.  Two passes over the same numbers: the clips of the run
+ * are stated first. */
 static inline void compare_array(struct array *array,
                                  struct fx8_comparison *comparison)
 {
@@ -318,10 +344,13 @@ static inline void compare_array(struct array *array,
         make_dump(array, d);
     generator.state = seed;
     double *gain = memcpy(temporary(n_bytes), array->gain, n_bytes);
+    double *clips = memcpy(temporary(n_bytes), array->all_clips, n_bytes);
+    for (size_t at = 0; at < array->n_inputs * n_plan; at++)
+        clips[at] /= fmax(1, array->n_valid[at / n_plan]);
     if (array->spoil_gain != NULL)
-        array->spoil_gain(gain, array->clips);
+        array->spoil_gain(gain, clips);
     const struct fx8_compare_theory theory = {
-        n_plan, gain, array->clips, (double)array->n_spectra, array->has_bias};
+        n_plan, gain, clips, (double)array->n_spectra, array->has_bias};
     struct fx8_error error;
     must(fx8_compare_open(shape, array->has_no_theory ? NULL : &theory,
                           comparison, &error),
@@ -333,10 +362,12 @@ static inline void compare_array(struct array *array,
         if (array->spoil != NULL)
             array->spoil(array, d);
         take_autos(array);
-        fx8_compare_begin_dump(comparison,
-                               &(struct fx8_compare_autos){
-                                   array->autos, array->autos + n_autos,
-                                   array->autos + 2 * n_autos, array->length});
+        fx8_compare_begin_dump(
+            comparison,
+            &(struct fx8_compare_autos){
+                array->autos, array->autos + n_autos,
+                array->autos + 2 * n_autos, array->length,
+                array->lacks_dump_clips ? NULL : array->dump_clips});
         const size_t n = array->rows > 0 ? array->rows : shape->n_baselines;
         for (size_t b = 0; b < shape->n_baselines; b += n)
             add_rows(array, b, n, comparison);

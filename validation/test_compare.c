@@ -243,6 +243,7 @@ TEST(cells_are_left_out)
     struct fx8_comparison comparison;
     array.spoil = spoil_cells;
     array.spoil_gain = spoil_levels;
+    array.lacks_dump_clips = true;
     compare(&array, 1, &comparison);
     assert_true(is_inside(&comparison));
     const int64_t of_an_input = DUMPS * (INPUTS - 1);
@@ -267,6 +268,54 @@ TEST(cells_are_left_out)
         total += comparison.left_out[r];
     assert_int_equal(total, DUMPS * CHANNELS * INPUTS * (INPUTS - 1) / 2);
     fx8_compare_clear(&comparison);
+}
+
+/* Input 4 clips too often in dump 1 alone, input 5 in two of three dumps, and
+ * input 6 seldom. */
+static void spoil_clips(struct array *array, size_t dump)
+{
+    array->dump_clips[4 * CHANNELS + CLIPPED] = dump == 1 ? 2e-4 : 0;
+    array->dump_clips[5 * CHANNELS + CLIPPED + 8] = dump == 1 ? 0 : 1.1e-4;
+    array->dump_clips[6 * CHANNELS + CLIPPED] = 0.9e-4;
+}
+
+/* What the whole run is said to have clipped decides nothing. */
+static void spoil_run_clips(double *gain, double *clips)
+{
+    (void)gain;
+    clips[7 * CHANNELS + CLIPPED] = 0.5;
+}
+
+/* averaged or not, the clips of a dump leave out its cells and no others; the
+ * report gives those of the run */
+TEST(clips_leave_out_cells_of_their_dump)
+{
+    for (size_t average = 1; average <= 2; average++) {
+        struct array array = plain;
+        struct fx8_comparison comparison;
+        array.n_average = average;
+        array.shape.n_channels = CHANNELS / average;
+        array.spoil = spoil_clips;
+        array.spoil_gain = spoil_run_clips;
+        compare(&array, 1, &comparison);
+        assert_true(is_inside(&comparison));
+        assert_int_equal(comparison.left_out[FX8_COMPARE_CLIPPED],
+                         3 * (INPUTS - 1));
+        const int64_t *inputs =
+            comparison.inputs_left_out + FX8_COMPARE_CLIPPED * INPUTS;
+        for (size_t i = 0; i < INPUTS; i++) {
+            assert_int_equal(inputs[i], (i == 4   ? 1
+                                         : i == 5 ? 2
+                                                  : 0) *
+                                            (INPUTS - 1));
+            assert_true(comparison.inputs[i].clip_largest ==
+                        (i == 7 ? 0.5 : 0));
+        }
+        const int64_t *channels = comparison.channels_left_out +
+                                  FX8_COMPARE_CLIPPED * array.shape.n_channels;
+        assert_int_equal(channels[CLIPPED / average], INPUTS - 1);
+        fx8_compare_clear(&comparison);
+    }
 }
 
 /* --- ranges of channels ------------------------------------------ */

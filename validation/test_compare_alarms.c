@@ -84,6 +84,7 @@ static void draw_nature(struct array *array)
     array->gap_input = happens(0.3) ? one_of(array->n_inputs) : SIZE_MAX;
     array->gap_first = one_of(array->n_spectra);
     array->gap_length = 1 + one_of(array->n_spectra);
+    array->lacks_dump_clips = happens(0.2); /* as in older files */
 }
 
 /* --- verdicts ---------------------------------------------------- */

@@ -29,6 +29,7 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(comparison->inverse_gain_2, n_levels),
         FX8_ITEMS(comparison->clip_fraction, n_levels),
+        FX8_ITEMS(comparison->dump_clips, n_levels),
         FX8_ITEMS(comparison->coarsest_2, n_levels),
         FX8_ITEMS(comparison->finest_2, n_levels),
         FX8_ITEMS(comparison->has_unit_gain, n_levels),
@@ -80,6 +81,18 @@ static enum fx8_status open_parts(struct fx8_comparison *comparison,
     return FX8_OK;
 }
 
+void fx8_compare_combine_clips(const struct fx8_comparison *comparison,
+                               const double *fractions, double *largest)
+{
+    const size_t n_levels = n_inputs(comparison) * comparison->shape.n_channels;
+    const size_t n = comparison->n_average;
+    for (size_t cell = 0; cell < n_levels; cell++) {
+        largest[cell] = 0.0;
+        for (size_t c = 0; c < n; c++)
+            largest[cell] = fmax(largest[cell], fractions[cell * n + c]);
+    }
+}
+
 /* Levels of the groups of averaged channels. */
 static void combine_levels(const struct fx8_compare_theory *theory,
                            struct fx8_comparison *comparison)
@@ -88,8 +101,7 @@ static void combine_levels(const struct fx8_compare_theory *theory,
     const size_t n_average = theory->n_plan_channels / n_channels;
     for (size_t cell = 0; cell < n_inputs(comparison) * n_channels; cell++) {
         const double *gain = theory->gain + cell * n_average;
-        const double *clips = theory->clip_fraction + cell * n_average;
-        double sum = 0.0, worst = 0.0, most = 0.0, least = INFINITY;
+        double sum = 0.0, most = 0.0, least = INFINITY;
         for (size_t c = 0; c < n_average; c++) {
             int exponent;
             const double step_2 =
@@ -97,7 +109,6 @@ static void combine_levels(const struct fx8_compare_theory *theory,
             sum += step_2;
             most = fmax(most, step_2);
             least = fmin(least, step_2);
-            worst = fmax(worst, clips[c]);
             comparison->has_unit_gain[cell] = comparison->has_unit_gain[cell] ||
                                               gain[c] == 0.0 ||
                                               frexp(gain[c], &exponent) == 0.5;
@@ -106,8 +117,10 @@ static void combine_levels(const struct fx8_compare_theory *theory,
             least > 0.0 ? sum / (double)n_average : 0.0;
         comparison->coarsest_2[cell] = most;
         comparison->finest_2[cell] = least;
-        comparison->clip_fraction[cell] = worst;
     }
+    comparison->n_average = n_average;
+    fx8_compare_combine_clips(comparison, theory->clip_fraction,
+                              comparison->clip_fraction);
     comparison->has_bias = theory->has_bias;
     comparison->spectra_per_mean = theory->spectra_per_dump * (double)n_average;
 }
@@ -170,8 +183,14 @@ void fx8_compare_begin_dump(struct fx8_comparison *comparison,
     comparison->dump = *autos;
     comparison->dump_spectra = comparison->spectra_per_mean * autos->length;
     comparison->n_dumps++;
-    for (size_t at = 0;
-         at < n_inputs(comparison) * comparison->shape.n_channels; at++)
+    const size_t n_levels = n_inputs(comparison) * comparison->shape.n_channels;
+    if (autos->clip_fraction != NULL && comparison->has_theory)
+        fx8_compare_combine_clips(comparison, autos->clip_fraction,
+                                  comparison->dump_clips);
+    else
+        memcpy(comparison->dump_clips, comparison->clip_fraction,
+               n_levels * sizeof *comparison->dump_clips);
+    for (size_t at = 0; at < n_levels; at++)
         if (autos->reference[at] > 0.0) {
             comparison->power_sum[at] += autos->reference[at];
             comparison->power_count[at]++;

@@ -127,7 +127,7 @@ struct fx8_compare_level {
 struct fx8_compare_theory {
     size_t n_plan_channels;      /**< channels before channel_average */
     const double *gain;          /**< [n_inputs][n_plan_channels], 0: none */
-    const double *clip_fraction; /**< the same shape */
+    const double *clip_fraction; /**< the same shape, of the whole run */
     double spectra_per_dump;     /**< M */
     bool has_bias;               /**< autos include the quantiser's noise */
 };
@@ -161,6 +161,8 @@ struct fx8_compare_autos {
     const double *reference, *subject; /**< powers */
     const double *weight;              /**< nsamples of both */
     double length;                     /**< of a whole dump: 1, or less */
+    const double *clip_fraction; /**< [n_inputs][n_plan_channels] in this dump;
+                                      NULL: that of the theory */
 };
 
 /** The quantiser of an input, over its channels as written.  NaN: no channel
@@ -201,6 +203,8 @@ struct fx8_compare_part {
  *           over the mean power, so 1/g^2 is averaged; the clip fraction is
  *           the largest of the group; a group with any channel without a gain
  *           is left out
+ *        4) clips of a dump can only change that dump, so they decide which of
+ *           its cells are left out; those of the whole run are reported
  */
 struct fx8_comparison {
     char subject_name[FX8_TEXT_SIZE];
@@ -220,7 +224,9 @@ struct fx8_comparison {
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
     double *finest_2;       /**< likewise: smallest */
     bool *has_unit_gain; /**< likewise: a gain set because the level is zero */
-    double *clip_fraction; /**< [n_inputs][n_channels] */
+    size_t n_average;    /**< channels of the theory in a group */
+    double *clip_fraction; /**< [n_inputs][n_channels] of the whole run */
+    double *dump_clips;    /**< [n_inputs][n_channels] of this dump */
     double *power_sum;     /**< [n_inputs][n_channels] over dumps with power */
     int64_t *power_count;  /**< [n_inputs][n_channels] such dumps */
     int64_t n_dumps;
@@ -250,7 +256,7 @@ struct fx8_comparison {
     int64_t *antenna_numbers;       /**< [n_antennas] */
     size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
 
-    struct fx8_array arrays[19]; /**< all of the above */
+    struct fx8_array arrays[20]; /**< all of the above */
     size_t n_arrays;
 
     size_t n_channels_used;

@@ -129,6 +129,11 @@ struct fx8_compare_cell {
     double ratio;      /**< difference / expected, 0 if nothing is expected */
 };
 
+/** The largest clip fraction of each group of averaged channels: from
+ *  [n_inputs][n_plan_channels] to [n_inputs][n_channels]. */
+void fx8_compare_combine_clips(const struct fx8_comparison *comparison,
+                               const double *fractions, double *largest);
+
 /** Levels of an input in the current dump. */
 void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input);
 

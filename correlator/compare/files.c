@@ -14,6 +14,27 @@
 /* The files, in the order of sides. */
 enum { SUBJECT, REFERENCE, N_SIDES };
 
+struct walk {
+    struct fx8_compare_sides sides;
+    struct fx8_comparison *comparison;
+    double *autos; /* [powers of reference, of subject, weights] */
+    size_t n;      /* in each of the three */
+    /* of a dump; n_fine is 0 in files without: those of the run then count */
+    struct fx8_uvh5_counts counts;
+    int64_t *valid_spectra; /* [n_bands][n_inputs] */
+    int64_t *clips;         /* [n_inputs][n_fine] */
+    double *clip_fraction;  /* likewise */
+};
+
+static void close_walk(struct walk *walk)
+{
+    fx8_compare_sides_close(&walk->sides);
+    free(walk->autos);
+    free(walk->valid_spectra);
+    free(walk->clips);
+    free(walk->clip_fraction);
+}
+
 /* --- levels ------------------------------------------------------ */
 
 /* Check one dataset of /fx8 with levels, [n_inputs][plan channels], each 0 to
@@ -66,11 +87,38 @@ static bool has_bias(const struct fx8_uvh5_header *header)
            strcmp(keyword->text, "QUANTISER NOISE REMOVED") != 0;
 }
 
+/* Clips of each dump, if the file has them. */
+static enum fx8_status find_clips(struct walk *walk, size_t n_plan_channels,
+                                  struct fx8_error *error)
+{
+    const struct fx8_compare_side *side = &walk->sides.side[SUBJECT];
+    struct fx8_uvh5_counts *counts = &walk->counts;
+    const size_t n_inputs = fx8_compare_inputs(&walk->sides.shape);
+    FX8_TRY(fx8_uvh5_find_counts(side->file, counts, error));
+    if (counts->n_fine == 0)
+        return FX8_OK;
+    if (counts->n_inputs != n_inputs || counts->n_fine != n_plan_channels)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: /fx8/clips: %zu x %zu: expected %zu inputs and "
+                        "%zu channels, as in /fx8/gain",
+                        side->path, counts->n_inputs, counts->n_fine, n_inputs,
+                        n_plan_channels);
+    const size_t n = fx8_product(n_inputs, n_plan_channels, 1, 1);
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(walk->valid_spectra,
+                  fx8_product(counts->n_bands, n_inputs, 1, 1)),
+        FX8_ITEMS(walk->clips, n),
+        FX8_ITEMS(walk->clip_fraction, n),
+    };
+    return fx8_allocate_arrays(arrays, 3, "clips", error);
+}
+
 /* Open the comparison with the levels of the subject. */
-static enum fx8_status open_with_levels(const struct fx8_compare_sides *sides,
-                                        struct fx8_comparison *comparison,
+static enum fx8_status open_with_levels(struct walk *walk,
                                         struct fx8_error *error)
 {
+    const struct fx8_compare_sides *sides = &walk->sides;
+    struct fx8_comparison *comparison = walk->comparison;
     const struct fx8_compare_side *side = &sides->side[SUBJECT];
     FX8_AUTO_FREE double *gain = NULL, *clips = NULL, *spectra = NULL;
     size_t extent[3], n_plan_channels = 0;
@@ -94,6 +142,7 @@ static enum fx8_status open_with_levels(const struct fx8_compare_sides *sides,
                         "%s: /fx8/spectra_per_dump: missing or below 1: "
                         "expected the number of spectra in a dump",
                         side->path);
+    FX8_TRY(find_clips(walk, n_plan_channels, error));
     const struct fx8_compare_theory theory = {
         .n_plan_channels = n_plan_channels,
         .gain = gain,
@@ -106,17 +155,17 @@ static enum fx8_status open_with_levels(const struct fx8_compare_sides *sides,
 
 /* --- the walk ---------------------------------------------------- */
 
-struct walk {
-    struct fx8_compare_sides sides;
-    struct fx8_comparison *comparison;
-    double *autos; /* [powers of reference, of subject, weights] */
-    size_t n;      /* in each of the three */
-};
-
-static void close_walk(struct walk *walk)
+static enum fx8_status read_clips(struct walk *walk, size_t dump,
+                                  struct fx8_error *error)
 {
-    fx8_compare_sides_close(&walk->sides);
-    free(walk->autos);
+    const struct fx8_uvh5_counts *counts = &walk->counts;
+    if (walk->counts.n_fine == 0)
+        return FX8_OK;
+    FX8_TRY(fx8_uvh5_read_counts(walk->sides.side[SUBJECT].file, counts, dump,
+                                 walk->valid_spectra, walk->clips, error));
+    fx8_uvh5_clip_fractions(counts, walk->valid_spectra, walk->clips,
+                            walk->clip_fraction);
+    return FX8_OK;
 }
 
 /* Autos of a dump; 1 in files without autos. */
@@ -129,10 +178,12 @@ static enum fx8_status begin_dump(struct walk *walk, size_t dump,
                                      weight, error));
     FX8_TRY(fx8_compare_sides_powers(&walk->sides, SUBJECT, dump, subject, NULL,
                                      error));
+    FX8_TRY(read_clips(walk, dump, error));
     const double *length_s = walk->sides.side[SUBJECT].header.integration_s;
     fx8_compare_begin_dump(walk->comparison, &(struct fx8_compare_autos){
                                                  reference, subject, weight,
-                                                 length_s[dump] / length_s[0]});
+                                                 length_s[dump] / length_s[0],
+                                                 walk->clip_fraction});
     return FX8_OK;
 }
 
@@ -180,7 +231,7 @@ static enum fx8_status compare(const char *const *paths,
     }
     FX8_TRY(
         are_precisions(side, "INT8", "FP32")
-            ? open_with_levels(&walk->sides, comparison, error)
+            ? open_with_levels(walk, error)
             : fx8_compare_open(&walk->sides.shape, NULL, comparison, error));
     note_axes(&walk->sides, comparison);
     const struct fx8_compare_shape *shape = &walk->sides.shape;

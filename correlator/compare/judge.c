@@ -96,7 +96,7 @@ static void read_auto(const struct fx8_comparison *comparison, size_t at,
                             ? fmin(LATTICE_ERROR / sqrt(level->level_2),
                                    0.5 * (fabs(change) + beside))
                             : 0.0;
-    level->clip_loss = comparison->clip_fraction[at] > 0.0
+    level->clip_loss = comparison->dump_clips[at] > 0.0
                            ? fmin(1.0, fmax(0.0, -change) + beside)
                            : 0.0;
 }
@@ -110,7 +110,7 @@ static enum fx8_compare_reason reason_of(
         return FX8_COMPARE_N_REASONS;
     if (comparison->inverse_gain_2[at] == 0.0)
         return FX8_COMPARE_NO_GAIN;
-    if (comparison->clip_fraction[at] > FX8_COMPARE_CLIPS)
+    if (comparison->dump_clips[at] > FX8_COMPARE_CLIPS)
         return FX8_COMPARE_CLIPPED;
     return noise > 1.0 / (12.0 * squared(FX8_COMPARE_LEVEL))
                ? FX8_COMPARE_LOW_LEVEL

@@ -438,12 +438,13 @@ static enum fx8_status fill_clips(const struct fx8_comparison *comparison,
                  "%s: clipped at most %.6g", inputs.name,
                  inputs.all.clip_largest);
     }
-    fx8_panel_limit(panel, false, FX8_COMPARE_CLIPS, "left out above %g",
+    fx8_panel_limit(panel, false, FX8_COMPARE_CLIPS, "limit of a dump, %g",
                     FX8_COMPARE_CLIPS);
     put_caption(caption, step,
                 "The largest share of its spectra that was clipped in a "
-                "channel of an input, flagged ones included. Channels above "
-                "the dashed line are left out.",
+                "channel of an input over the whole run, flagged ones "
+                "included. A channel is left out of each dump in which its "
+                "share is above the dashed line.",
                 " %zu inputs share a bar, at the largest of them.", step);
     return FX8_OK;
 }

@@ -326,16 +326,14 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
     const struct fx8_input_counts counts = fx8_inputs(s->session);
     copy_gains(s, values);
     FX8_TRY(put_gains(s, values, error));
+    fx8_uvh5_clip_fractions(&(struct fx8_uvh5_counts){s->job->plan.n_bands,
+                                                      axes->n_inputs,
+                                                      axes->n_fine},
+                            counts.valid_spectra, counts.clips, values);
     double most = 0.0;
-    for (size_t input = 0; input < axes->n_inputs; input++)
-        for (size_t channel = 0; channel < axes->n_fine; channel++) {
-            const size_t at = input * axes->n_fine + channel;
-            const size_t row = channel / axes->n_kept * axes->n_inputs + input;
-            const double valid = (double)counts.valid_spectra[row];
-            values[at] = valid == 0.0 ? 0.0 : (double)counts.clips[at] / valid;
-            if (values[at] > most)
-                most = values[at];
-        }
+    for (size_t at = 0; at < axes->n_inputs * axes->n_fine; at++)
+        if (values[at] > most)
+            most = values[at];
     const size_t shape[] = {axes->n_inputs, axes->n_fine};
     FX8_TRY(fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
                          values,

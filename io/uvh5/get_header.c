@@ -85,7 +85,7 @@ static enum fx8_status get_counts(struct fx8_uvh5_file *file,
                         file->path, n_rows, n_baselines, n_times);
     header->n_antennas = (size_t)n_antennas;
     header->n_baselines = (size_t)n_baselines;
-    header->n_times = (size_t)n_times;
+    header->n_times = file->n_times = (size_t)n_times;
     header->n_channels = file->n_channels = (size_t)n_channels;
     header->n_products = file->n_products = (size_t)n_products;
     file->n_rows = (size_t)n_rows;

@@ -322,6 +322,8 @@ void fx8_uvh5_file_close(struct fx8_uvh5_file **handle)
     fx8_h5_close(&file->visdata);
     fx8_h5_close(&file->flags);
     fx8_h5_close(&file->nsamples);
+    fx8_h5_close(&file->valid_spectra);
+    fx8_h5_close(&file->clips);
     fx8_h5_close(&file->group);
     fx8_h5_close(&file->file);
     free(file->path);

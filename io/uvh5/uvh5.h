@@ -110,6 +110,19 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 struct fx8_uvh5_writer **writer,
                                 struct fx8_error *error);
 
+/** Sizes of what is counted in a dump: valid spectra int64 [n_bands][n_inputs],
+ *  clips int64 [n_inputs][n_fine], n_fine channels of all bands. */
+struct fx8_uvh5_counts {
+    size_t n_bands;
+    size_t n_inputs;
+    size_t n_fine; /**< 0: clips are not counted */
+};
+
+/** Clips over valid spectra, double [n_inputs][n_fine]; 0 without any. */
+void fx8_uvh5_clip_fractions(const struct fx8_uvh5_counts *counts,
+                             const int64_t *valid_spectra, const int64_t *clips,
+                             double *fractions);
+
 /** Create datasets for fx8_uvh5_write_counts(); n_fine 0: without clips. */
 enum fx8_status fx8_uvh5_open_counts(struct fx8_uvh5_writer *writer,
                                      size_t n_bands, size_t n_inputs,
@@ -202,6 +215,19 @@ enum fx8_status fx8_uvh5_read_uvw(struct fx8_uvh5_file *file, size_t first,
 enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
                              size_t shape[3], double **values,
                              struct fx8_error *error);
+
+/** Find what was counted in each dump; n_fine is 0 where either is absent.
+ *  FX8_ERR_INPUT: sizes that do not suit each other and the dumps. */
+enum fx8_status fx8_uvh5_find_counts(struct fx8_uvh5_file *file,
+                                     struct fx8_uvh5_counts *counts,
+                                     struct fx8_error *error);
+
+/** Read the counts of a dump, which were found.  FX8_ERR_INPUT: unreadable,
+ *  negative, or more clips than valid spectra. */
+enum fx8_status fx8_uvh5_read_counts(struct fx8_uvh5_file *file,
+                                     const struct fx8_uvh5_counts *counts,
+                                     size_t dump, int64_t *valid_spectra,
+                                     int64_t *clips, struct fx8_error *error);
 
 /** Close and null the handle; a NULL handle is legal. */
 void fx8_uvh5_file_close(struct fx8_uvh5_file **file);

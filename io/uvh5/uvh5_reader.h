@@ -15,9 +15,12 @@ struct fx8_uvh5_file {
     hid_t visdata;
     hid_t flags;
     hid_t nsamples;
-    hid_t complex_type; /**< {r, i} in memory */
-    bool is_single;     /**< of floats, as in the file; else of doubles */
-    hid_t flag_type;    /**< in memory, of one byte */
+    hid_t complex_type;  /**< {r, i} in memory */
+    bool is_single;      /**< of floats, as in the file; else of doubles */
+    hid_t flag_type;     /**< in memory, of one byte */
+    hid_t valid_spectra; /**< of /fx8, once it is found */
+    hid_t clips;         /**< likewise */
+    size_t n_times;
     size_t n_rows;
     size_t n_channels;
     size_t n_products;

@@ -165,12 +165,27 @@ def check_counts(file):
             crc = zlib.crc32(part.tobytes(), crc)
         assert crc == checksum, (file.filename, dump, crc, checksum)
     if "clip_fraction" in group:
-        valid = group["valid_spectra"][...].sum(axis=0)
-        clips = group["clips"][...].sum(axis=0)
-        valid = np.repeat(valid.T, clips.shape[1] // len(valid), axis=1)
-        fraction = np.divide(clips, valid, out=np.zeros(clips.shape),
-                             where=valid > 0)
-        np.testing.assert_array_equal(group["clip_fraction"][...], fraction)
+        np.testing.assert_array_equal(group["clip_fraction"][...],
+                                      clip_fractions(group, is_run=True)[0])
+
+
+def clip_fractions(group, is_run=False):
+    """Clips over valid spectra, [dump][input][channel], of /fx8; or of the whole
+    run, as one dump."""
+    valid, clips = group["valid_spectra"][...], group["clips"][...]
+    if is_run:
+        valid, clips = (counts.sum(axis=0)[None] for counts in (valid, clips))
+    valid = np.repeat(valid.swapaxes(1, 2),
+                      clips.shape[2] // valid.shape[1], axis=2)
+    return np.divide(clips, valid, out=np.zeros(clips.shape), where=valid > 0)
+
+
+def add_clips(file, where, count=1):
+    """Let an INT8 result report so many more clips in dumps, inputs and
+    channels."""
+    group = file["fx8"]
+    group["clips"][where] += count
+    group["clip_fraction"][...] = clip_fractions(group, is_run=True)[0]
 
 
 def read(path):

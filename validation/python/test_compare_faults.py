@@ -217,6 +217,37 @@ class Faults(program.Case):
                 self.assertIn(f"/fx8/{name}: {value:g}: expected 0 to ",
                               done.stderr)
 
+    def test_counts_that_are_none(self):
+        for name, where, value, words in (
+                ("clips", (1, 2, 7), -1, "[1, 2, 7]: -1: expected 0 to "),
+                ("valid_spectra", (2, 0, 4), 0, "[2, 4, 7]: 1: expected 0 to 0")):
+            with self.subTest(name=name):
+                copy = self.path("counts.uvh5")
+                shutil.copy(self.rough, copy)
+                with h5py.File(copy, "r+") as file:
+                    file["fx8/clips"][2, 4, 7] = 1
+                    file[f"fx8/{name}"][where] = value
+                done = self.well("compare", copy, self.exact, code=1)
+                self.assertIn(f"fx8/clips: {words}", done.stderr)
+
+    def test_counts_of_another_shape(self):
+        for name, cut, words in (
+                ("clips", np.s_[1:], "expected integers of 4 dumps"),
+                ("valid_spectra", np.s_[:, 0], "expected integers of 4 dumps"),
+                ("clips", np.s_[:, 1:], "4 x 64: expected 5 inputs and a "),
+                ("clips", np.s_[:, :, 1:], "5 x 63: expected 5 inputs and 64 "
+                 "channels, as in /fx8/gain")):
+            with self.subTest(name=name, cut=cut):
+                copy = self.path("counts.uvh5")
+                shutil.copy(self.rough, copy)
+                with h5py.File(copy, "r+") as file:
+                    values = file[f"fx8/{name}"][cut]
+                    del file[f"fx8/{name}"]
+                    file[f"fx8/{name}"] = values
+                done = self.well("compare", copy, self.exact, code=1)
+                self.assertIn(f"fx8/{name}: ", done.stderr)
+                self.assertIn(words, done.stderr)
+
     def test_levels_of_another_shape(self):
         for name, cut in (("gain", np.s_[:, 1:]), ("clip_fraction", np.s_[1:])):
             with self.subTest(name=name):
@@ -280,13 +311,26 @@ class Faults(program.Case):
         reports clips, more power in the other file is attributed to them, so
         only a channel of zeros can be recognised as wrong there.
         """
-        for clips, gain, factors, of_exact in (
-                (5e-5, 1, (0, 7, 1e5), (0,)), (0.5, 1, (0, 7, 1e5), (0,)),
-                (0, 1 / 25, (7, 1e5), (0, 7, 1e5))):
+        def of_the_run(share):
+            def clip(file):     # as older files have it
+                del file["fx8/clips"]
+                file["fx8/clip_fraction"][:, 20] = share
+            return clip
+
+        def of_each_dump(count):
+            return lambda file: program.add_clips(file, np.s_[:, :, 20], count)
+
+        for clip, gain, factors, of_exact in (
+                (of_the_run(5e-5), 1, (0, 7, 1e5), (0,)),
+                (of_the_run(0.5), 1, (0, 7, 1e5), (0,)),
+                (of_each_dump(1), 1, (0, 7, 1e5), (0,)),
+                (of_each_dump(100), 1, (0, 7, 1e5), (0,)),
+                (of_each_dump(0), 1 / 25, (7, 1e5), (0, 7, 1e5))):
             rough = self.path("levels.uvh5")
             shutil.copy(self.rough, rough)
             with h5py.File(rough, "r+") as file:
-                file["fx8/clip_fraction"][:, 20] = clips
+                clip(file)
+                clips = file["fx8/clip_fraction"][0, 20]
                 file["fx8/gain"][:, 20] *= gain
             self.compare(rough, self.exact, 0)
             for factor in factors:

@@ -50,7 +50,9 @@ class Cells:
         average = a.gains.shape[1] // n_channels
         gains = a.gains.reshape(-1, n_channels, average)
         inverse = (1 / gains**2).mean(axis=2)
-        clips = a.clip_fraction.reshape(-1, n_channels, average).max(axis=2)
+        with h5py.File(rough, "r") as file:
+            clips = program.clip_fractions(file["fx8"])
+        clips = clips.reshape(*clips.shape[:2], n_channels, average).max(axis=3)
         powers = {}
         for k, (one, two) in enumerate(pairs):
             for pol in range(n_pols if one == two else 0):
@@ -71,7 +73,7 @@ class Cells:
                 flagged = a.flags[:, k, :, p] | b.flags[:, k, :, p]
                 weight = np.minimum(a.nsamples, b.nsamples)[:, k, :, p]
                 usable = (~flagged.astype(bool) & (weight > 0)
-                          & (clips[i] <= 1e-4) & (clips[j] <= 1e-4)
+                          & (clips[:, i] <= 1e-4) & (clips[:, j] <= 1e-4)
                           & (eps[0] <= 1 / 12) & (eps[1] <= 1 / 12)
                           & (np.abs(rho[1]) <= 0.9))
                 variance = ((eps[0] + eps[1] + eps[0] * eps[1])
@@ -210,7 +212,7 @@ class Report(program.Case):
                 self.assertTrue(np.all((low <= end) & (end <= high)))
                 self.assertTrue(low[along] < end[along] < high[along])
         words = [text for text in svg.iter(f"{SVG}text")
-                 if re.match(r"left out above|[+-]5$", text.text)
+                 if re.match(r"limit of a dump|[+-]5$", text.text)
                  and text.get("font-size") == "8.0"]
         self.assertEqual(len(words), len(lines))
         for text in words:
@@ -345,9 +347,8 @@ class Report(program.Case):
     def test_clips_and_low_levels_are_named(self):
         rough, exact = self.make(20)
         with h5py.File(rough, "r+") as file:
-            clips = file["fx8/clip_fraction"][...]
-            clips[1, 30] = 2e-4         # antenna 3, Y
-            file["fx8/clip_fraction"][...] = clips
+            n_dumps = len(file["fx8/clips"])
+            program.add_clips(file, np.s_[1:3, 1, 30])      # antenna 3, Y
             gains = file["fx8/gain"][...]
             gains[6, 40:42] /= 40       # antenna 13, X
             file["fx8/gain"][...] = gains
@@ -356,6 +357,8 @@ class Report(program.Case):
         left_out = {row["reason"]: row for row in report["left_out"]}
         row = left_out["clipped more than 1e-4"]
         self.assertEqual((row["channels"], row["inputs"]), ([30], ["3Y"]))
+        self.assertEqual(row["n_cells"], 2 * 7)     # pairs with 3Y in two dumps
+        self.assertGreater(n_dumps, 2)
         row = left_out["level below 1 LSB"]
         self.assertEqual((row["channels"], row["inputs"]),
                          ([40, 41], ["13X"]))
