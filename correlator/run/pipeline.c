@@ -4,8 +4,8 @@
  *
  *     reader thread        caller's thread            writer thread
  *     source.c       ->    session (libfx8)     ->    sink.c
- *     HDF5 blocks          align, channelise,         UVH5 dumps
- *                          correlate, average
+ *     HDF5 blocks          align, channelise,         UVH5 dumps, and a
+ *                          correlate, average         consumer beside it
  *
  * The outputs are created before the first sample is read, so that no run
  * starts whose results cannot be written.  The first failure of any thread is
@@ -302,7 +302,8 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     size_t memory = fx8_source_memory(run->source);
     for (size_t b = 0; b < run->n; b++)
         memory += fx8_info(run->branches[b].session).memory +
-                  fx8_sink_memory(request, b);
+                  fx8_sink_memory(request, b) +
+                  request->outputs[b].consumer.memory;
     if (request->ready != NULL)
         request->ready(request->ready_context, memory);
     run->start_s = fx8_clock_seconds();

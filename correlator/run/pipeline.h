@@ -25,10 +25,28 @@ struct fx8_progress {
     double rate_hz; /**< samples per second of the recording */
 };
 
+/** A finished dump, and what was counted in it. */
+struct fx8_run_dump {
+    const struct fx8_dump *dump;  /**< results and quick-look as written */
+    const double *gains;          /**< [n_inputs][n_fine] so far; NULL: none */
+    const int64_t *valid_spectra; /**< [n_bands][n_inputs] */
+    const int64_t *clips;         /**< [n_inputs][n_fine] */
+};
+
+/** Takes the dumps of a phase centre while they are written. */
+struct fx8_run_consumer {
+    /** Every dump in order, on one thread that is not the caller's; NULL: no
+     *  consumer.  The run may fail after it has taken dumps. */
+    void (*take)(void *context, const struct fx8_run_dump *dump);
+    void *context;
+    size_t memory; /**< bytes that it takes, for fx8_run_request.ready */
+};
+
 /** Where the results of one phase centre go. */
 struct fx8_run_output {
     const char *paths[FX8_N_RESULTS]; /**< by enum fx8_result_kind, or NULL */
     const char *path_quicklook;       /**< or NULL */
+    struct fx8_run_consumer consumer;
 };
 
 /** What to run. */

@@ -7,6 +7,7 @@
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "config/base/try.h"
+#include "correlator/run/consumer.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/sink.h"
@@ -28,7 +29,8 @@ struct fx8_sink {
     struct fx8_run_report *report;
     const struct fx8_run_output *output; /* of the phase centre */
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
-    struct fx8_run_quicklook *quicklook; /* NULL: not wanted */
+    struct fx8_run_quicklook *quicklook;  /* NULL: not wanted */
+    struct fx8_consumer_thread *consumer; /* NULL: not wanted */
     struct copy copies[N_DUMPS];
     int64_t *valid_spectra, *clips; /* the session's, up to the last dump */
     struct fx8_queue empty, full;
@@ -77,8 +79,12 @@ static void *write_all(void *argument)
     struct copy *copy;
     while ((copy = fx8_queue_take(&s->full)) != NULL) {
         const double start = fx8_clock_seconds();
+        struct fx8_run_dump dump = {&copy->dump, copy->gains,
+                                    copy->valid_spectra, copy->clips};
+        fx8_consumer_give(s->consumer, &dump);
         s->status = write_copy(s, copy, &s->error);
         s->seconds += fx8_clock_seconds() - start;
+        fx8_consumer_wait(s->consumer);
         if (s->status != FX8_OK)
             break;
         s->n_dumps++;
@@ -260,6 +266,7 @@ static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
         FX8_TRY(allocate_copy(s, &s->copies[i], error));
         fx8_queue_put(&s->empty, &s->copies[i]);
     }
+    FX8_TRY(fx8_consumer_open(s->output, &s->consumer, error));
     if (pthread_create(&s->thread, NULL, write_all, s) != 0)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "cannot start the writer thread");
@@ -401,6 +408,7 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
     fx8_queue_close(&s->full);
     if (s->has_thread)
         pthread_join(s->thread, NULL);
+    fx8_consumer_close(&s->consumer);
     enum fx8_status status = s->status;
     if (status != FX8_OK && keep && error != NULL)
         *error = s->error;

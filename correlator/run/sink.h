@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sink.h -- the writer's side of the pipeline: the outputs of a run, and a
- * thread that writes finished dumps to them.
+ * thread that writes finished dumps to them, beside a consumer of the dumps if
+ * there is one.
  */
 #ifndef FX8_CORRELATOR_RUN_SINK_H
 #define FX8_CORRELATOR_RUN_SINK_H
