@@ -362,7 +362,8 @@ const struct fx8_key fx8_keys[] = {
     {"correlator", "memory_limit_mib",
      INTEGER(machine.memory_limit, 1, 1073741824), WORD("auto", 0),
      .unit = "MiB", .factor = 1 << 20, .fallback = "auto", .is_execution = true,
-     .help = "Memory that the correlation may use; auto: what it runs best "
+     .help = "Memory that the correlation may use, besides results that wait "
+             "to be written and their comparison; auto: what it runs best "
              "with."},
 
     {"delay", "mode", CHOICE(delay.mode, delay_modes), .fallback = "none",

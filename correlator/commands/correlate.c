@@ -14,7 +14,7 @@
 #include "config/base/try.h"
 #include "config/settings.h"
 #include "correlator/commands/command.h"
-#include "correlator/compare/compare.h"
+#include "correlator/compare/live.h"
 #include "correlator/run/forecast.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/job.h"
@@ -147,12 +147,16 @@ struct work {
     struct fx8_text_list names;     /* of all outputs */
     struct fx8_run_output *outputs; /* [job.n_centers] */
     struct fx8_run_report *reports; /* [job.n_centers] */
+    struct fx8_compare_live **live; /* [job.n_centers] of --precision both */
 };
 
 static void clear_work(struct work *work)
 {
     for (size_t c = 0; c < work->job.n_centers && work->reports != NULL; c++)
         free(work->reports[c].dead);
+    for (size_t c = 0; c < work->job.n_centers && work->live != NULL; c++)
+        fx8_compare_live_close(&work->live[c]);
+    free(work->live);
     free(work->reports);
     free(work->outputs);
     fx8_reader_close(&work->reader);
@@ -241,8 +245,9 @@ static enum fx8_status name_outputs(struct work *work, const char *path,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(work->outputs, work->job.n_centers),
         FX8_ITEMS(work->reports, work->job.n_centers),
+        FX8_ITEMS(work->live, work->job.n_centers),
     };
-    FX8_TRY(fx8_allocate_arrays(arrays, 2, "names", error));
+    FX8_TRY(fx8_allocate_arrays(arrays, 3, "names", error));
     for (size_t c = 0; c < work->job.n_centers; c++) {
         struct fx8_run_output *output = &work->outputs[c];
         const char *center = has_list ? work->job.centers[c].place.name : "";
@@ -386,24 +391,44 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     return check_outputs(work, error);
 }
 
-/* INT8 against FP32: the short form of `fx8 compare`. */
-static enum fx8_status compare(const struct fx8_run_output *output, bool quiet,
-                               struct fx8_error *error)
+/* --precision both: let the results be compared while they are written. */
+static enum fx8_status compare_live(struct work *work, struct fx8_error *error)
 {
-    FX8_AUTO(fx8_compare_clear) struct fx8_comparison comparison = {0};
-    if (output->paths[FX8_RESULT_INT8] == NULL ||
-        output->paths[FX8_RESULT_FP32] == NULL)
+    for (size_t c = 0; c < work->job.n_centers; c++) {
+        struct fx8_run_output *output = &work->outputs[c];
+        const char *const *paths = output->paths;
+        if (paths[FX8_RESULT_INT8] == NULL || paths[FX8_RESULT_FP32] == NULL)
+            continue;
+        FX8_TRY(fx8_compare_live_open(
+            &work->job.centers[c], paths[FX8_RESULT_INT8],
+            paths[FX8_RESULT_FP32], &work->live[c], error));
+        output->consumer = fx8_compare_live_consumer(work->live[c]);
+    }
+    return FX8_OK;
+}
+
+/* INT8 against FP32 of a phase centre: the short form of `fx8 compare`. */
+static enum fx8_status compare(const struct work *work, size_t center,
+                               bool quiet, struct fx8_error *error)
+{
+    FX8_AUTO(fx8_compare_clear) struct fx8_comparison of_files = {0};
+    const char *const *paths = work->outputs[center].paths;
+    if (work->live[center] == NULL)
         return FX8_OK;
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
-    FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
-    fx8_progress_start(&progress, "compare", NULL, quiet ? NULL : stderr);
-    FX8_TRY(fx8_compare_files(output->paths[FX8_RESULT_INT8],
-                              output->paths[FX8_RESULT_FP32], &progress,
-                              &comparison, error));
-    fx8_progress_end(&progress);
+    const struct fx8_comparison *comparison = fx8_compare_live_finish(
+        work->live[center], work->reports[center].n_dumps);
+    if (comparison == NULL) {
+        FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
+        fx8_progress_start(&progress, "compare", NULL, quiet ? NULL : stderr);
+        FX8_TRY(fx8_compare_files(paths[FX8_RESULT_INT8],
+                                  paths[FX8_RESULT_FP32], &progress, &of_files,
+                                  error));
+        comparison = &of_files;
+    }
     if (!quiet)
-        fx8_compare_print(&comparison, true, stdout);
+        fx8_compare_print(comparison, true, stdout);
     return FX8_OK;
 }
 
@@ -454,7 +479,7 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
     for (size_t c = 0; c < work->job.n_centers; c++) {
         if (work->job.n_centers > 1 && !is_quiet)
             printf("centre     %s\n", work->job.centers[c].place.name);
-        FX8_TRY(compare(&work->outputs[c], is_quiet, error));
+        FX8_TRY(compare(work, c, is_quiet, error));
     }
     return FX8_OK;
 }
@@ -486,6 +511,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
         fx8_command_warning("%s", work.job.warnings[i]);
     FX8_TRY(warn_of_gaps(&work, error));
     warn_of_names(&work);
+    if (!request.is_trial)
+        FX8_TRY(compare_live(&work, error));
     request.reader = work.reader;
     request.outputs = work.outputs;
     request.input = work.input;

@@ -20,13 +20,16 @@ static size_t n_inputs(const struct fx8_comparison *comparison)
     return fx8_compare_inputs(&comparison->shape);
 }
 
-static enum fx8_status allocate_all(struct fx8_comparison *comparison,
-                                    struct fx8_error *error)
+/* Derive the number of parts from the shape, and list the arrays. */
+static void list_arrays(struct fx8_comparison *comparison,
+                        struct fx8_array arrays[FX8_COMPARE_ARRAYS])
 {
     const struct fx8_compare_shape *shape = &comparison->shape;
     const size_t n_channels = shape->n_channels;
     const size_t n_levels = fx8_product(n_inputs(comparison), n_channels, 1, 1);
-    const struct fx8_array arrays[] = {
+    comparison->n_parts =
+        n_channels < FX8_COMPARE_PARTS ? n_channels : FX8_COMPARE_PARTS;
+    const struct fx8_array list[FX8_COMPARE_ARRAYS] = {
         FX8_ITEMS(comparison->inverse_gain_2, n_levels),
         FX8_ITEMS(comparison->clip_fraction, n_levels),
         FX8_ITEMS(comparison->dump_clips, n_levels),
@@ -51,9 +54,26 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         FX8_ITEMS(comparison->parts, comparison->n_parts),
         FX8_ITEMS(comparison->row_sums,
                   fx8_product(comparison->n_parts, N_ROWS, 1, 1)),
+        FX8_ITEMS(comparison->values,
+                  fx8_product(n_channels, shape->n_products, 4, 1)),
     };
-    memcpy(comparison->arrays, arrays, sizeof arrays);
-    comparison->n_arrays = sizeof arrays / sizeof *arrays;
+    memcpy(arrays, list, sizeof list);
+}
+
+size_t fx8_compare_memory(const struct fx8_compare_shape *shape)
+{
+    struct fx8_comparison unused = {.shape = *shape};
+    struct fx8_array arrays[FX8_COMPARE_ARRAYS];
+    list_arrays(&unused, arrays);
+    return fx8_arrays_size(arrays, FX8_COMPARE_ARRAYS) +
+           2 * (1 + unused.n_parts) * FX8_COMPARE_SPREAD_BYTES;
+}
+
+static enum fx8_status allocate_all(struct fx8_comparison *comparison,
+                                    struct fx8_error *error)
+{
+    list_arrays(comparison, comparison->arrays);
+    comparison->n_arrays = FX8_COMPARE_ARRAYS;
     FX8_TRY(fx8_allocate_arrays(comparison->arrays, comparison->n_arrays,
                                 "comparison", error));
     FX8_TRY(fx8_compare_spread_open(&comparison->phase, "phases", error));
@@ -74,6 +94,8 @@ static enum fx8_status open_parts(struct fx8_comparison *comparison,
         part->inputs_left_out =
             comparison->inputs_left_out +
             (1 + k) * FX8_COMPARE_N_REASONS * n_inputs(comparison);
+        part->values = comparison->values +
+                       4 * part->first_channel * comparison->shape.n_products;
         FX8_TRY(fx8_compare_spread_open(&part->phase, "phases", error));
         FX8_TRY(
             fx8_compare_spread_open(&part->log_amplitude, "amplitudes", error));
@@ -134,8 +156,6 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
         .shape = *shape,
         .has_theory = theory != NULL,
         .is_identical = true,
-        .n_parts = shape->n_channels < FX8_COMPARE_PARTS ? shape->n_channels
-                                                         : FX8_COMPARE_PARTS,
     };
     FX8_TRY(allocate_all(comparison, error));
     FX8_TRY(open_parts(comparison, error));
@@ -339,27 +359,48 @@ struct rows {
     const struct fx8_compare_row *subject, *reference;
 };
 
-static bool are_identical(const struct fx8_compare_row *a,
-                          const struct fx8_compare_row *b, size_t first,
-                          size_t n)
+/* Cells of a row of the dump. */
+struct cells {
+    size_t first, n; /* in the rows */
+    const struct fx8_compare_row *row[2];
+    const double *values[2]; /* [n][re, im] */
+};
+
+static bool are_identical(const struct cells *cells)
 {
-    return memcmp(a->visibilities + 2 * first, b->visibilities + 2 * first,
-                  2 * n * sizeof(double)) == 0 &&
+    const struct fx8_compare_row *a = cells->row[0], *b = cells->row[1];
+    const size_t first = cells->first, n = cells->n;
+    return memcmp(cells->values[0], cells->values[1], 2 * n * sizeof(double)) ==
+               0 &&
            memcmp(a->flags + first, b->flags + first, n) == 0 &&
            memcmp(a->nsamples + first, b->nsamples + first,
                   n * sizeof(float)) == 0;
 }
 
-/* Cell `at` of all rows, whose place and inputs are set. */
-static void add_cell(const struct rows *rows, struct fx8_compare_part *part,
-                     struct fx8_compare_cell *cell, size_t at)
+/* The values of one side, converted to `doubles` [n][re, im] if they are
+ * floats. */
+static const double *values_of(const struct fx8_compare_row *row, size_t first,
+                               size_t n, double *doubles)
 {
-    struct fx8_comparison *comparison = rows->comparison;
-    const struct fx8_compare_row *subject = rows->subject;
-    const struct fx8_compare_row *reference = rows->reference;
+    if (row->visibilities != NULL)
+        return row->visibilities + 2 * first;
+    const float *singles = row->singles + 2 * first;
+    for (size_t i = 0; i < 2 * n; i++)
+        doubles[i] = (double)singles[i];
+    return doubles;
+}
+
+/* Cell `k` of these, whose place and inputs are set. */
+static void add_cell(struct fx8_comparison *comparison,
+                     struct fx8_compare_part *part, const struct cells *cells,
+                     struct fx8_compare_cell *cell, size_t k)
+{
+    const struct fx8_compare_row *subject = cells->row[0];
+    const struct fx8_compare_row *reference = cells->row[1];
+    const size_t at = cells->first + k;
     const float one = subject->nsamples[at], other = reference->nsamples[at];
-    cell->subject = subject->visibilities + 2 * at;
-    cell->reference = reference->visibilities + 2 * at;
+    cell->subject = cells->values[0] + 2 * k;
+    cell->reference = cells->values[1] + 2 * k;
     cell->nsamples = (double)(one < other ? one : other);
     cell->is_flagged = subject->flags[at] != 0 || reference->flags[at] != 0;
     for (size_t end = 0; end < 2; end++) {
@@ -379,31 +420,32 @@ static void add_cell(const struct rows *rows, struct fx8_compare_part *part,
 static void add_row(const struct rows *rows, size_t row,
                     struct fx8_compare_part *part)
 {
-    const struct fx8_comparison *comparison = rows->comparison;
+    struct fx8_comparison *comparison = rows->comparison;
     const struct fx8_compare_shape *shape = &comparison->shape;
     const size_t *antennas = comparison->baseline_antennas[rows->first + row];
-    const size_t start = row * shape->n_channels;
-    part->is_identical =
-        part->is_identical &&
-        are_identical(rows->subject, rows->reference,
-                      (start + part->first_channel) * shape->n_products,
-                      (part->end_channel - part->first_channel) *
-                          shape->n_products);
-    for (size_t c = part->first_channel; c < part->end_channel; c++)
-        for (size_t p = 0; p < shape->n_products; p++) {
-            const int *feeds = shape->feeds[p];
-            if (antennas[0] == antennas[1] && feeds[0] > feeds[1])
-                continue; /* for one antenna YX is the same pair as XY */
-            struct fx8_compare_cell cell = {
-                .place = {rows->first + row, p, c,
-                          (size_t)comparison->n_dumps - 1},
-                .inputs = {antennas[0] * shape->n_polarizations +
-                               (size_t)feeds[0],
-                           antennas[1] * shape->n_polarizations +
-                               (size_t)feeds[1]},
-            };
-            add_cell(rows, part, &cell, (start + c) * shape->n_products + p);
-        }
+    struct cells cells = {
+        (row * shape->n_channels + part->first_channel) * shape->n_products,
+        (part->end_channel - part->first_channel) * shape->n_products,
+        {rows->subject, rows->reference},
+        {NULL, NULL}};
+    for (size_t k = 0; k < 2; k++)
+        cells.values[k] = values_of(cells.row[k], cells.first, cells.n,
+                                    part->values + 2 * k * cells.n);
+    part->is_identical = part->is_identical && are_identical(&cells);
+    for (size_t k = 0; k < cells.n; k++) {
+        const size_t p = k % shape->n_products;
+        const int *feeds = shape->feeds[p];
+        if (antennas[0] == antennas[1] && feeds[0] > feeds[1])
+            continue; /* for one antenna YX is the same pair as XY */
+        struct fx8_compare_cell cell = {
+            .place = {rows->first + row, p,
+                      part->first_channel + k / shape->n_products,
+                      (size_t)comparison->n_dumps - 1},
+            .inputs = {antennas[0] * shape->n_polarizations + (size_t)feeds[0],
+                       antennas[1] * shape->n_polarizations + (size_t)feeds[1]},
+        };
+        add_cell(comparison, part, &cells, &cell, k);
+    }
 }
 
 /* fx8_parallel_for(): a part of all rows. */
@@ -420,6 +462,19 @@ static void add_part(void *context, size_t item, size_t thread)
     }
 }
 
+/* The rows from cell `at` on. */
+static struct fx8_compare_row rows_from(const struct fx8_compare_row *rows,
+                                        size_t at)
+{
+    const bool has_doubles = rows->visibilities != NULL;
+    return (struct fx8_compare_row){
+        has_doubles ? rows->visibilities + 2 * at : NULL,
+        rows->flags + at,
+        rows->nsamples + at,
+        has_doubles ? NULL : rows->singles + 2 * at,
+    };
+}
+
 void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
                      size_t n_rows, const struct fx8_compare_row *subject,
                      const struct fx8_compare_row *reference)
@@ -428,17 +483,14 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t first,
         comparison->shape.n_channels * comparison->shape.n_products;
     for (size_t done = 0; done < n_rows; done += N_ROWS) {
         const size_t at = done * row_size, left = n_rows - done;
+        const struct fx8_compare_row from[2] = {rows_from(subject, at),
+                                                rows_from(reference, at)};
         struct rows rows = {
             .comparison = comparison,
             .first = first + done,
             .n = left < N_ROWS ? left : N_ROWS,
-            .subject = &(struct fx8_compare_row){subject->visibilities + 2 * at,
-                                                 subject->flags + at,
-                                                 subject->nsamples + at},
-            .reference =
-                &(struct fx8_compare_row){reference->visibilities + 2 * at,
-                                          reference->flags + at,
-                                          reference->nsamples + at},
+            .subject = &from[0],
+            .reference = &from[1],
         };
         fx8_parallel_for(comparison->n_parts, fx8_parallel_cpus(), false,
                          add_part, &rows);

@@ -154,6 +154,8 @@ struct fx8_compare_row {
     const double *visibilities; /**< [n_channels][n_products][re, im] */
     const uint8_t *flags;       /**< [n_channels][n_products] */
     const float *nsamples;      /**< [n_channels][n_products] */
+    const float *singles;       /**< in place of visibilities, if these are
+                                     NULL */
 };
 
 /** Auto-correlations of a dump, [n_inputs][n_channels] each. */
@@ -174,6 +176,9 @@ struct fx8_compare_input {
     double clip_mean, clip_largest;
 };
 
+/** Arrays of a comparison. */
+#define FX8_COMPARE_ARRAYS 21
+
 /** Most ranges of channels that are added up side by side. */
 #define FX8_COMPARE_PARTS 16
 
@@ -192,6 +197,8 @@ struct fx8_compare_part {
     struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS]; /**< of cells */
     int64_t left_out[FX8_COMPARE_N_REASONS];
     int64_t *inputs_left_out; /**< [N_REASONS][n_inputs] */
+    double *values; /**< [2][its channels][n_products][re, im] of a baseline:
+                         floats of the subject and of the reference */
 };
 
 /**
@@ -237,6 +244,7 @@ struct fx8_comparison {
     size_t n_parts;
     struct fx8_compare_part *parts;    /**< [n_parts] */
     struct fx8_compare_sums *row_sums; /**< [n_parts][rows at a time] */
+    double *values; /**< [n_channels][2][n_products][2], divided among parts */
 
     struct fx8_compare_sums overall;
     struct fx8_compare_sums *channels;  /**< [n_channels] */
@@ -256,7 +264,7 @@ struct fx8_comparison {
     int64_t *antenna_numbers;       /**< [n_antennas] */
     size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
 
-    struct fx8_array arrays[20]; /**< all of the above */
+    struct fx8_array arrays[FX8_COMPARE_ARRAYS]; /**< all of the above */
     size_t n_arrays;
 
     size_t n_channels_used;
@@ -278,6 +286,9 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
                                  const struct fx8_compare_theory *theory,
                                  struct fx8_comparison *comparison,
                                  struct fx8_error *error);
+
+/** Bytes of a comparison of this shape. */
+size_t fx8_compare_memory(const struct fx8_compare_shape *shape);
 
 /** Start a dump; its powers are used until the next dump or the end. */
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,

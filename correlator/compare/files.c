@@ -12,7 +12,7 @@
 #include "correlator/compare/sides.h"
 
 /* The files, in the order of sides. */
-enum { SUBJECT, REFERENCE, N_SIDES };
+enum { SUBJECT = 0, REFERENCE, N_SIDES };
 
 struct walk {
     struct fx8_compare_sides sides;
@@ -71,22 +71,6 @@ static enum fx8_status check_levels(const struct fx8_compare_sides *sides,
     return FX8_OK;
 }
 
-static bool has_autos(const struct fx8_uvh5_header *header)
-{
-    for (size_t b = 0; b < header->n_baselines; b++)
-        if (header->ant_1[b] == header->ant_2[b])
-            return true;
-    return false;
-}
-
-/* Whether the rounding noise is still in the autos. */
-static bool has_bias(const struct fx8_uvh5_header *header)
-{
-    const struct fx8_keyword *keyword = fx8_uvh5_keyword(header, "AUTOCORR");
-    return keyword == NULL || keyword->type != FX8_KEYWORD_TEXT ||
-           strcmp(keyword->text, "QUANTISER NOISE REMOVED") != 0;
-}
-
 /* Clips of each dump, if the file has them. */
 static enum fx8_status find_clips(struct walk *walk, size_t n_plan_channels,
                                   struct fx8_error *error)
@@ -123,7 +107,7 @@ static enum fx8_status open_with_levels(struct walk *walk,
     FX8_AUTO_FREE double *gain = NULL, *clips = NULL, *spectra = NULL;
     size_t extent[3], n_plan_channels = 0;
     FX8_TRY(fx8_uvh5_get(side->file, "gain", extent, &gain, error));
-    if (gain == NULL || !has_autos(&side->header)) {
+    if (gain == NULL || !fx8_compare_side_has_autos(side)) {
         /* no quantiser (method none), or not from fx8: the verdict reports it
          */
         FX8_TRY(fx8_compare_open(&sides->shape, NULL, comparison, error));
@@ -148,7 +132,7 @@ static enum fx8_status open_with_levels(struct walk *walk,
         .gain = gain,
         .clip_fraction = clips,
         .spectra_per_dump = spectra[0],
-        .has_bias = has_bias(&side->header),
+        .has_bias = fx8_compare_side_has_bias(side),
     };
     return fx8_compare_open(&sides->shape, &theory, comparison, error);
 }
@@ -187,28 +171,6 @@ static enum fx8_status begin_dump(struct walk *walk, size_t dump,
     return FX8_OK;
 }
 
-/* Names for the tables. */
-static void note_axes(const struct fx8_compare_sides *sides,
-                      struct fx8_comparison *comparison)
-{
-    const struct fx8_uvh5_header *header = &sides->side[SUBJECT].header;
-    comparison->is_absolute = !has_autos(header);
-    snprintf(comparison->units, sizeof comparison->units, "%s", header->units);
-    memcpy(comparison->baseline_antennas, sides->antennas,
-           header->n_baselines * sizeof *sides->antennas);
-    memcpy(comparison->antenna_numbers, header->antenna_numbers,
-           header->n_antennas * sizeof *header->antenna_numbers);
-    memcpy(comparison->frequencies_hz, header->frequencies_hz,
-           header->n_channels * sizeof *header->frequencies_hz);
-    snprintf(comparison->subject_name, sizeof comparison->subject_name, "%s",
-             sides->side[SUBJECT].path);
-    snprintf(comparison->reference_name, sizeof comparison->reference_name,
-             "%s", sides->side[REFERENCE].path);
-    for (size_t k = 0; k < N_SIDES; k++)
-        snprintf(comparison->precision[k], sizeof comparison->precision[k],
-                 "%s", fx8_compare_side_precision(&sides->side[k]));
-}
-
 static bool are_precisions(const struct fx8_compare_side *side, const char *a,
                            const char *b)
 {
@@ -233,7 +195,7 @@ static enum fx8_status compare(const char *const *paths,
         are_precisions(side, "INT8", "FP32")
             ? open_with_levels(walk, error)
             : fx8_compare_open(&walk->sides.shape, NULL, comparison, error));
-    note_axes(&walk->sides, comparison);
+    fx8_compare_sides_note(&walk->sides, comparison);
     const struct fx8_compare_shape *shape = &walk->sides.shape;
     walk->n = fx8_product(fx8_compare_inputs(shape), shape->n_channels, 1, 1);
     FX8_TRY(fx8_allocate(fx8_product(walk->n, 3, 1, 1), sizeof(double),

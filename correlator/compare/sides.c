@@ -25,6 +25,23 @@ const char *fx8_compare_side_precision(const struct fx8_compare_side *side)
                                                                 : "";
 }
 
+bool fx8_compare_side_has_autos(const struct fx8_compare_side *side)
+{
+    const struct fx8_uvh5_header *header = &side->header;
+    for (size_t b = 0; b < header->n_baselines; b++)
+        if (header->ant_1[b] == header->ant_2[b])
+            return true;
+    return false;
+}
+
+bool fx8_compare_side_has_bias(const struct fx8_compare_side *side)
+{
+    const struct fx8_uvh5_header *header = &side->header;
+    const struct fx8_keyword *keyword = fx8_uvh5_keyword(header, "AUTOCORR");
+    return keyword == NULL || keyword->type != FX8_KEYWORD_TEXT ||
+           strcmp(keyword->text, "QUANTISER NOISE REMOVED") != 0;
+}
+
 void fx8_compare_print_sizes(int64_t n_dumps,
                              const struct fx8_compare_shape *shape,
                              FILE *stream)
@@ -231,8 +248,17 @@ static enum fx8_status allocate(struct fx8_compare_sides *sides,
             FX8_ITEMS(side->nsamples, n_cells)};
         FX8_TRY(fx8_allocate_arrays(arrays, 3, "visibilities", error));
     }
-    return fx8_allocate(shape->n_baselines, sizeof *sides->antennas,
-                        "baselines", &sides->antennas, error);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
+                                           struct fx8_error *error)
+{
+    const struct fx8_compare_side *first = &sides->side[0];
+    FX8_TRY(find_shape(first, &sides->shape, error));
+    FX8_TRY(fx8_allocate(sides->shape.n_baselines, sizeof *sides->antennas,
+                         "baselines", &sides->antennas, error));
+    return find_antennas(first, sides->antennas, error);
 }
 
 enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
@@ -248,9 +274,8 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
         FX8_TRY(match_sizes(first, &sides->side[k], error));
         FX8_TRY(match_values(first, &sides->side[k], error));
     }
-    FX8_TRY(find_shape(first, &sides->shape, error));
-    FX8_TRY(allocate(sides, error));
-    return find_antennas(first, sides->antennas, error);
+    FX8_TRY(fx8_compare_sides_describe(sides, error));
+    return allocate(sides, error);
 }
 
 enum fx8_status fx8_compare_side_check(const struct fx8_compare_side *side,
@@ -293,6 +318,27 @@ void fx8_compare_sides_close(struct fx8_compare_sides *sides)
         free(side->nsamples);
     }
     free(sides->antennas);
+}
+
+void fx8_compare_sides_note(const struct fx8_compare_sides *sides,
+                            struct fx8_comparison *comparison)
+{
+    const struct fx8_uvh5_header *header = &sides->side[0].header;
+    comparison->is_absolute = !fx8_compare_side_has_autos(&sides->side[0]);
+    snprintf(comparison->units, sizeof comparison->units, "%s", header->units);
+    memcpy(comparison->baseline_antennas, sides->antennas,
+           header->n_baselines * sizeof *sides->antennas);
+    memcpy(comparison->antenna_numbers, header->antenna_numbers,
+           header->n_antennas * sizeof *header->antenna_numbers);
+    memcpy(comparison->frequencies_hz, header->frequencies_hz,
+           header->n_channels * sizeof *header->frequencies_hz);
+    snprintf(comparison->subject_name, sizeof comparison->subject_name, "%s",
+             sides->side[0].path);
+    snprintf(comparison->reference_name, sizeof comparison->reference_name,
+             "%s", sides->side[1].path);
+    for (size_t k = 0; k < 2; k++)
+        snprintf(comparison->precision[k], sizeof comparison->precision[k],
+                 "%s", fx8_compare_side_precision(&sides->side[k]));
 }
 
 /* --- read -------------------------------------------------------- */
@@ -356,10 +402,35 @@ enum fx8_status fx8_compare_sides_read(struct fx8_compare_sides *sides,
         if (at == 0)
             FX8_TRY(read_rows(side, dump * n_baselines + baseline, n,
                               !sides->has_no_values, error));
-        rows[k] = (struct fx8_compare_row){
-            side->visibilities + 2 * at, side->flags + at, side->nsamples + at};
+        rows[k] = (struct fx8_compare_row){side->visibilities + 2 * at,
+                                           side->flags + at,
+                                           side->nsamples + at, NULL};
     }
     return FX8_OK;
+}
+
+void fx8_compare_sides_take_powers(const struct fx8_compare_sides *sides,
+                                   size_t baseline,
+                                   const struct fx8_compare_row *row,
+                                   double *power, double *weight)
+{
+    const struct fx8_compare_shape *shape = &sides->shape;
+    const size_t antenna = sides->antennas[baseline][0];
+    for (size_t p = 0; p < shape->n_products; p++) {
+        if (shape->feeds[p][0] != shape->feeds[p][1])
+            continue;
+        const size_t input =
+            antenna * shape->n_polarizations + (size_t)shape->feeds[p][0];
+        for (size_t c = 0; c < shape->n_channels; c++) {
+            const size_t to = input * shape->n_channels + c;
+            const size_t at = c * shape->n_products + p;
+            power[to] = row->visibilities != NULL
+                            ? row->visibilities[2 * at]
+                            : (double)row->singles[2 * at];
+            if (weight != NULL)
+                weight[to] = (double)row->nsamples[at];
+        }
+    }
 }
 
 enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
@@ -370,23 +441,12 @@ enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
     struct fx8_compare_side *from = &sides->side[side];
     const struct fx8_compare_shape *shape = &sides->shape;
     for (size_t b = 0; b < shape->n_baselines; b++) {
-        const size_t antenna = sides->antennas[b][0];
-        if (sides->antennas[b][1] != antenna)
+        if (sides->antennas[b][1] != sides->antennas[b][0])
             continue;
         FX8_TRY(read_rows(from, dump * shape->n_baselines + b, 1, true, error));
-        for (size_t p = 0; p < shape->n_products; p++) {
-            if (shape->feeds[p][0] != shape->feeds[p][1])
-                continue;
-            const size_t input =
-                antenna * shape->n_polarizations + (size_t)shape->feeds[p][0];
-            for (size_t c = 0; c < shape->n_channels; c++) {
-                const size_t to = input * shape->n_channels + c;
-                const size_t at = c * shape->n_products + p;
-                power[to] = from->visibilities[2 * at];
-                if (weight != NULL)
-                    weight[to] = (double)from->nsamples[at];
-            }
-        }
+        const struct fx8_compare_row row = {from->visibilities, from->flags,
+                                            from->nsamples, NULL};
+        fx8_compare_sides_take_powers(sides, b, &row, power, weight);
     }
     return FX8_OK;
 }

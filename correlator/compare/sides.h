@@ -78,6 +78,27 @@ enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
                                          double *power, double *weight,
                                          struct fx8_error *error);
 
+/** Powers and weights, as above, from one row of autos: a baseline of an
+ * antenna with itself. */
+void fx8_compare_sides_take_powers(const struct fx8_compare_sides *sides,
+                                   size_t baseline,
+                                   const struct fx8_compare_row *row,
+                                   double *power, double *weight);
+
+/** Derive shape and antennas from the header of the first of the sides. */
+enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
+                                           struct fx8_error *error);
+
+/** Copy names, units, frequencies and antennas of two sides, the subject
+ *  first. */
+void fx8_compare_sides_note(const struct fx8_compare_sides *sides,
+                            struct fx8_comparison *comparison);
+
+/** Whether a file has auto-correlations; whether rounding noise is still in
+ *  them. */
+bool fx8_compare_side_has_autos(const struct fx8_compare_side *side);
+bool fx8_compare_side_has_bias(const struct fx8_compare_side *side);
+
 /** Keyword PRECISN, "" without one. */
 const char *fx8_compare_side_precision(const struct fx8_compare_side *side);
 

@@ -30,7 +30,11 @@ struct fx8_compare_spread {
     int64_t *bins;
 };
 
-/** Memory for the bins (200 kB); fx8_compare_spread_clear() releases it. */
+/** Bytes of the bins: from the most negative to the most positive value. */
+#define FX8_COMPARE_SPREAD_BYTES                                               \
+    ((2 * FX8_COMPARE_SPREAD_HALF + 1) * sizeof(int64_t))
+
+/** Memory for the bins; fx8_compare_spread_clear() releases it. */
 enum fx8_status fx8_compare_spread_open(struct fx8_compare_spread *spread,
                                         const char *what,
                                         struct fx8_error *error);
