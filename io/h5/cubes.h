@@ -22,8 +22,8 @@ struct fx8_h5_cube {
     hsize_t chunk[FX8_H5_CUBE_RANK]; /**< fx8_h5_cube_chunk() */
     const void *fill;                /**< as struct fx8_h5_layout */
     bool is_sparse; /**< a chunk takes space once something is written to it */
-    hid_t type;    /**< in memory and in the file; owned by the cube */
-    hid_t dataset; /**< FX8_H5_NONE or 0: not created */
+    hid_t type;     /**< in memory and in the file; owned by the cube */
+    hid_t dataset;  /**< FX8_H5_NONE or 0: not created */
 };
 
 /**
