@@ -8,14 +8,9 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/compare/sides.h"
-#include "io/quicklook/read.h"
 
 /* Bytes of visibilities read at a time from each file. */
 #define READ_SIZE ((size_t)8 << 20)
-
-/* Largest difference of two phase centres: more than the rounding of angles in
- * radians, and 2e-6 turn at 100 km and 350 MHz. */
-#define TOLERANCE_DEG 1e-9
 
 const char *fx8_compare_side_precision(const struct fx8_compare_side *side)
 {
@@ -54,107 +49,6 @@ void fx8_compare_print_sizes(int64_t n_dumps,
             FX8_COUNTED(shape->n_channels, "channel", "channels"));
 }
 
-/* --- the same observation ---------------------------------------- */
-
-/* Refuse a value that differs by more than the tolerance; `index` of an array,
- * or SIZE_MAX. */
-static enum fx8_status match(const struct fx8_compare_side *a,
-                             const struct fx8_compare_side *b, const char *name,
-                             size_t index, double of_a, double of_b,
-                             double tolerance, struct fx8_error *error)
-{
-    char place[32] = "";
-    if (fabs(of_a - of_b) <= tolerance)
-        return FX8_OK;
-    if (index != SIZE_MAX)
-        snprintf(place, sizeof place, "[%zu]", index);
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s%s: %.17g: expected %.17g as in %s", b->path, name,
-                    place, of_b, of_a, a->path);
-}
-
-static enum fx8_status match_sizes(const struct fx8_compare_side *a,
-                                   const struct fx8_compare_side *b,
-                                   struct fx8_error *error)
-{
-    const struct fx8_uvh5_header *of_a = &a->header, *of_b = &b->header;
-    const struct {
-        const char *name;
-        size_t of_a, of_b;
-    } sizes[] = {
-        {"Nants_data", of_a->n_antennas, of_b->n_antennas},
-        {"Nbls", of_a->n_baselines, of_b->n_baselines},
-        {"Ntimes", of_a->n_times, of_b->n_times},
-        {"Nfreqs", of_a->n_channels, of_b->n_channels},
-        {"Npols", of_a->n_products, of_b->n_products},
-    };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        FX8_TRY(match(a, b, sizes[i].name, SIZE_MAX, (double)sizes[i].of_a,
-                      (double)sizes[i].of_b, 0.0, error));
-    if (of_a->units[0] != '\0' && of_b->units[0] != '\0' &&
-        strcmp(of_a->units, of_b->units) != 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: vis_units: %s: expected %s as in %s", b->path,
-                        of_b->units, of_a->units, a->path);
-    if (of_a->is_phased != of_b->is_phased) {
-        const struct fx8_compare_side *phased = of_a->is_phased ? a : b;
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: phased towards %s: expected unprojected "
-                        "visibilities, as in %s",
-                        phased->path, phased->header.object,
-                        of_a->is_phased ? b->path : a->path);
-    }
-    for (size_t axis = 0; axis < 2 && isfinite(of_a->center_deg[axis]); axis++)
-        FX8_TRY(match(a, b, "phase centre, deg", axis, of_a->center_deg[axis],
-                      of_b->center_deg[axis], TOLERANCE_DEG, error));
-    for (size_t p = 0; p < of_a->n_products; p++)
-        FX8_TRY(match(a, b, "polarization_array", p, of_a->products[p],
-                      of_b->products[p], 0.0, error));
-    return FX8_OK;
-}
-
-/*
- * Tolerances: a millionth of a channel in frequency, a thousandth of a dump in
- * time.  That is more than the rounding of a double (40 microseconds of a
- * Julian date, for dumps of at least 1 ms), and too little to move a
- * visibility.
- */
-static enum fx8_status match_values(const struct fx8_compare_side *a,
-                                    const struct fx8_compare_side *b,
-                                    struct fx8_error *error)
-{
-    const struct fx8_uvh5_header *of_a = &a->header, *of_b = &b->header;
-    const double dump_s = of_a->integration_s[0];
-    const struct {
-        const char *name;
-        const int64_t *of_a, *of_b;
-        size_t n;
-    } integers[] = {
-        {"antenna_numbers", of_a->antenna_numbers, of_b->antenna_numbers,
-         of_a->n_antennas},
-        {"ant_1_array", of_a->ant_1, of_b->ant_1, of_a->n_baselines},
-        {"ant_2_array", of_a->ant_2, of_b->ant_2, of_a->n_baselines},
-    };
-    for (size_t k = 0; k < sizeof integers / sizeof *integers; k++)
-        for (size_t i = 0; i < integers[k].n; i++)
-            if (integers[k].of_a[i] != integers[k].of_b[i])
-                return match(a, b, integers[k].name, i,
-                             (double)integers[k].of_a[i],
-                             (double)integers[k].of_b[i], -1.0, error);
-    for (size_t c = 0; c < of_a->n_channels; c++)
-        FX8_TRY(match(a, b, "freq_array", c, of_a->frequencies_hz[c],
-                      of_b->frequencies_hz[c],
-                      1e-6 * of_a->channel_widths_hz[0], error));
-    for (size_t t = 0; t < of_a->n_times; t++)
-        FX8_TRY(match(a, b, "time_array", t, of_a->julian_dates[t],
-                      of_b->julian_dates[t],
-                      fmax(1e-3 * dump_s, 50e-6) / 86400.0, error));
-    for (size_t t = 0; t < of_a->n_times; t++)
-        FX8_TRY(match(a, b, "integration_time", t, of_a->integration_s[t],
-                      of_b->integration_s[t], 1e-6 * dump_s, error));
-    return FX8_OK;
-}
-
 /* --- open -------------------------------------------------------- */
 
 static enum fx8_status open_side(const char *path,
@@ -162,11 +56,19 @@ static enum fx8_status open_side(const char *path,
                                  struct fx8_error *error)
 {
     side->path = path;
-    if (fx8_quicklook_probe(path))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: a quick-look file: expected visibilities (UVH5)",
-                        path);
     return fx8_uvh5_open(path, &side->file, &side->header, error);
+}
+
+/* Whether two files are of the same observation. */
+static enum fx8_status match(const struct fx8_compare_side *a,
+                             const struct fx8_compare_side *b,
+                             struct fx8_error *error)
+{
+    const struct fx8_uvh5_named of_a = {a->path, &a->header};
+    const struct fx8_uvh5_named of_b = {b->path, &b->header};
+    FX8_TRY(fx8_uvh5_match_array(of_a, of_b, error));
+    FX8_TRY(fx8_uvh5_match_channels(of_a, of_b, error));
+    return fx8_uvh5_match_dumps(of_a, of_b, error);
 }
 
 static enum fx8_status find_shape(const struct fx8_compare_side *side,
@@ -271,8 +173,7 @@ enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
         FX8_TRY(open_side(paths[k], &sides->side[k], error));
         if (k == 0)
             continue;
-        FX8_TRY(match_sizes(first, &sides->side[k], error));
-        FX8_TRY(match_values(first, &sides->side[k], error));
+        FX8_TRY(match(first, &sides->side[k], error));
     }
     FX8_TRY(fx8_compare_sides_describe(sides, error));
     return allocate(sides, error);

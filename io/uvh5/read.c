@@ -8,6 +8,7 @@
 #include "config/base/try.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
+#include "io/quicklook/quicklook_file.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5_reader.h"
 
@@ -150,10 +151,14 @@ static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
     return choose_types(file, error);
 }
 
-/* Open Header, or say that the file is a recording. */
+/* Open Header, or say that the file is a quick-look or a recording. */
 static enum fx8_status open_header(struct fx8_uvh5_file *file,
                                    struct fx8_error *error)
 {
+    if (fx8_h5_has_format(file->file, FX8_QUICKLOOK_FORMAT))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: a quick-look file: expected visibilities (UVH5)",
+                        file->path);
     const enum fx8_status status =
         open_group(file, "Header", &file->group, error);
     const char *format =

@@ -83,6 +83,43 @@ void fx8_uvh5_header_clear(struct fx8_uvh5_header *header);
 const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
                                            const char *name);
 
+/** A header and the name of its file, for messages. */
+struct fx8_uvh5_named {
+    const char *path;
+    const struct fx8_uvh5_header *header;
+};
+
+/**
+ * fx8_uvh5_match_array -- check that two files are of the same array: antennas,
+ * baselines, products and their order, unit if both name one, phase centre.
+ *
+ * Status: FX8_ERR_INPUT: "B: DATASET: value: expected value as in A"
+ */
+enum fx8_status fx8_uvh5_match_array(struct fx8_uvh5_named a,
+                                     struct fx8_uvh5_named b,
+                                     struct fx8_error *error);
+
+/** The same for their channels: frequencies. */
+enum fx8_status fx8_uvh5_match_channels(struct fx8_uvh5_named a,
+                                        struct fx8_uvh5_named b,
+                                        struct fx8_error *error);
+
+/** The same for their dumps: dates and lengths. */
+enum fx8_status fx8_uvh5_match_dumps(struct fx8_uvh5_named a,
+                                     struct fx8_uvh5_named b,
+                                     struct fx8_error *error);
+
+/** The same for a value; `index` of an array, or SIZE_MAX. */
+enum fx8_status fx8_uvh5_match_value(struct fx8_uvh5_named a,
+                                     struct fx8_uvh5_named b, const char *name,
+                                     size_t index, double of_a, double of_b,
+                                     double tolerance, struct fx8_error *error);
+
+/** Seconds that dates of the same dump may differ by: a thousandth of a dump,
+ *  too little to move a visibility, but at least more than the rounding of a
+ *  Julian date to 40 microseconds. */
+double fx8_uvh5_dates_tolerance_s(const struct fx8_uvh5_header *header);
+
 struct fx8_uvh5_writer;
 
 /** Bytes of an uncompressed file, without the small items of the header. */
