@@ -217,6 +217,17 @@ enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,
                                  struct fx8_error *error);
 void fx8_h5_close_item(struct fx8_h5_item *item);
 
+/** Refuse a number of bytes that the file cannot hold, so that a tiny file
+ *  cannot make us allocate gigabytes. */
+enum fx8_status fx8_h5_check_claim(const struct fx8_h5_item *item,
+                                   uint64_t bytes, struct fx8_error *error);
+
+/** All strings of an open item, in any number of axes: texts [n][width]
+ *  terminated; FX8_ERR_INPUT: one does not fit. */
+enum fx8_status fx8_h5_read_texts(const struct fx8_h5_item *item, size_t n,
+                                  size_t width, char *texts,
+                                  struct fx8_error *error);
+
 /** Open a table: a dataset of one axis with compound elements, with extent[0]
  *  rows. */
 enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,

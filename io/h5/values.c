@@ -88,9 +88,7 @@ static enum fx8_status check_shape(const struct fx8_h5_item *item,
                       rows.columns);
 }
 
-/* Refuse claims that the file size cannot support, so that a tiny file cannot
- * make us allocate gigabytes. */
-static enum fx8_status check_claim(const struct fx8_h5_item *item,
+enum fx8_status fx8_h5_check_claim(const struct fx8_h5_item *item,
                                    uint64_t bytes, struct fx8_error *error)
 {
     if (bytes <= FREE_CLAIM)
@@ -280,7 +278,8 @@ static enum fx8_status read_strings(const struct fx8_h5_item *item, hid_t type,
     strings->width = H5Tis_variable_str(type) > 0 ? 0 : H5Tget_size(type) + 1;
     const size_t item_size =
         strings->width > 0 ? strings->width : sizeof(char *);
-    FX8_TRY(check_claim(item, fx8_product(strings->n, item_size, 1, 1), error));
+    FX8_TRY(fx8_h5_check_claim(item, fx8_product(strings->n, item_size, 1, 1),
+                               error));
     if (set_memory(strings, type, member) < 0)
         return item_fail(item, error);
     FX8_TRY(
@@ -322,6 +321,15 @@ static enum fx8_status copy_texts(const struct fx8_h5_item *item,
         memcpy(texts + i * stride, text, length + 1);
     }
     return FX8_OK;
+}
+
+enum fx8_status fx8_h5_read_texts(const struct fx8_h5_item *item, size_t n,
+                                  size_t width, char *texts,
+                                  struct fx8_error *error)
+{
+    AUTO_STRINGS strings = {.n = n};
+    FX8_TRY(read_strings(item, item->type, NULL, &strings, error));
+    return copy_texts(item, NULL, &strings, width, width, texts, error);
 }
 
 enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
