@@ -15,19 +15,19 @@
 
 static const int64_t unfinished = -1;
 
-/* Datasets of /fx8. */
-static const struct {
-    const char *name, *text;
-} names[FX8_UVH5_COUNTS] = {
-    [FX8_UVH5_CHECKSUM] = {"checksum",
-                           "CRC-32 of flags, nsamples and visdata, by dump; "
-                           "-1: not finished"},
-    [FX8_UVH5_VALID_SPECTRA] = {"valid_spectra",
-                                "valid spectra, by dump, band and input "
-                                "(antenna-major)"},
-    [FX8_UVH5_CLIPS] = {"clips",
-                        "valid spectra clamped by the quantiser, by dump, "
-                        "input (antenna-major) and channel"},
+const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS] = {
+    [FX8_UVH5_CHECKSUM] = "checksum",
+    [FX8_UVH5_VALID_SPECTRA] = "valid_spectra",
+    [FX8_UVH5_CLIPS] = "clips",
+};
+
+static const char *const texts[FX8_UVH5_COUNTS] = {
+    [FX8_UVH5_CHECKSUM] = "CRC-32 of flags, nsamples and visdata, by dump; "
+                          "-1: not finished",
+    [FX8_UVH5_VALID_SPECTRA] = "valid spectra, by dump, band and input "
+                               "(antenna-major)",
+    [FX8_UVH5_CLIPS] = "valid spectra clamped by the quantiser, by dump, "
+                       "input (antenna-major) and channel",
 };
 
 /* Create a dataset with a row of [a][b] per dump. */
@@ -41,7 +41,7 @@ static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
     const bool is_packed =
         index == FX8_UVH5_CLIPS && writer->compression != FX8_COMPRESSION_NONE;
     *cube = (struct fx8_h5_cube){
-        .name = names[index].name,
+        .name = fx8_uvh5_count_names[index],
         .value_bytes = sizeof(int64_t),
         .rank = rank,
         .dump = {1, a, b},
@@ -50,13 +50,14 @@ static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
         .type = H5Tcopy(H5T_STD_I64LE),
     };
     if (cube->type < 0)
-        return fx8_output_fail(writer->output, names[index].name, error);
+        return fx8_output_fail(writer->output, fx8_uvh5_count_names[index],
+                               error);
     fx8_h5_cube_chunk(cube, 1, writer->n_times, !is_packed);
     FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
     FX8_TRY(fx8_h5_cube_create(writer->output, group, cube, writer->n_times,
                                is_packed, false, error));
     FX8_TRY(fx8_h5_put_note(writer->output, cube->dataset, "description",
-                            names[index].text, error));
+                            texts[index], error));
     return fx8_h5_cubes_resize(writer->output, cube, 1, writer->n_times, error);
 }
 
@@ -120,10 +121,26 @@ enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
     return fx8_output_check(writer->output, error);
 }
 
-bool fx8_uvh5_holds_no_dump(hid_t file)
+enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
+                                  const int64_t *checksums,
+                                  struct fx8_error *error)
+{
+    const struct fx8_h5_cube *cube = &writer->counts[FX8_UVH5_CHECKSUM];
+    const hsize_t start = 0, count = writer->n_times;
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    return fx8_h5_write_part(cube->dataset, cube->type, &start, &count,
+                             checksums) < 0
+               ? fx8_output_fail(writer->output, cube->name, error)
+               : fx8_output_check(writer->output, error);
+}
+
+/* Count the dumps that have a checksum, or their place for one, and those that
+ * are finished; false if the file has no checksums. */
+static bool count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
 {
     FX8_H5_AUTO checksums = FX8_H5_NONE;
     hsize_t n = 0;
+    *n_dumps = *n_finished = 0;
     if (fx8_h5_open_dataset("", file, "fx8/checksum", H5P_DEFAULT, &checksums,
                             NULL) != FX8_OK)
         return false;
@@ -131,15 +148,28 @@ bool fx8_uvh5_holds_no_dump(hid_t file)
     if (H5Sget_simple_extent_ndims(space) != 1 ||
         H5Sget_simple_extent_dims(space, &n, NULL) != 1)
         return false;
-    bool is_empty = true;
-    for (hsize_t i = 0; i < n && is_empty; i++) {
+    for (hsize_t i = 0; i < n; i++) {
         const hsize_t one = 1;
         int64_t value;
-        is_empty = fx8_h5_read_part(checksums, H5T_NATIVE_INT64, &i, &one,
-                                    &value) >= 0 &&
-                   value == unfinished;
+        *n_finished += fx8_h5_read_part(checksums, H5T_NATIVE_INT64, &i, &one,
+                                        &value) < 0 ||
+                       value != unfinished;
     }
-    return is_empty;
+    *n_dumps = (size_t)n;
+    return true;
+}
+
+bool fx8_uvh5_holds_no_dump(hid_t file)
+{
+    size_t n_dumps, n_finished;
+    return count_dumps(file, &n_dumps, &n_finished) && n_finished == 0;
+}
+
+size_t fx8_uvh5_count_unfinished(hid_t file)
+{
+    size_t n_dumps, n_finished;
+    count_dumps(file, &n_dumps, &n_finished);
+    return n_dumps - n_finished;
 }
 
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,

@@ -14,9 +14,7 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* Rows of a chunk and of a block written at once: 128 KiB of one column of
- * doubles. */
-#define BLOCK_ROWS 16384
+#define BLOCK_ROWS FX8_UVH5_BLOCK_ROWS
 
 /* The columns; lst_array may be absent.  Values have eight bytes. */
 static const struct column {
@@ -85,18 +83,27 @@ static void fill_rows(const struct values *values, size_t size,
     }
 }
 
-static enum fx8_status create_column(const struct fx8_uvh5_writer *writer,
-                                     const struct column *column, size_t n_rows,
-                                     hid_t *dataset, struct fx8_error *error)
+bool fx8_uvh5_is_column(const char *name)
 {
-    const hsize_t extent[2] = {n_rows, column->width};
-    const hsize_t chunk[2] = {n_rows < BLOCK_ROWS ? n_rows : BLOCK_ROWS,
-                              column->width};
+    size_t i = 0;
+    while (i < N_COLUMNS && strcmp(columns[i].name, name) != 0)
+        i++;
+    return i < N_COLUMNS;
+}
+
+enum fx8_status fx8_uvh5_create_column(const struct fx8_uvh5_writer *writer,
+                                       const char *name, hid_t type,
+                                       size_t width, hid_t *dataset,
+                                       struct fx8_error *error)
+{
+    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const hsize_t extent[2] = {n_rows, width};
+    const hsize_t chunk[2] = {n_rows < BLOCK_ROWS ? n_rows : BLOCK_ROWS, width};
     const bool packed = writer->compression != FX8_COMPRESSION_NONE;
     const struct fx8_h5_layout layout = {
-        .name = column->name,
-        .type = column->is_real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
-        .rank = column->width > 1 ? 2 : 1,
+        .name = name,
+        .type = type,
+        .rank = width > 1 ? 2 : 1,
         .extent = extent,
         .chunk = chunk,
         .shuffle = packed,
@@ -158,10 +165,13 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
     };
     memcpy(c->values, values, sizeof values);
     const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
-    const size_t n_rows = writer->n_times * writer->n_baselines;
-    for (; c->n_columns < n_columns; c->n_columns++)
-        FX8_TRY(create_column(writer, &columns[c->n_columns], n_rows,
-                              &c->dataset[c->n_columns], error));
+    for (; c->n_columns < n_columns; c->n_columns++) {
+        const struct column *column = &columns[c->n_columns];
+        FX8_TRY(fx8_uvh5_create_column(
+            writer, column->name,
+            column->is_real ? H5T_IEEE_F64LE : H5T_STD_I64LE, column->width,
+            &c->dataset[c->n_columns], error));
+    }
     return FX8_OK;
 }
 
@@ -190,7 +200,7 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
 {
     struct fx8_uvh5_columns *c = writer->columns;
     const size_t all = writer->n_times * writer->n_baselines;
-    for (; c->n_written < n_rows; c->n_written += BLOCK_ROWS) {
+    for (; c != NULL && c->n_written < n_rows; c->n_written += BLOCK_ROWS) {
         const size_t first = c->n_written;
         const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
         for (size_t i = 0; i < c->n_columns; i++) {

@@ -227,6 +227,31 @@ static enum fx8_status read_visibilities(struct fx8_uvh5_file *file,
     return FX8_OK;
 }
 
+/* Read flags as 0 and 1. */
+static enum fx8_status read_flags(struct fx8_uvh5_file *file, size_t first,
+                                  size_t n_rows, uint8_t *flags,
+                                  struct fx8_error *error)
+{
+    const size_t n = n_rows * file->n_channels * file->n_products;
+    FX8_TRY(read_cube(file, file->flags, "flags", file->flag_type, first,
+                      n_rows, flags, error));
+    for (size_t i = 0; i < n; i++)
+        flags[i] = flags[i] != 0;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_read_as(struct fx8_uvh5_file *file, hid_t visdata,
+                                 hid_t nsamples, size_t first, size_t n_rows,
+                                 const struct fx8_uvh5_rows *rows,
+                                 struct fx8_error *error)
+{
+    FX8_TRY(read_cube(file, file->visdata, "visdata", visdata, first, n_rows,
+                      rows->visdata, error));
+    FX8_TRY(read_cube(file, file->nsamples, "nsamples", nsamples, first, n_rows,
+                      rows->nsamples, error));
+    return read_flags(file, first, n_rows, rows->flags, error);
+}
+
 enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
                                    size_t n_rows, double *visibilities,
                                    uint8_t *flags, float *nsamples,
@@ -242,14 +267,8 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
     if (nsamples != NULL)
         FX8_TRY(read_cube(file, file->nsamples, "nsamples", H5T_NATIVE_FLOAT,
                           first, n_rows, nsamples, error));
-    if (flags != NULL) {
-        FX8_TRY(read_cube(file, file->flags, "flags", file->flag_type, first,
-                          n_rows, flags, error));
-        const size_t n = n_rows * file->n_channels * file->n_products;
-        for (size_t i = 0; i < n; i++)
-            flags[i] = flags[i] != 0;
-    }
-    return FX8_OK;
+    return flags != NULL ? read_flags(file, first, n_rows, flags, error)
+                         : FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_read_uvw(struct fx8_uvh5_file *file, size_t first,

@@ -32,4 +32,17 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
+/** Rows [n_rows][n_channels][n_products] of the three datasets of Data/. */
+struct fx8_uvh5_rows {
+    char *visdata;
+    char *nsamples;
+    uint8_t *flags; /**< 0 or 1 */
+};
+
+/** Read rows [first, first + n) as these types. */
+enum fx8_status fx8_uvh5_read_as(struct fx8_uvh5_file *file, hid_t visdata,
+                                 hid_t nsamples, size_t first, size_t n_rows,
+                                 const struct fx8_uvh5_rows *rows,
+                                 struct fx8_error *error);
+
 #endif

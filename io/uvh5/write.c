@@ -12,7 +12,7 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* Bytes of a value in all three cubes, and of a row in all columns. */
+/* Bytes of a value in all three cubes of a run, and of a row in all columns. */
 #define CUBE_BYTES   13
 #define COLUMN_BYTES 96
 
@@ -22,9 +22,11 @@
 static void describe_cubes(struct fx8_uvh5_writer *writer)
 {
     static const int8_t flagged = 1;
+    const struct fx8_uvh5_model *model = writer->model;
     const struct fx8_h5_cube visdata = {
         .name = "visdata",
-        .value_bytes = 2 * sizeof(float),
+        .value_bytes =
+            model != NULL ? H5Tget_size(model->visdata) : 2 * sizeof(float),
         .rank = 3,
         .dump = {writer->n_baselines, writer->n_channels, writer->n_products},
     };
@@ -34,7 +36,8 @@ static void describe_cubes(struct fx8_uvh5_writer *writer)
                       writer->compression == FX8_COMPRESSION_NONE);
     cubes[FX8_UVH5_NSAMPLES] = cubes[FX8_UVH5_FLAGS] = cubes[FX8_UVH5_VISDATA];
     cubes[FX8_UVH5_NSAMPLES].name = "nsamples";
-    cubes[FX8_UVH5_NSAMPLES].value_bytes = sizeof(float);
+    cubes[FX8_UVH5_NSAMPLES].value_bytes =
+        model != NULL ? H5Tget_size(model->nsamples) : sizeof(float);
     cubes[FX8_UVH5_FLAGS].name = "flags";
     cubes[FX8_UVH5_FLAGS].value_bytes = 1;
     cubes[FX8_UVH5_FLAGS].fill = &flagged;
@@ -45,10 +48,14 @@ static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
                                   struct fx8_error *error)
 {
     static const char *const parts[2] = {"r", "i"};
+    const struct fx8_uvh5_model *model = writer->model;
     struct fx8_h5_cube *cubes = writer->cubes;
     cubes[FX8_UVH5_FLAGS].type = fx8_h5_bool_type();
-    cubes[FX8_UVH5_NSAMPLES].type = H5Tcopy(H5T_IEEE_F32LE);
-    cubes[FX8_UVH5_VISDATA].type = fx8_h5_pair_type(H5T_IEEE_F32LE, parts);
+    cubes[FX8_UVH5_NSAMPLES].type =
+        H5Tcopy(model != NULL ? model->nsamples : H5T_IEEE_F32LE);
+    cubes[FX8_UVH5_VISDATA].type =
+        model != NULL ? H5Tcopy(model->visdata)
+                      : fx8_h5_pair_type(H5T_IEEE_F32LE, parts);
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
         if (cubes[i].type < 0)
             return fx8_output_fail(writer->output, "types of Data", error);
@@ -156,8 +163,13 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     const struct fx8_h5_target root = {writer->output, writer->file, false};
     FX8_TRY(fx8_h5_put_group(&root, "Header", &writer->header, error));
     FX8_TRY(fx8_h5_put_group(&root, "Data", &writer->data, error));
-    FX8_TRY(fx8_uvh5_put_header(writer, header, error));
-    FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
+    const struct fx8_uvh5_model *model = writer->model;
+    if (model != NULL) {
+        FX8_TRY(model->put_header(model->context, writer, error));
+    } else {
+        FX8_TRY(fx8_uvh5_put_header(writer, header, error));
+        FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
+    }
     FX8_TRY(create_cubes(writer, error));
     fx8_uvh5_close_columns(writer);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
@@ -203,6 +215,17 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 struct fx8_uvh5_writer **result,
                                 struct fx8_error *error)
 {
+    return fx8_uvh5_create_like(path, force, header, NULL, compression, result,
+                                error);
+}
+
+enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
+                                     const struct fx8_uvh5_header *header,
+                                     const struct fx8_uvh5_model *model,
+                                     enum fx8_compression compression,
+                                     struct fx8_uvh5_writer **result,
+                                     struct fx8_error *error)
+{
     *result = NULL;
     fx8_h5_quiet();
     FX8_TRY(check_header(path, header, error));
@@ -211,23 +234,25 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_no_memory(path, error);
+    writer->model = model;
     writer->compression = compression;
     writer->n_times = header->n_times;
     writer->n_baselines = header->n_baselines;
     writer->n_channels = header->n_channels;
     writer->n_products = header->n_products;
     describe_cubes(writer);
+    uint64_t dump_bytes = COLUMN_BYTES * header->n_baselines;
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        dump_bytes += fx8_h5_cube_bytes(&writer->cubes[i]);
     const uint64_t expected =
-        compression != FX8_COMPRESSION_NONE
-            ? 0
-            : fx8_uvh5_bytes(header->n_times, header->n_baselines,
-                             header->n_channels, header->n_products);
+        compression != FX8_COMPRESSION_NONE ? 0 : header->n_times * dump_bytes;
     FX8_TRY(fx8_output_open(path, force, expected, fx8_uvh5_holds_no_dump,
                             &writer->output, error));
     FX8_TRY(fx8_output_open_hdf5(writer->output,
                                  meta_block_size(writer, header->n_keywords),
                                  &writer->file, error));
     FX8_TRY(fill_file(writer, header, error));
+    writer->model = NULL;
     *result = writer;
     writer = NULL;
     return FX8_OK;

@@ -26,7 +26,22 @@ enum {
     FX8_UVH5_COUNTS
 };
 
+/** Rows of a chunk of a column, and of a block written at once: 128 KiB of one
+ *  column of doubles. */
+#define FX8_UVH5_BLOCK_ROWS 16384
+
 struct fx8_uvh5_columns;
+struct fx8_uvh5_writer;
+
+/** What a file is made of that is not a result of a run. */
+struct fx8_uvh5_model {
+    hid_t visdata;  /**< type of its visibilities, in memory too */
+    hid_t nsamples; /**< of its weights */
+    /** Writes Header/ with its columns. */
+    enum fx8_status (*put_header)(void *context, struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error);
+    void *context;
+};
 
 struct fx8_uvh5_writer {
     struct fx8_output *output;
@@ -36,6 +51,7 @@ struct fx8_uvh5_writer {
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
+    const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;
     size_t n_times;
     size_t n_baselines;
@@ -43,6 +59,24 @@ struct fx8_uvh5_writer {
     size_t n_products;
     struct fx8_error failure; /**< the first failure, reported again by close */
 };
+
+/** fx8_uvh5_create() of a file that is not a result of a run; `header` has only
+ *  its sizes. */
+enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
+                                     const struct fx8_uvh5_header *header,
+                                     const struct fx8_uvh5_model *model,
+                                     enum fx8_compression compression,
+                                     struct fx8_uvh5_writer **writer,
+                                     struct fx8_error *error);
+
+/** Whether a dataset of Header/ has a row per baseline and dump. */
+bool fx8_uvh5_is_column(const char *name);
+
+/** Create one, with rows of `width` values; the caller closes it. */
+enum fx8_status fx8_uvh5_create_column(const struct fx8_uvh5_writer *writer,
+                                       const char *name, hid_t type,
+                                       size_t width, hid_t *dataset,
+                                       struct fx8_error *error);
 
 /** Scalars, antennas, frequencies, phase centre, keywords. */
 enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
@@ -55,7 +89,8 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error);
 
-/** Write these datasets up to n_rows, and the rest of that block. */
+/** Write these datasets up to n_rows, and the rest of that block; nothing if
+ *  they are not open. */
 enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
                                        size_t n_rows, struct fx8_error *error);
 
@@ -72,8 +107,20 @@ enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
                               const void *const values[FX8_UVH5_CUBES],
                               struct fx8_error *error);
 
+/** Mark all dumps as finished: checksums [n_times]. */
+enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
+                                  const int64_t *checksums,
+                                  struct fx8_error *error);
+
+/** Names of the datasets of /fx8 with a row per dump, by FX8_UVH5_CHECKSUM and
+ *  so on. */
+extern const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS];
+
 /** Whether no dump of a UVH5 file of fx8 is finished; false of other files. */
 bool fx8_uvh5_holds_no_dump(hid_t file);
+
+/** Dumps of such a file that are not finished; 0 in other files. */
+size_t fx8_uvh5_count_unfinished(hid_t file);
 
 /** Cut the datasets of /fx8 to n_dumps. */
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
