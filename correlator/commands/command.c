@@ -22,7 +22,8 @@
 const struct fx8_command *const fx8_commands[] = {
     &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
     &fx8_command_plot,      &fx8_command_image,   &fx8_command_simulate,
-    &fx8_command_fringe,    &fx8_command_config,  &fx8_command_bench,
+    &fx8_command_fringe,    &fx8_command_join,    &fx8_command_config,
+    &fx8_command_bench,
 };
 const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
 
@@ -135,7 +136,7 @@ enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
     return FX8_OK;
 }
 
-char *fx8_command_join(const char *first, char *const *items, size_t n)
+char *fx8_command_join_texts(const char *first, char *const *items, size_t n)
 {
     size_t size = strlen(first) + 1;
     for (size_t i = 0; i < n; i++)

@@ -84,6 +84,7 @@ extern const struct fx8_command fx8_command_correlate;
 extern const struct fx8_command fx8_command_fringe;
 extern const struct fx8_command fx8_command_image;
 extern const struct fx8_command fx8_command_info;
+extern const struct fx8_command fx8_command_join;
 extern const struct fx8_command fx8_command_plot;
 extern const struct fx8_command fx8_command_simulate;
 
@@ -109,7 +110,7 @@ int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
 
 /** Join texts with blanks, for histories: `first` (skipped when empty), then
  *  items [n].  The caller frees; NULL when memory is short. */
-char *fx8_command_join(const char *first, char *const *items, size_t n);
+char *fx8_command_join_texts(const char *first, char *const *items, size_t n);
 
 /** FX8_ERR_USAGE with a message that ends in "(see fx8 NAME --help)". */
 enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,

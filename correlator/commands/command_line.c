@@ -321,7 +321,8 @@ static enum fx8_status open_line(struct parsed *parsed, int argc, char **argv,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(parsed->options, n + 2), FX8_ITEMS(line->given, n),
         FX8_ITEMS(line->settings, (size_t)argc + n)};
-    line->text = parsed->text = fx8_command_join("fx8", argv, (size_t)argc);
+    line->text = parsed->text =
+        fx8_command_join_texts("fx8", argv, (size_t)argc);
     return parsed->text == NULL
                ? fx8_no_memory("arguments", error)
                : fx8_allocate_arrays(arrays, 3, "arguments", error);

@@ -271,7 +271,7 @@ static char *name_inputs(char *const *files, size_t n)
     if (n > 1)
         snprintf(more, sizeof more, "and %zu more", n - 1);
     char *const words[] = {files[0], more};
-    return fx8_command_join("", words, n > 1 ? 2 : 1);
+    return fx8_command_join_texts("", words, n > 1 ? 2 : 1);
 }
 
 static void warn_of_names(const struct work *work)
@@ -379,7 +379,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
                               false, &work->settings, error));
     FX8_TRY(find_output(line, work, &path, error));
     FX8_TRY(find_files(line, work, &files, &n_files, error));
-    work->input = fx8_command_join("", files, n_files);
+    work->input = fx8_command_join_texts("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
     if (work->input == NULL || work->input_brief == NULL)
         return fx8_no_memory("names", error);

@@ -266,6 +266,44 @@ enum fx8_status fx8_uvh5_read_counts(struct fx8_uvh5_file *file,
                                      size_t dump, int64_t *valid_spectra,
                                      int64_t *clips, struct fx8_error *error);
 
+/** What to join, and how. */
+struct fx8_uvh5_join_request {
+    const char *const *paths; /**< [n_paths], in any order */
+    size_t n_paths;           /**< at least two */
+    const char *output;
+    bool force;
+    bool has_compression; /**< else that of the first path */
+    enum fx8_compression compression;
+    const char *command; /**< as it was given, for the history */
+    /** Called with each remark on what is left out. */
+    void (*warn)(const char *format, ...) FX8_PRINTF(1, 2);
+    /** Called after each block of rows; may be NULL. */
+    void (*progress)(void *context, int64_t done, int64_t total);
+    void *context;
+};
+
+/** What a join has made. */
+struct fx8_uvh5_joined {
+    bool by_time; /**< else by frequency */
+    size_t n_times;
+    size_t n_channels;
+};
+
+/**
+ * fx8_uvh5_join -- join results of one observation along the axis in which
+ * their headers differ: time or frequency.
+ *
+ * Status: FX8_ERR_INPUT: not of one observation, overlapping, different along
+ *         both axes; "B: DATASET: value: expected value as in A".  Else as
+ *         fx8_uvh5_create().  After a failure there is no output
+ * Notes:  1) data/README.md says what becomes of each item
+ *         2) memory: a block of rows of 32 MiB, or the rows of one packed chunk
+ *            if they are more; and dates and channels of every file
+ */
+enum fx8_status fx8_uvh5_join(const struct fx8_uvh5_join_request *request,
+                              struct fx8_uvh5_joined *joined,
+                              struct fx8_error *error);
+
 /** Close and null the handle; a NULL handle is legal. */
 void fx8_uvh5_file_close(struct fx8_uvh5_file **file);
 

@@ -81,6 +81,10 @@ class Damage(unittest.TestCase):
                              self.path("fx8/good.h5"), "--precision", "both",
                              "-o", self.path("uvh5/out.uvh5")])
         self.assertEqual(done.returncode, 0, done.stderr)
+        shutil.copy(self.path("uvh5/out.int8.uvh5"),
+                    self.path("uvh5/later.uvh5"))
+        with h5py.File(self.path("uvh5/later.uvh5"), "r+") as file:
+            file["Header/time_array"][...] += 1
         self.seed = random.randrange(2**32) if libfuzzer.LONG else 5
         self.random = random.Random(self.seed)
         self.faults = collections.Counter()
@@ -139,8 +143,11 @@ class Damage(unittest.TestCase):
         if name == "uvh5":
             one = os.path.join(folder, self.random.choice(
                 ("out.int8.uvh5", "out.fp32.uvh5")))
+            parts = [os.path.join(folder, file)
+                     for file in ("out.int8.uvh5", "later.uvh5")]
             return self.random.choice((
                 ["info", one], ["fringe", one, "--blind"],
+                ["join", *parts, "-o", out, "--quiet"],
                 ["compare", os.path.join(folder, "out.int8.uvh5"),
                  os.path.join(folder, "out.fp32.uvh5")]))
         recording = ([folder] if name == "digital_rf" else
