@@ -28,7 +28,6 @@ enum fate {
     CHANNELS, /* side by side along its last axis */
     WINDOWS,  /* joined by frequency, spectral windows of any piece */
     FIRST,    /* of the first piece */
-    COUNTED,  /* written with the counts */
     SEPARATE  /* written by a function of its own */
 };
 
@@ -44,9 +43,9 @@ static enum fate fate_of(const char *name, bool by_time)
         {"eq_coeffs", SAME, CHANNELS},
         {"spw_array", SAME, WINDOWS},
         {"Nspws", SAME, SEPARATE},
-        {"Nblts", COUNTED, COUNTED},
-        {"Ntimes", COUNTED, COUNTED},
-        {"Nfreqs", COUNTED, COUNTED},
+        {"Nblts", SEPARATE, SEPARATE},
+        {"Ntimes", SEPARATE, SEPARATE},
+        {"Nfreqs", SEPARATE, SEPARATE},
         {"history", SEPARATE, SEPARATE},
         {"extra_keywords", SEPARATE, SEPARATE},
         {"version", FIRST, FIRST},

@@ -243,7 +243,7 @@ class Join(program.Case):
         self.refuse([a, whole], "time_array: dump 0", "expected no overlap "
                     "with the 0.006 s around JD")
         def early(file):
-            file["Header/time_array"][...] -= 0.004 / 86400
+            file["Header/time_array"][...] -= 0.002 / 86400
         self.refuse([self.changed(b, early, "odd.uvh5"), a],
                     "odd.uvh5: time_array: dump 0", f" in {a}")
         self.refuse([a, self.path("no.uvh5")], "no.uvh5", "No such file")
