@@ -17,6 +17,23 @@
 /* Largest number, in bytes. */
 #define VALUE_BYTES 8
 
+/* Deflate packs at most 1032 : 1; what is never written is small. */
+#define MAX_PACKING 1032
+#define FREE_CLAIM  ((size_t)1 << 20)
+
+/* Whether a list can be in a file; a hostile one may claim any shape. */
+static bool is_plausible(const struct fx8_uvh5_piece *piece,
+                         const struct fx8_uvh5_shape *shape)
+{
+    hsize_t file_bytes = 0;
+    const size_t bytes =
+        fx8_product((size_t)shape->extent[0], (size_t)shape->extent[1],
+                    (size_t)shape->extent[2], VALUE_BYTES);
+    H5Fget_filesize(piece->file->file, &file_bytes);
+    return bytes > 0 &&
+           (bytes <= FREE_CLAIM || bytes / MAX_PACKING <= file_bytes);
+}
+
 /* Open a dataset of a piece and get its shape. */
 static enum fx8_status open_part(const struct fx8_uvh5_piece *piece,
                                  const char *name, hid_t *dataset,
@@ -36,7 +53,14 @@ static enum fx8_status open_part(const struct fx8_uvh5_piece *piece,
         return fx8_refuse(error, root.path, name,
                           "expected a list of one to three axes of numbers");
     H5Sget_simple_extent_dims(space, shape->extent, NULL);
-    return FX8_OK;
+    return is_plausible(piece, shape)
+               ? FX8_OK
+               : fx8_refuse(error, root.path, name,
+                            "%" PRIu64 " x %" PRIu64 " x %" PRIu64
+                            ": expected a shape that the file can hold",
+                            (uint64_t)shape->extent[0],
+                            (uint64_t)shape->extent[1],
+                            (uint64_t)shape->extent[2]);
 }
 
 enum fx8_status fx8_uvh5_join_shape(

@@ -285,6 +285,24 @@ class Join(program.Case):
         self.refuse([a, self.changed(b, put("Data/nsamples"), "odd.uvh5")],
                     "odd.uvh5: nsamples: missing")
 
+    def test_counts_that_do_not_fit_are_left_out(self):
+        """Without bands, or larger than the file: damaged, or made to harm."""
+        (a, b, _), _ = self.parts()
+        for name, shape in (("valid_spectra", (1, 0, 8)),
+                            ("valid_spectra", (1, 1 << 30, 1 << 20)),
+                            ("clips", (1, 8, 1 << 40)), ("clips", (1, 8, 0)),
+                            ("clips", (1, 7, 16))):
+            def change(file):
+                del file[f"fx8/{name}"]
+                file.create_dataset(
+                    f"fx8/{name}", shape, "i8", chunks=tuple(
+                        min(n, 8) for n in shape) if all(shape) else None)
+            with self.subTest(name=name, shape=shape):
+                got = self.joined(a, self.changed(b, change, "odd.uvh5"))
+                self.assertIn(f"warning: fx8/{name}: not in all files, or of "
+                              "other shapes: left out", self.said.stderr)
+                self.assertIsNone(got.clip_fraction)
+
     def test_a_grid_is_joined_in_two_steps(self):
         setup = oracle.Setup(32, 3200 / float(aavs_files.RATE), method="fft",
                              precision="fp32")
