@@ -76,7 +76,7 @@ PROBE(rotation_turns, float, uint64_t, fx8_rotation_turns(x))
 PROBE(rotation_place, uint64_t, uint64_t, fx8_rotation_place(x, x))
 PROBE(rotation_phase, uint64_t, fx8_rotation,
       fx8_rotation_phase(&x, 3, fx8_rotation_middle(x.slope)))
-PROBE(image_turns, float, double3, fx8_image_turns(&x.x, x.z, x.y, x.x))
+PROBE(image_turns, float, double3, fx8_image_turns(&x.x, x.y, x.z, x.x))
 PROBE(image_add, float2, float4, image_add(x))
 UNARY(tanh, fx8_tanh(x))
 UNARY(tanh_ex2, fx8_tanh_ex2(x))

@@ -118,7 +118,7 @@ INTENT = {
     "probe_rotation_im": Intent(holds=("FFMA",)),
     **{f"probe_rotation_{name}": Intent()
        for name in ("turns", "place", "phase")},
-    "probe_image_turns": Intent(holds=("DADD", "DMUL", "FRND.F64"),
+    "probe_image_turns": Intent(holds=("DADD", "DMUL", "FRND"),
                                 doubles=True),
     "probe_image_add": Intent(holds=("FFMA",)),
     "probe_tanh": Intent("EX2 RCP", holds=("FFMA",)),
