@@ -140,7 +140,8 @@ static __device__ __forceinline__ void sum_rows(const fx8_image_launch &launch)
     const unsigned k =
         own < launch.n_directions ? own : launch.n_directions - 1;
     const float2 *phasors = launch.phasors + k;
-    float sum = launch.is_first ? 0.0F : launch.sums[k];
+    /* not launch.sums[k]: its own thread may have written it */
+    float sum = launch.is_first || own != k ? 0.0F : launch.sums[own];
 #pragma unroll 1
     for (unsigned first = 0; first < n; first += ROWS) {
         float re[ROWS] = {}, im[ROWS] = {};
@@ -153,7 +154,7 @@ static __device__ __forceinline__ void sum_rows(const fx8_image_launch &launch)
         }
         sum = end_rows<ROWS>(launch, phasors, first, re, im, sum);
     }
-    if (own < launch.n_directions)
+    if (own == k)
         launch.sums[own] = sum;
 }
 
