@@ -326,8 +326,12 @@ static inline void add_rows(const struct array *array, size_t first, size_t n,
     const float *nsamples = array->nsamples + at;
     fx8_compare_add(
         comparison, first, n,
-        &(struct fx8_compare_row){array->int8 + 2 * at, flags, nsamples},
-        &(struct fx8_compare_row){array->fp32 + 2 * at, flags, nsamples});
+        &(struct fx8_compare_row){.visibilities = array->int8 + 2 * at,
+                                  .flags = flags,
+                                  .nsamples = nsamples},
+        &(struct fx8_compare_row){.visibilities = array->fp32 + 2 * at,
+                                  .flags = flags,
+                                  .nsamples = nsamples});
 }
 
 /* Compare all dumps.  Two passes over the same numbers: the clips of the run
