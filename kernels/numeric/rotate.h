@@ -40,8 +40,8 @@ struct fx8_rotation {
     int64_t shift;
 };
 
-/** Turns in units of 2^-64, without the whole ones. */
-FX8_NUMERIC uint64_t fx8_rotation_fixed(double turns)
+/** Turns in units of 2^-64, without the whole ones; on the host. */
+static inline uint64_t fx8_rotation_fixed(double turns)
 {
     return (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63) << 1;
 }
