@@ -10,7 +10,6 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/library/align.h"
 #include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
@@ -514,51 +513,4 @@ enum fx8_status fx8_finish(struct fx8_session *session,
 void fx8_cancel(struct fx8_session *session)
 {
     atomic_store(&session->is_cancelled, true);
-}
-
-/* --- blocks to be used in place ---------------------------------- */
-
-void fx8_pin(struct fx8_session *session, void *memory, size_t bytes)
-{
-    if (session->operations->pin != NULL)
-        session->operations->pin(session->engines[0], memory, bytes);
-}
-
-void fx8_turn(const struct fx8_session *session, const struct fx8_block *block,
-              int8_t *rows, size_t row_stride)
-{
-    fx8_align(fx8_stream_shape(session->stream), block, rows, row_stride);
-}
-
-/* After the first n spectra: those in the unfinished engine block (rest), and
- * the full size of that block (next). */
-struct progress {
-    int64_t rest, next;
-};
-
-static struct progress progress_after(const struct fx8_session *s, int64_t n)
-{
-    const int64_t block =
-        (int64_t)s->operations->facts(s->engines[0])->block_spectra;
-    const int64_t in_dump = n % s->plan.spectra_per_dump;
-    const int64_t left = s->plan.spectra_per_dump - (in_dump - in_dump % block);
-    return (struct progress){in_dump % block, left < block ? left : block};
-}
-
-int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
-                      int64_t most)
-{
-    const struct fx8_plan *plan = &session->plan;
-    const int64_t step = (int64_t)session->axes.step;
-    /* start of the first spectrum if its window were one step long */
-    const int64_t origin = plan->first_sample + (int64_t)session->axes.margin +
-                           (int64_t)session->axes.window - step;
-    const int64_t begin = first_sample > origin ? first_sample - origin : 0;
-    const int64_t n = begin / step;
-    const struct progress now = progress_after(session, n);
-    const int64_t next = origin + (n - now.rest + now.next) * step;
-    if (next - first_sample >= most)
-        return next;
-    const int64_t n_most = (first_sample + most - origin) / step;
-    return origin + (n_most - progress_after(session, n_most).rest) * step;
 }

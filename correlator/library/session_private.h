@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by session.c (samples to
- * dumps), dumps.c (dumps to the caller), quicklook.c (the quick-look of dumps),
- * answers.c (getters) and session_open.c (opening and closing).
+ * dumps), blocks.c (blocks used in place), dumps.c (dumps to the caller),
+ * quicklook.c (the quick-look of dumps), answers.c (getters) and session_open.c
+ * (opening and closing).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
