@@ -83,8 +83,10 @@ static enum fx8_status allocate(struct fx8_trial *trial,
     const size_t antennas = plan->n_result_antennas;
     const size_t n_baselines = antennas * (antennas + 1) / 2;
     const size_t n_products = n_baselines * plan->n_result_products;
+    trial->margin_bytes = plan->margin * (plan->bank.is_complex ? 2 : 1);
     trial->row_stride = (trial->n_spectra + plan->bank.n_taps - 1) *
-                        fx8_filterbank_row(&plan->bank);
+                            fx8_filterbank_row(&plan->bank) +
+                        2 * trial->margin_bytes;
     trial->n_gains = fx8_product(inputs, channels, 1, 1);
     trial->n_cells = fx8_product(trial->n_gains, trial->n_spectra, 1, 1);
     trial->n_pairs = fx8_pair_count(inputs);

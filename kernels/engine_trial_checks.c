@@ -37,7 +37,7 @@ enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
 static struct fx8_engine_block block_of(const struct fx8_trial *trial)
 {
     return (struct fx8_engine_block){
-        .samples = trial->samples,
+        .samples = trial->samples + trial->margin_bytes,
         .row_stride = trial->row_stride,
         .n_spectra = trial->n_spectra,
         .valid = trial->valid,

@@ -13,6 +13,7 @@ struct fx8_trial {
     struct fx8_engine_plan plan; /* of both engines, except precisions */
     struct fx8_engine *engine, *cpu;
     size_t n_spectra, row_stride;
+    size_t margin_bytes; /* of samples before and after each row */
     size_t n_cells, n_gains, n_pairs, n_sums, n_results;
     int8_t *samples;                     /* [input][row_stride] */
     uint64_t *valid;                     /* [input][words] */
