@@ -705,6 +705,27 @@ FX8_API void fx8_turn(const struct fx8_session *session,
 FX8_API int64_t fx8_block_end(const struct fx8_session *session,
                               int64_t first_sample, int64_t most);
 
+/**
+ * fx8_seek -- compute only n_dumps dumps from this one on, in any order of
+ * ranges: on many machines, or to complete the results of an earlier run.
+ *
+ * Given:    dump          index of the first
+ *           n_dumps       0: to the end of the run
+ * Returned: first_sample  absolute index from which on the session needs
+ *                         samples; may be NULL
+ * Status:   FX8_ERR_USAGE: no dump of the run; a dump has begun, or waits to be
+ *           taken: call it before the first block, after the last dump of a
+ *           range, or after fx8_finish(); FX8_ERR_DEVICE
+ * Notes:    1) the dumps are those of a whole run, to the bit, if the gains of
+ *              all inputs that deliver before them are known: from
+ *              fx8_set_gains(), or from dumps computed before
+ *           2) push until the last dump is delivered, or the recording ends:
+ *              samples behind it may set gains, or decide on markers
+ */
+FX8_API enum fx8_status fx8_seek(struct fx8_session *session, int64_t dump,
+                                 int64_t n_dumps, int64_t *first_sample,
+                                 struct fx8_error *error);
+
 /** No more samples: set pending gains from the spectra there are, and deliver
  *  the last dump if it is complete.  An incomplete one is dropped;
  *  `dropped_spectra` (may be NULL) receives its number of spectra.  A second

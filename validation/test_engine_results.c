@@ -7,7 +7,8 @@
  */
 #include "validation/cuda_task.h"
 #include "validation/postprocess_task.h"
-#include "validation/session_run.h"
+#include "validation/eventful.h"
+#include "validation/session_ranges.h"
 
 /* How the sums of a task become results, in rows twice as long as needed. */
 static struct scene want_results(const struct task *task, size_t n_pols,
@@ -170,6 +171,25 @@ TEST(sums_in_pieces_equal_the_hosts)
     setenv("FX8_CUDA_CHUNK_KIB", "3", 1);
     check_process(&task, &w, 2, true);
     unsetenv("FX8_CUDA_CHUNK_KIB");
+}
+
+/* Ranges of dumps have the bits of a whole run. */
+TEST(every_range_of_dumps_on_devices)
+{
+    static const char *const devices[] = {"0", "0,1,2"};
+    static const struct delivery whole = {0};
+    for (size_t k = 0; k < (n_there < 3 ? 2 : 4); k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, k % 2 == 0);
+        size_t n_inputs = 6;
+        plan.n_spectra = 4 * 90 + 37;
+        plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6, NULL};
+        plan.machine.backend = FX8_BACKEND_CUDA;
+        plan.machine.device = devices[k / 2];
+        plan.machine.kernel = kernel_in_place_of("auto");
+        const struct collected c = collect(&plan, &v, &whole);
+        check_ranges(&plan, &v, &c);
+    }
 }
 
 /* The next dump begins before the last one is back; a flush waits for both. */

@@ -363,6 +363,8 @@ fx8_turn = _function("fx8_turn", None, POINTER(fx8_session),
     POINTER(fx8_block), POINTER(c_int8), c_size_t)
 fx8_block_end = _function("fx8_block_end", c_int64, POINTER(fx8_session),
     c_int64, c_int64)
+fx8_seek = _function("fx8_seek", c_int, POINTER(fx8_session), c_int64, c_int64,
+    POINTER(c_int64), POINTER(fx8_error))
 fx8_finish = _function("fx8_finish", c_int, POINTER(fx8_session),
     POINTER(c_int64), POINTER(fx8_error))
 fx8_flush = _function("fx8_flush", c_int, POINTER(fx8_session),

@@ -169,7 +169,7 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error)
 {
-    const int64_t n_spectra = fx8_dump_spectra(&s->plan, s->dump);
+    const int64_t n_spectra = fx8_session_spectra(s);
     if (s->position < n_spectra || n_spectra == 0)
         return FX8_OK;
     FX8_TRY(fx8_session_take_dump(s, true, error));

@@ -8,11 +8,11 @@
 #include "kernels/baseline.h"
 
 /* Bounds that, with FX8_MAX_ANTENNAS, keep every index and product of sizes
- * within 63 bits, and the index of a pair of inputs within 32. */
+ * within 63 bits, and the index of a pair of inputs within 32; see
+ * FX8_LAST_SAMPLE, too. */
 #define MOST_CHANNELS ((size_t)1 << 24)
 #define MOST_BANDS    ((size_t)4096)
 #define MOST_THREADS  ((size_t)1024)
-#define LAST_SAMPLE   (INT64_C(1) << 61)
 
 /* FX8_FLAG_EDGES_AUTO. */
 #define EDGE_COMPLEX ((size_t)2)
@@ -24,7 +24,7 @@
 #define MOST_INPUT_GAIN  0x1p30
 
 /* Fastest rate of samples with delays: 20 s of them, and samples up to
- * LAST_SAMPLE beside, fit 63 bits. */
+ * FX8_LAST_SAMPLE beside, fit 63 bits. */
 #define FASTEST_DELAYED_HZ 1e15
 
 /* Allowed overlap of bands, in channels.  Frequencies are doubles with a
@@ -202,7 +202,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {has_feeds, "n_polarizations: expected 1 or 2"},
         {has_rate, "sample_rate: expected a positive fraction in Hz"},
         {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
-        {plan->first_sample >= 0 && plan->first_sample <= LAST_SAMPLE,
+        {plan->first_sample >= 0 && plan->first_sample <= FX8_LAST_SAMPLE,
          "first_sample: expected 0 to 2^61"},
         {!marker->is_used || (marker->value >= -128 && marker->value <= 127),
          "marker.value: expected -128 to 127"},
@@ -253,9 +253,9 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {is_precision(plan->precision),
          "precision: expected INT8, FP32, INTERVAL or several of them"},
         {plan->spectra_per_dump >= 1 &&
-             plan->spectra_per_dump <= LAST_SAMPLE / step,
+             plan->spectra_per_dump <= FX8_LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
-        {plan->n_spectra >= 0 && plan->n_spectra <= LAST_SAMPLE / step,
+        {plan->n_spectra >= 0 && plan->n_spectra <= FX8_LAST_SAMPLE / step,
          "n_spectra: expected 0 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
              averaged_channels(plan) % plan->channel_average == 0,

@@ -16,6 +16,9 @@
 /** Largest marker.least_length of a plan; it bounds the look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
 
+/** Bound of a sample's index. */
+#define FX8_LAST_SAMPLE (INT64_C(1) << 61)
+
 /** Bound of a delay, in samples. */
 #define FX8_MAX_DELAY_SAMPLES (INT64_C(1) << 30)
 

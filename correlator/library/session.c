@@ -10,6 +10,7 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
@@ -93,13 +94,13 @@ static bool is_setting_gains(const struct fx8_session *s)
 /* Spectra that the current dump still lacks; 0 behind the last one. */
 static int64_t lacking(const struct fx8_session *s)
 {
-    return fx8_dump_spectra(&s->plan, s->dump) - s->position;
+    return fx8_session_spectra(s) - s->position;
 }
 
 /* Whether the last dump has ended. */
 static bool is_over(const struct fx8_session *s)
 {
-    return fx8_dump_spectra(&s->plan, s->dump) == 0;
+    return fx8_session_spectra(s) == 0;
 }
 
 /* Correlate while the stream holds whole engine blocks with known gains. */
@@ -119,7 +120,8 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
         FX8_TRY(fx8_session_end_dump(s, error));
         FX8_TRY(fx8_session_take_dump(s, false, error));
     }
-    return FX8_OK;
+    /* behind the last dump there is nothing to do while its results return */
+    return is_over(s) ? fx8_session_take_dump(s, true, error) : FX8_OK;
 }
 
 /* Skip spectra that lie in a gap before sample `first`, in the current dump and
@@ -468,6 +470,41 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                             : "gains: cannot be set after the first block");
     const enum fx8_status status = fx8_gains_set(s->gains, gains, error);
     return status == FX8_ERR_USAGE ? status : leave(s, status);
+}
+
+enum fx8_status fx8_seek(struct fx8_session *session, int64_t dump,
+                         int64_t n_dumps, int64_t *first_sample,
+                         struct fx8_error *error)
+{
+    struct fx8_session *s = session;
+    const int64_t per_dump = s->plan.spectra_per_dump;
+    const int64_t step = (int64_t)s->axes.step;
+    FX8_TRY(enter(s, error));
+    if (dump < 0 || n_dumps < 0 || n_dumps > INT64_MAX - dump ||
+        dump > FX8_LAST_SAMPLE / step / per_dump ||
+        fx8_dump_spectra(&s->plan, dump) == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "seek: %lld dumps from %lld: expected dumps of the run",
+                        (long long)n_dumps, (long long)dump);
+    if (s->is_ready || s->has_ended || s->position > 0 || is_setting_gains(s))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "seek: dump %lld has begun: expected the dumps of a "
+                        "range to be complete and taken",
+                        (long long)s->dump);
+    FX8_TRY(leave(s, settle(s, error)));
+    fx8_stream_restart(s->stream, dump * per_dump);
+    fx8_kept_clear(&s->kept);
+    s->again = (struct fx8_block){0};
+    s->pushed_end = s->samples_end = 0;
+    s->has_finished = false;
+    s->dump = dump;
+    s->end_dump = n_dumps == 0 ? INT64_MAX : dump + n_dumps;
+    const int64_t before =
+        s->plan.marker.is_used ? s->plan.marker.least_length - 1 : 0;
+    const int64_t first = fx8_stream_next_sample(s->stream) - before;
+    if (first_sample != NULL)
+        *first_sample = first > 0 ? first : 0;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_flush(struct fx8_session *session, struct fx8_error *error)

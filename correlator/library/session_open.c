@@ -446,6 +446,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->axes = axes;
     s->bank = bank;
     s->weights = weights;
+    s->end_dump = INT64_MAX;
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));

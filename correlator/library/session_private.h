@@ -59,6 +59,7 @@ struct fx8_session {
     int64_t *clips;         /* [n_inputs][n_bands][n_kept] */
     int64_t *valid_spectra; /* [n_rows] */
     int64_t dump;           /* index of the current dump */
+    int64_t end_dump;       /* behind the last to compute: fx8_seek() */
     int64_t position;       /* spectra of it already correlated */
     int64_t n_pushed;       /* blocks of spectra, to the engines */
     bool has_ended;         /* the previous dump is not delivered yet */
@@ -84,6 +85,12 @@ struct fx8_session {
 static inline bool fx8_session_has_real(const struct fx8_session *s)
 {
     return fx8_filterbank_is_real(&s->bank, 0) && s->tracker == NULL;
+}
+
+/* Spectra of the current dump; 0 behind the last one to compute. */
+static inline int64_t fx8_session_spectra(const struct fx8_session *s)
+{
+    return s->dump < s->end_dump ? fx8_dump_spectra(&s->plan, s->dump) : 0;
 }
 
 /* --- quicklook.c --- */

@@ -43,6 +43,27 @@ static size_t most_ready(const struct fx8_stream_shape *shape)
     return (size_t)((beyond - 2 * shape->margin) / shape->step) + 1;
 }
 
+/* Hold nothing: the next sample is `first`. */
+static void hold_nothing(struct fx8_stream *s, int64_t first)
+{
+    s->window_first = s->window_end = first;
+    for (size_t list = 0; list <= s->shape.n_inputs; list++)
+        s->gaps[list].n = 0;
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        s->marker_start[input] = first;
+}
+
+void fx8_stream_restart(struct fx8_stream *s, int64_t spectrum)
+{
+    s->samples = s->memory;
+    s->row_stride = row_bytes(&s->shape);
+    s->lender = NULL;
+    s->has_ended = s->has_begun = false;
+    s->seen_before = -1;
+    hold_nothing(s,
+                 s->first_sample + spectrum * s->shape.step - s->shape.margin);
+}
+
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 int64_t first_sample,
                                 struct fx8_stream **stream,
@@ -53,10 +74,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     FX8_TRY(fx8_allocate(1, sizeof *s, "stream", &s, error));
     s->shape = *shape;
     s->first_sample = first_sample;
-    s->window_first = s->window_end = first_sample - shape->margin;
-    s->seen_before = -1;
     s->capacity = (int64_t)row_samples(shape);
-    s->row_stride = row_bytes(shape);
     const size_t n = shape->n_inputs;
     const struct fx8_array arrays[] = {
         {&s->memory, fx8_stream_size(shape), 1},
@@ -67,9 +85,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     };
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
                                 "samples", error));
-    s->samples = s->memory;
-    for (size_t input = 0; input < shape->n_inputs; input++)
-        s->marker_start[input] = s->window_first;
+    fx8_stream_restart(s, 0);
     *stream = s;
     s = NULL;
     return FX8_OK;
@@ -404,12 +420,7 @@ int64_t fx8_stream_skip(struct fx8_stream *s, int64_t sample, int64_t most,
     n = n < most ? n - n % unit : most;
     if (n * step < s->window_end - s->window_first || n == 0)
         return 0;
-    s->window_first += n * step;
-    s->window_end = s->window_first;
-    for (size_t list = 0; list <= s->shape.n_inputs; list++)
-        s->gaps[list].n = 0;
-    for (size_t input = 0; input < s->shape.n_inputs; input++)
-        s->marker_start[input] = s->window_end;
+    hold_nothing(s, s->window_first + n * step);
     return n;
 }
 

@@ -47,6 +47,10 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 struct fx8_stream **stream,
                                 struct fx8_error *error);
 
+/** Start again with nothing held, at this spectrum; a borrowed block is no
+ *  longer used. */
+void fx8_stream_restart(struct fx8_stream *stream, int64_t spectrum);
+
 /** A stream with the same samples, runs and marker state as `other`. */
 enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
                                 struct fx8_stream **stream,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_session_ranges.c -- any range of dumps, computed from the samples that
+ * it needs, has the bits of a whole run: what resuming and many machines rest
+ * on.  test_engine_results.c does the same on the CUDA engine.
+ *
+ * Shows (failures, ranges of dumps): every range of the dumps of twelve jobs
+ *     (INT8, FP32 and bounds; complex and real samples; delays; runs of markers
+ *     that begin before a range; gaps; a shorter last dump; dumps longer than
+ *     an FP32 sum and than a block of the engine; inputs that begin late, with
+ *     their gains given or found), each in a session of its own and all in one
+ * Within: to the bit
+ * In: test_engine_results.c
+ */
+#include "validation/eventful.h"
+#include "validation/session_ranges.h"
+
+static const struct delivery whole = {0};
+
+TEST(every_range_of_dumps)
+{
+    static const double turns[] = {0.0, 0.25, -0.1, 0.7, -12.3, 0.5};
+    for (size_t k = 0; k < 8; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, k % 2);
+        size_t n_inputs = 6;
+        plan.n_spectra = k / 4 == 1 ? 4 * 90 + 37 : 0;
+        if (k / 2 % 2 == 1)
+            plan.delays =
+                (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};
+        if (k % 4 == 3) {
+            plan.precision = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
+            plan.quantizer.gain_per = FX8_GAIN_PER_INPUT;
+        }
+        const struct collected c = collect(&plan, &v, &whole);
+        assert_true(c.n_dumps >= 4);
+        check_ranges(&plan, &v, &c);
+    }
+}
+
+/* Dumps longer than an FP32 sum and than the engine's blocks; recorded integers
+ * without a filter bank. */
+TEST(ranges_of_long_dumps)
+{
+    for (size_t k = 0; k < 4; k++) {
+        struct fx8_plan plan = small_plan(2, 2, k % 2 == 0, 4, 2900);
+        const struct voltages v = make_voltages(
+            4, 1 + (k % 2 == 0), k % 2 == 0 ? 40000 : 80000, 15, 77 + k);
+        if (k == 2) {
+            plan.channelizer = (struct fx8_channelizer){
+                .method = FX8_METHOD_NONE, .n_channels = 1};
+            plan.spectra_per_dump = 9000;
+        }
+        plan.n_spectra = plan.spectra_per_dump * 3 + 600;
+        const struct collected c = collect(&plan, &v, &whole);
+        assert_int_equal(c.n_dumps, 4);
+        check_ranges(&plan, &v, &c);
+    }
+}
+
+/* An input whose gains are not known yet finds them where the whole run does:
+ * in later dumps than those of the range, if need be. */
+TEST(gains_of_late_inputs)
+{
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, k == 1);
+        const struct collected c = collect(&plan, &v, &whole);
+        /* input 2 begins in dump 1 of real samples, 2 of complex ones; input 1
+         * never does */
+        const int64_t begins = k == 1 ? 2 : 1;
+        const uint8_t is_set[] = {1, 0, 0, 1, 1, 1};
+        struct ranges r = {.v = &v, .whole = &c, .block_samples = 500};
+        for (int64_t first = 0; first <= begins; first++) {
+            open_ranges(&r, &plan, is_set);
+            check_range(&r, first, begins + 1);
+            /* known from now on */
+            assert_int_equal(fx8_gains(r.session).is_set[2], 1);
+            check_bytes(fx8_gains(r.session).gain, c.gains,
+                        c.n_inputs * c.n_channels * sizeof(float));
+            if (begins + 1 < (int64_t)c.n_dumps)
+                check_range(&r, begins + 1, (int64_t)c.n_dumps);
+            fx8_close(&r.session);
+        }
+    }
+}
+
+/* Without gains given, ranges in order are a whole run. */
+TEST(ranges_in_order_are_a_whole_run)
+{
+    struct fx8_plan plan;
+    const struct voltages v = eventful(&plan, true);
+    const struct collected c = collect(&plan, &v, &whole);
+    const uint8_t none[6] = {0};
+    struct ranges r = {
+        .v = &v, .whole = &c, .block_samples = 200, .is_pulled = true};
+    open_ranges(&r, &plan, none);
+    for (int64_t d = 0; d < (int64_t)c.n_dumps; d++)
+        check_range(&r, d, d + 1);
+    const struct fx8_input_counts counts = fx8_inputs(r.session);
+    check_bytes(counts.clips, c.clips,
+                c.n_inputs * c.n_channels * sizeof *c.clips);
+    check_bytes(counts.valid_spectra, c.valid_spectra,
+                c.n_inputs * sizeof *c.valid_spectra);
+    fx8_close(&r.session);
+}
+
+static void refuse(struct held_session *h, int64_t dump, int64_t n_dumps,
+                   const char *expected)
+{
+    assert_int_equal(fx8_seek(h->session, dump, n_dumps, NULL, &h->error),
+                     FX8_ERR_USAGE);
+    if (strstr(h->error.message, expected) == NULL)
+        fail_msg("%s", h->error.message);
+}
+
+/* A range is refused outside the run, and while gains are sought. */
+TEST(wrong_ranges)
+{
+    struct held_session h;
+    hold(&h, FX8_PRECISION_INT8, 30, 1500);
+    int64_t first;
+    refuse(&h, -1, 1, "expected dumps of the run");
+    refuse(&h, 0, -1, "expected dumps of the run");
+    refuse(&h, INT64_MAX / 2, 1, "expected dumps of the run");
+    refuse(&h, 1, INT64_MAX, "expected dumps of the run");
+    must(fx8_seek(h.session, 3, 2, &first, &h.error), h.error);
+    assert_int_equal(first, 3 * 30 * 4);
+    must(fx8_seek(h.session, 0, 0, &first, &h.error), h.error);
+    assert_int_equal(first, 0);
+    struct packed p = pack(&h.v, TIME_MAJOR, 0, 180);
+    must(fx8_push(h.session, &p.block, &h.error), h.error);
+    refuse(&h, 0, 1, "seek: dump 0 has begun");
+    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
+    must(fx8_finish(h.session, NULL, &h.error), h.error);
+    must(fx8_seek(h.session, 11, 1, NULL, &h.error), h.error);
+    h.c.n_dumps = 11;
+    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 12);
+    fx8_close(&h.session);
+}
