@@ -661,8 +661,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            and then stops holds back all dumps until fx8_finish()
  *         4) after FX8_ERR_DEVICE the session can only be closed; the dumps
  *            delivered are right.  A new session with FX8_BACKEND_CPU can start
- *            over, or continue after them: advance first_sample by whole dumps
- *            and pass on the first session's fx8_gains()
+ *            over, or continue after them: pass on the first session's
+ *            fx8_gains(), and fx8_seek() the next dump
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
@@ -740,6 +740,14 @@ FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
  *  later call delivers them.  Status as fx8_push(). */
 FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
                                   struct fx8_error *error);
+
+/** Add a dump that was computed before to the quick-look, in the order of
+ * dumps: `index`, and `results` as they were delivered.  Sets dump->quicklook,
+ * valid until the next dump.  FX8_ERR_USAGE: no quick-look is planned, or
+ * results that it needs are NULL; FX8_ERR_DEVICE. */
+FX8_API enum fx8_status fx8_look(struct fx8_session *session,
+                                 struct fx8_dump *dump,
+                                 struct fx8_error *error);
 
 /** The dump announced by FX8_DUMP_READY, or NULL.  Valid until the session's
  *  next call that is not a getter. */

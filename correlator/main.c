@@ -36,7 +36,8 @@ static int print_help(void)
         "prints the version.  Results go to standard output, messages to\n"
         "standard error.  Exit code: 0 done, 1 failed while running, 2\n"
         "wrong use or configuration, 3 compare found a difference outside\n"
-        "its limits or nothing to judge by, 130 stopped by a signal.\n");
+        "its limits or nothing to judge by, 75 paused by SIGUSR1, 130\n"
+        "stopped by a signal.\n");
     return 0;
 }
 

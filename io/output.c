@@ -23,6 +23,7 @@ struct fx8_output {
     char *path;
     char *part;
     bool force;
+    bool is_reopened; /* an earlier run's: it is never removed */
     struct fx8_driver_file file;
     size_t number; /* of the .part in parts.h */
 };
@@ -124,21 +125,24 @@ static bool is_replaceable(struct fx8_output *output,
     return file >= 0 && may_replace(file);
 }
 
-/* Open the existing or a new .part and lock it. */
-static enum fx8_status open_and_lock(struct fx8_output *output,
+/* Open the existing or, with `create` O_CREAT, a new .part and lock it. */
+static enum fx8_status open_and_lock(struct fx8_output *output, int create,
                                      struct stat *opened,
                                      struct fx8_error *error)
 {
     output->file.descriptor =
         open(output->part,
-             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+             O_RDWR | create | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (output->file.descriptor < 0 && create == 0 && errno == ENOENT)
+        return FX8_OK;
     if (output->file.descriptor < 0) {
         /* it may be a read-only recording */
         const int reason = errno;
         if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
             return fail_read_file(output->part, error);
         errno = reason;
-        return system_fail(output->part, "create", error);
+        return system_fail(output->part, create == 0 ? "open" : "create",
+                           error);
     }
     note(output, FX8_PART_BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
@@ -147,7 +151,8 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not a regular file: expected a regular file",
                         output->part);
-    if (opened->st_size > 0 && fx8_read_files_has(opened))
+    /* what is reopened was read, to compare it */
+    if (create != 0 && opened->st_size > 0 && fx8_read_files_has(opened))
         return fail_read_file(output->part, error);
     FX8_TRY(lock_part(output, error));
     if (fstat(output->file.descriptor, opened) != 0)
@@ -164,7 +169,7 @@ static enum fx8_status open_part(struct fx8_output *output,
 {
     for (;;) {
         struct stat opened;
-        FX8_TRY(open_and_lock(output, &opened, error));
+        FX8_TRY(open_and_lock(output, O_CREAT, &opened, error));
         const bool is_named = is_ours(output);
         if (is_named && opened.st_size == 0) {
             note(output, FX8_PART_OURS);
@@ -173,9 +178,11 @@ static enum fx8_status open_part(struct fx8_output *output,
         if (is_named && !output->force && !is_replaceable(output, may_replace))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: exists and holds data, perhaps of a run that "
-                            "did not end: expected another output name, or "
-                            "--force to replace it",
-                            output->part);
+                            "did not end: expected %s--force to replace it, or "
+                            "another output name",
+                            output->part,
+                            may_replace != NULL ? "--resume to go on with it, "
+                                                : "");
         if (is_named && unlink(output->part) != 0)
             return system_fail(output->part, "replace", error);
         const int passed_over = output->file.descriptor;
@@ -213,6 +220,23 @@ static void release(struct fx8_output *output)
     free(output);
 }
 
+/* An output without a file; NULL without memory. */
+static struct fx8_output *new_output(const char *path, bool force)
+{
+    struct fx8_output *new = calloc(1, sizeof *new);
+    if (new == NULL)
+        return NULL;
+    new->force = force;
+    new->number = SIZE_MAX;
+    new->file.descriptor = -1;
+    new->path = strdup(path);
+    if (new->path != NULL && asprintf(&new->part, "%s.part", path) >= 0)
+        return new;
+    new->part = NULL;
+    release(new);
+    return NULL;
+}
+
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 bool (*may_replace)(hid_t file),
                                 struct fx8_output **output,
@@ -220,18 +244,9 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
 {
     *output = NULL;
     FX8_TRY(check_final_name(path, force, error));
-    struct fx8_output *new = calloc(1, sizeof *new);
+    struct fx8_output *new = new_output(path, force);
     if (new == NULL)
         return fx8_no_memory("an output", error);
-    new->force = force;
-    new->number = SIZE_MAX;
-    new->file.descriptor = -1;
-    new->path = strdup(path);
-    if (new->path == NULL || asprintf(&new->part, "%s.part", path) < 0) {
-        new->part = NULL;
-        release(new);
-        return fx8_no_memory("an output's name", error);
-    }
     new->number = fx8_part_remember(new->part);
     enum fx8_status status = open_part(new, may_replace, error);
     if (status != FX8_OK) {
@@ -246,6 +261,78 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     }
     *output = new;
     return FX8_OK;
+}
+
+/* Open and lock the file that is named `part`; without one, the descriptor
+ * stays negative.  Starts again if it was renamed before it was locked. */
+static enum fx8_status open_earlier(struct fx8_output *output,
+                                    struct fx8_error *error)
+{
+    struct stat opened;
+    for (;;) {
+        FX8_TRY(open_and_lock(output, 0, &opened, error));
+        if (output->file.descriptor < 0 || is_ours(output))
+            return FX8_OK;
+        close(output->file.descriptor);
+    }
+}
+
+/* Find the .part, or else the file under the final name. */
+static enum fx8_status find_earlier(struct fx8_output *output,
+                                    bool (*may_replace)(hid_t file),
+                                    bool *is_found, struct fx8_error *error)
+{
+    FX8_TRY(open_earlier(output, error));
+    *is_found = output->file.descriptor >= 0;
+    if (*is_found && is_replaceable(output, may_replace)) {
+        *is_found = false;
+        return FX8_OK;
+    }
+    if (*is_found)
+        return check_final_name(output->path, output->force, error);
+    strcpy(output->part, output->path); /* shorter */
+    FX8_TRY(open_earlier(output, error));
+    *is_found = output->file.descriptor >= 0;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_output_reopen(const char *path, bool force,
+                                  bool (*may_replace)(hid_t file),
+                                  struct fx8_output **output,
+                                  struct fx8_error *error)
+{
+    *output = NULL;
+    struct fx8_output *new = new_output(path, force);
+    if (new == NULL)
+        return fx8_no_memory("an output", error);
+    new->is_reopened = true;
+    bool is_found;
+    const enum fx8_status status =
+        find_earlier(new, may_replace, &is_found, error);
+    if (status != FX8_OK || !is_found)
+        release(new);
+    else
+        *output = new;
+    return status;
+}
+
+bool fx8_output_has_ended(const struct fx8_output *output)
+{
+    return strcmp(output->part, output->path) == 0;
+}
+
+enum fx8_status fx8_output_take_up(struct fx8_output *output,
+                                   struct fx8_error *error)
+{
+    char *part;
+    if (!fx8_output_has_ended(output))
+        return FX8_OK;
+    if (asprintf(&part, "%s.part", output->path) < 0)
+        return fx8_no_memory("an output's name", error);
+    const bool is_renamed = is_ours(output) && rename(output->path, part) == 0;
+    free(output->part);
+    output->part = part;
+    return is_renamed ? FX8_OK : system_fail(output->path, "rename", error);
 }
 
 enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
@@ -501,7 +588,7 @@ void fx8_output_abandon(struct fx8_output **output)
 {
     if (*output == NULL)
         return;
-    if (is_ours(*output))
+    if (is_ours(*output) && !(*output)->is_reopened)
         unlink((*output)->part);
     release(*output);
     *output = NULL;

@@ -45,6 +45,29 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_output **output,
                                 struct fx8_error *error);
 
+/**
+ * fx8_output_reopen -- lock the PATH.part of an earlier run, or else PATH
+ * itself, to go on with it.
+ *
+ * Given:    force        the .part may replace an existing PATH at the end
+ *           may_replace  as for fx8_output_open(): such a .part is left to it
+ * Returned: output       NULL: neither is there
+ * Status:   as fx8_output_open()
+ * Notes:    nothing is changed before fx8_output_take_up(), and the file is
+ *           never removed
+ */
+enum fx8_status fx8_output_reopen(const char *path, bool force,
+                                  bool (*may_replace)(hid_t file),
+                                  struct fx8_output **output,
+                                  struct fx8_error *error);
+
+/** Whether it is still PATH, which a run has ended. */
+bool fx8_output_has_ended(const struct fx8_output *output);
+
+/** Rename PATH to PATH.part, unless it is one already. */
+enum fx8_status fx8_output_take_up(struct fx8_output *output,
+                                   struct fx8_error *error);
+
 /** Create the HDF5 file in it; meta_block_size 0: reopen it.  The handle must
  * be closed before commit or abandon. */
 enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
@@ -59,7 +82,8 @@ enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
  */
 bool fx8_output_is_part(const char *path);
 
-/** Name of the .part, for messages; valid as long as the output. */
+/** Name of the .part, or of what is reopened, for messages; valid until
+ *  fx8_output_take_up(). */
 const char *fx8_output_part(const struct fx8_output *output);
 
 /** Write the whole HDF5 file to the .part.  If the process is killed later, the

@@ -130,4 +130,52 @@ static inline void check_ranges(const struct fx8_plan *plan,
     fx8_close(&one.session);
 }
 
+/** The averages of the quick-look are those of the whole run. */
+static inline void check_averages(const struct fx8_session *session,
+                                  const struct collected *whole)
+{
+    struct fx8_quicklook_counts counts;
+    struct fx8_quicklook_differences differences;
+    struct fx8_quicklook_average *averages =
+        temporary(whole->n_averages * sizeof *averages);
+    fx8_get_quicklook(session, &counts, &differences);
+    check_bytes(&counts, &whole->looks, sizeof counts);
+    check_bytes(&differences, &whole->differences, sizeof differences);
+    fx8_get_coherences(session, averages);
+    for (size_t i = 0; i < whole->n_averages; i++)
+        check_bytes(&averages[i].coherence, &whole->averages[i].coherence,
+                    3 * sizeof(double));
+}
+
+/** The quick-look of dumps that the whole run computed, one computed again
+ *  among them. */
+static inline void check_looks(const struct fx8_plan *plan,
+                               const struct voltages *v,
+                               const struct collected *whole)
+{
+    const enum fx8_result_kind kind =
+        (plan->precision & FX8_PRECISION_INT8) != 0 ? FX8_RESULT_INT8
+                                                    : FX8_RESULT_FP32;
+    struct ranges r = {.v = v, .whole = whole, .block_samples = 500};
+    struct fx8_dump dump = {.index = 0};
+    open_ranges(&r, plan, NULL);
+    assert_int_equal(fx8_look(r.session, &dump, &r.error), FX8_ERR_USAGE);
+    for (int64_t d = 0; d < (int64_t)whole->n_dumps; d++) {
+        const size_t at = (size_t)d * whole->n_cells;
+        if (d == 2) {
+            check_range(&r, d, d + 1);
+            continue;
+        }
+        dump.index = d;
+        dump.results[kind] = (struct fx8_result){
+            whole->visibilities[kind] + 2 * at, whole->flags[kind] + at,
+            whole->nsamples[kind] + at};
+        must(fx8_look(r.session, &dump, &r.error), r.error);
+        check_row(whole->quicklook[0], dump.quicklook.coherence, (size_t)d,
+                  4 * whole->n_cells);
+    }
+    check_averages(r.session, whole);
+    fx8_close(&r.session);
+}
+
 #endif

@@ -189,6 +189,7 @@ TEST(every_range_of_dumps_on_devices)
         plan.machine.kernel = kernel_in_place_of("auto");
         const struct collected c = collect(&plan, &v, &whole);
         check_ranges(&plan, &v, &c);
+        check_looks(&plan, &v, &c);
     }
 }
 

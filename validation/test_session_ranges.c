@@ -105,6 +105,21 @@ TEST(ranges_in_order_are_a_whole_run)
     fx8_close(&r.session);
 }
 
+/* The quick-look of dumps that were computed before is that of the whole run.
+ */
+TEST(quick_look_of_dumps_computed_before)
+{
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, true);
+        plan.n_spectra = 4 * 90 + 37;
+        plan.math = k == 0 ? FX8_MATH_IEEE : FX8_MATH_FAST;
+        plan.precision = k == 0 ? FX8_PRECISION_BOTH : FX8_PRECISION_FP32;
+        const struct collected c = collect(&plan, &v, &whole);
+        check_looks(&plan, &v, &c);
+    }
+}
+
 static void refuse(struct held_session *h, int64_t dump, int64_t n_dumps,
                    const char *expected)
 {

@@ -31,10 +31,11 @@ const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
  * lock-free as a handler requires. */
 static atomic_int n_signals;
 static atomic_bool stops_at_once;
+static atomic_bool is_paused;
 static _Atomic(const char *) temporary; /* removed on a stop; or NULL */
 
 /* 0 done, 1 failed while running, 2 wrong use or configuration, 3 outside
- * limits, 130 cancelled by a signal. */
+ * limits, 130 cancelled by a signal, 75 (EX_TEMPFAIL) paused by one. */
 static int exit_code(enum fx8_status status)
 {
     if (status >= 0)
@@ -43,7 +44,9 @@ static int exit_code(enum fx8_status status)
         return 2;
     if (status == FX8_COMMAND_OUTSIDE)
         return 3;
-    return status == FX8_ERR_CANCELLED ? 130 : 1;
+    if (status == FX8_ERR_CANCELLED)
+        return is_paused ? 75 : 130;
+    return 1;
 }
 
 int fx8_command_error(const struct fx8_error *error)
@@ -192,6 +195,25 @@ void fx8_command_watch_signals(bool stop_at_once)
         sigaction(SIGHUP, &action, NULL);
 }
 
+static void pause_run(int number)
+{
+    (void)number;
+    is_paused = true;
+}
+
+void fx8_command_watch_pause(void)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    action.sa_handler = pause_run;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+bool fx8_command_is_paused(void)
+{
+    return is_paused;
+}
+
 void fx8_command_count_signals(void)
 {
     stops_at_once = false;
@@ -208,5 +230,5 @@ void fx8_command_stop_at_once(const char *file)
 
 int fx8_command_interrupted(void)
 {
-    return n_signals;
+    return n_signals + is_paused;
 }

@@ -147,6 +147,14 @@ void fx8_command_count_signals(void);
  */
 void fx8_command_stop_at_once(const char *file);
 
+/** Handle SIGUSR1, which batch systems send ahead of a time limit, by counting
+ *  it once for fx8_command_interrupted(); a cancelled command then ends with
+ * 75, on which scripts requeue it. */
+void fx8_command_watch_pause(void);
+
+/** Whether SIGUSR1 has come. */
+bool fx8_command_is_paused(void);
+
 /** Number of signals so far; long commands poll it.  1: finish the current
  *  step; 2 or more: stop now. */
 int fx8_command_interrupted(void);

@@ -34,6 +34,7 @@ enum {
     BACKEND,
     FFT_PLAN,
     DRY_RUN,
+    RESUME,
     FORCE,
     QUIET
 };
@@ -69,6 +70,10 @@ static const struct fx8_option options[] = {
     [DRY_RUN] = {.name = "dry-run",
                  .help = "say what would be done, and how long it would take "
                          "as its first second shows; write nothing"},
+    [RESUME] = {.name = "resume",
+                .help = "compute the dumps that the same command has not "
+                        "finished before, if there are any; may be given from "
+                        "the start"},
     [FORCE] = {.name = "force", .help = "replace an existing result"},
     [QUIET] = FX8_OPTION_QUIET("no progress and no summary"),
 };
@@ -85,7 +90,11 @@ const struct fx8_command fx8_command_correlate = {
         "names must be regular files, not pipes.  Progress goes to stderr, "
         "the\n"
         "summary to stdout.  SIGINT, SIGTERM and SIGHUP finish the dump in\n"
-        "progress and leave a valid file; a second one stops at once.\n"
+        "progress and leave a valid file; a second one stops at once.  "
+        "SIGUSR1\n"
+        "finishes it too, leaves OUT.uvh5.part and exits with 75: --resume "
+        "goes\n"
+        "on with it, and with what a kill or a full disk has left.\n"
         "\n"
         "--set postprocess.quicklook=LOOK.h5 also writes a quick-look\n"
         "(coherences, phases, spectra in dB); fx8 info describes it.\n"
@@ -455,9 +464,9 @@ static void warn(void *display, const char *message)
 }
 
 /* fx8_run_request.ready */
-static void say_what_follows(void *request, size_t memory)
+static void say_what_follows(void *request, size_t memory, int64_t n_earlier)
 {
-    fx8_forecast_print(request, memory, stdout);
+    fx8_forecast_print(request, memory, n_earlier, stdout);
     fflush(stdout);
 }
 
@@ -494,8 +503,10 @@ static enum fx8_status run(const struct fx8_command_line *line,
     struct fx8_run_request request = {
         .job = &work.job,
         .force = line->given[FORCE] != NULL,
+        .resume = line->given[RESUME] != NULL,
         .transform = find_transform(line->given[FFT_PLAN]),
         .interrupted = fx8_command_interrupted,
+        .is_paused = fx8_command_is_paused,
         .warn = warn,
         .warn_context = &display,
         .progress = fx8_progress_show,
@@ -505,6 +516,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .is_trial = line->given[DRY_RUN] != NULL,
         .command = line->text,
     };
+    fx8_command_watch_pause();
     FX8_TRY(block_samples(&request.block_samples, error));
     FX8_TRY(prepare(line, &work, error));
     for (size_t i = 0; i < work.job.n_warnings; i++)
@@ -524,6 +536,11 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(status);
     if (request.is_trial)
         return end_trial(&request, work.reports, is_quiet, error);
+    if (work.reports[0].is_old) {
+        if (!is_quiet)
+            printf("result     complete since an earlier run\n");
+        return FX8_OK;
+    }
     if (!is_quiet)
         fx8_summary_print(&request, work.reports, stdout);
     if (work.reports[0].valid_fraction == 0.0)
@@ -533,7 +550,7 @@ static enum fx8_status run(const struct fx8_command_line *line,
     if (work.reports[0].was_interrupted)
         return fx8_fail(error, FX8_ERR_CANCELLED,
                         "interrupted after %" PRId64 " of %" PRId64
-                        " dumps: the result holds these",
+                        " dumps: the result holds these; --resume goes on",
                         work.reports[0].n_dumps, work.job.n_dumps);
     return compare_all(&work, is_quiet, error);
 }

@@ -159,6 +159,8 @@ static const char rest[] =
     ".TP\n.B 2\nwrong use or configuration\n"
     ".TP\n.B 3\n\\fBcompare\\fR found a difference outside its limits, or\n"
     "nothing to judge by\n"
+    ".TP\n.B 75\n\\fBcorrelate\\fR was paused by SIGUSR1: \\fB\\-\\-resume\\fR "
+    "goes on\n"
     ".TP\n.B 130\nstopped by a signal\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B FX8_CUDA_PLUGIN\n"

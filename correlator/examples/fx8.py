@@ -369,6 +369,8 @@ fx8_finish = _function("fx8_finish", c_int, POINTER(fx8_session),
     POINTER(c_int64), POINTER(fx8_error))
 fx8_flush = _function("fx8_flush", c_int, POINTER(fx8_session),
     POINTER(fx8_error))
+fx8_look = _function("fx8_look", c_int, POINTER(fx8_session),
+    POINTER(fx8_dump), POINTER(fx8_error))
 fx8_take_dump = _function("fx8_take_dump", POINTER(fx8_dump),
     POINTER(fx8_session))
 fx8_cancel = _function("fx8_cancel", None, POINTER(fx8_session))

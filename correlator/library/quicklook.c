@@ -139,6 +139,22 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
     return status;
 }
 
+enum fx8_status fx8_look(struct fx8_session *session, struct fx8_dump *dump,
+                         struct fx8_error *error)
+{
+    struct fx8_session *s = session;
+    if (s == NULL || dump == NULL || s->quicklook == NULL ||
+        dump->results[(s->plan.precision & FX8_PRECISION_INT8) != 0
+                          ? FX8_RESULT_INT8
+                          : FX8_RESULT_FP32]
+                .visibilities == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "dump: expected a quick-look in the plan, and the "
+                        "results that it is made from");
+    dump->n_spectra = fx8_dump_spectra(&s->plan, dump->index);
+    return fx8_session_quicklook_take(s, dump, error);
+}
+
 void fx8_session_quicklook_close(struct fx8_session *s)
 {
     if (s->quicklook == NULL)

@@ -190,14 +190,14 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
         fprintf(stream, "output     ");
         fx8_text_print(path, stream);
         fprintf(stream, ": %s%s of data%s\n", is_packed ? "at most " : "", size,
-                access(path, F_OK) == 0 && !request->force
+                access(path, F_OK) == 0 && !request->force && !request->resume
                     ? "; exists: --force would replace it"
                     : "");
     }
 }
 
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
-                        FILE *stream)
+                        int64_t n_earlier, FILE *stream)
 {
     const struct fx8_job *job = request->job;
     print_input(request, stream);
@@ -208,6 +208,12 @@ void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
         print_outputs(request, c, stream);
     fprintf(stream, "memory     up to %.1f MiB for samples, sums and results\n",
             (double)memory / (double)(1 << 20));
+    if (request->resume && n_earlier > 0)
+        fprintf(stream, "resume     %lld of %lld %s finished before\n",
+                (long long)n_earlier,
+                FX8_COUNTED((long long)job->n_dumps, "dump", "dumps"));
+    else if (request->resume && !request->is_trial)
+        fprintf(stream, "resume     no dump finished before: from the start\n");
 }
 
 void fx8_forecast_print_time(const struct fx8_run_request *request,

@@ -10,10 +10,11 @@
 
 #include "correlator/run/pipeline.h"
 
-/** Print input, plan, channels, what is left out, delays, and the sizes of the
- *  result and of the memory (bytes, as request->ready() gets them). */
+/** Print input, plan, channels, what is left out, delays, the sizes of the
+ *  result and of the memory (bytes), and what an earlier run has left, as
+ *  request->ready() gets them. */
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
-                        FILE *stream);
+                        int64_t n_earlier, FILE *stream);
 
 /** Print the time that the whole run will take, as a trial of it found. */
 void fx8_forecast_print_time(const struct fx8_run_request *request,

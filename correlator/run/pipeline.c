@@ -18,6 +18,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/pipeline.h"
+#include "correlator/run/resume.h"
 #include "correlator/run/sink.h"
 #include "correlator/run/source.h"
 
@@ -27,7 +28,9 @@ struct branch {
     struct fx8_session *session;
     struct fx8_sink *sink;
     int64_t *dead_dumps; /* [n_inputs] of the job */
-    bool is_complete;    /* every dump of the job has been taken */
+    /* of dumps that an earlier run has finished, over rows */
+    int64_t n_spectra, n_valid, n_clipped;
+    bool is_complete; /* every dump of the range has been taken */
 };
 
 struct run {
@@ -38,7 +41,10 @@ struct run {
     struct fx8_run_report *reports; /* [n] */
     struct branch *branches;        /* [n] */
     size_t n;
-    double start_s; /* when all was open */
+    double start_s;    /* when all was open */
+    uint8_t *finished; /* [n_dumps of the job] by an earlier run */
+    int64_t end_dump;  /* of the range that is computed */
+    int64_t n_kept;    /* spectra of finished dumps before it */
 };
 
 static int interrupted(const struct run *run)
@@ -67,7 +73,7 @@ static enum fx8_status take_dump(struct run *run, struct branch *branch,
     if (branch->sink != NULL)
         FX8_TRY(fx8_sink_put(branch->sink, dump, error));
     branch->report->n_dumps++;
-    branch->is_complete = branch->report->n_dumps == job->n_dumps;
+    branch->is_complete = dump->index + 1 == run->end_dump;
     /* of several branches, all get the whole block: equal numbers of dumps */
     return branch->is_complete || run->n > 1 ? FX8_OK
                                              : end_if_interrupted(run, error);
@@ -115,18 +121,28 @@ static enum fx8_status push_block(struct run *run,
                : end_if_interrupted(run, error);
 }
 
+/* Spectra that an earlier run has finished. */
+static int64_t count_kept(const struct run *run)
+{
+    const struct fx8_sink *sink = run->branches[0].sink;
+    return sink == NULL ? 0 : fx8_sink_earlier(sink)->n_spectra;
+}
+
 static void tell_progress(const struct run *run, int64_t sample)
 {
     const struct fx8_run_request *request = run->request;
     const struct fx8_job *job = request->job;
     if (request->progress == NULL)
         return;
-    /* samples read only to find markers do not count as progress */
-    const int64_t since = sample - job->plan.first_sample;
-    const int64_t done = since < job->n_samples ? since : job->n_samples;
+    /* samples read only to find markers do not count as progress, nor do dumps
+     * that an earlier run has finished */
+    const int64_t step = (int64_t)job->axes.step;
+    const int64_t since = sample - job->plan.first_sample - run->n_kept * step;
+    const int64_t all = job->n_samples - count_kept(run) * step;
+    const int64_t done = since < all ? since : all;
     const struct fx8_progress progress = {
         .n_samples = done > 0 ? done : 0,
-        .total_samples = job->n_samples,
+        .total_samples = all,
         .n_dumps = run->branches[0].report->n_dumps,
         .total_dumps = job->n_dumps,
         .n_inputs = job->n_inputs,
@@ -170,12 +186,51 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
                : fx8_source_status(run->source, error);
 }
 
+/* Compute a range of dumps. */
+static enum fx8_status compute_range(struct run *run, int64_t first,
+                                     int64_t end, struct fx8_error *error)
+{
+    int64_t sample = 0;
+    run->end_dump = end;
+    for (size_t b = 0; b < run->n; b++) {
+        FX8_TRY(fx8_seek(run->branches[b].session, first, end - first, &sample,
+                         error));
+        run->branches[b].is_complete = false;
+    }
+    FX8_TRY(fx8_source_start(run->source, sample, error));
+    FX8_TRY(push_blocks(run, error));
+    return is_complete(run) || has_tried(run) ? FX8_OK
+                                              : push_block(run, NULL, error);
+}
+
+/* Compute what an earlier run has not finished. */
+static enum fx8_status compute(struct run *run, struct fx8_error *error)
+{
+    const struct fx8_job *job = run->request->job;
+    int64_t first = 0, end = 0;
+    while (end < job->n_dumps && !has_tried(run)) {
+        for (; end < job->n_dumps && run->finished[end]; end++)
+            run->n_kept += fx8_dump_spectra(&job->plan, end);
+        for (size_t b = 0; b < run->n; b++)
+            if (run->branches[b].sink != NULL)
+                FX8_TRY(
+                    fx8_sink_look(run->branches[b].sink, first, end, error));
+        first = end;
+        while (end < job->n_dumps && !run->finished[end])
+            end++;
+        if (end > first)
+            FX8_TRY(compute_range(run, first, end, error));
+        first = end;
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 {
-    const enum fx8_status status = push_blocks(run, error);
+    const enum fx8_status status = compute(run, error);
     run->reports[0].push_s = fx8_clock_seconds() - run->start_s;
     if (status == FX8_OK)
-        return has_tried(run) ? FX8_OK : push_block(run, NULL, error);
+        return FX8_OK;
     /* keep a dump that has ended, unless the session has failed; the first
      * failure is reported */
     struct fx8_error later;
@@ -278,6 +333,47 @@ static enum fx8_status open_branch(struct run *run, size_t index,
                          &branch->sink, error);
 }
 
+/* Create the outputs, or take up those of an earlier run. */
+static enum fx8_status begin_outputs(struct run *run, struct fx8_error *error)
+{
+    const size_t n_dumps = (size_t)run->request->job->n_dumps;
+    FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
+    if (run->request->is_trial)
+        return FX8_OK;
+    memset(run->finished, 1, n_dumps);
+    for (size_t b = 0; b < run->n; b++)
+        FX8_TRY(fx8_sink_begin(run->branches[b].sink, run->request,
+                               run->finished, error));
+    for (size_t b = 0; b < run->n; b++) {
+        FX8_TRY(fx8_sink_start(run->branches[b].sink, run->finished, error));
+        run->reports[b].n_dumps = run->reports[b].n_earlier;
+    }
+    return FX8_OK;
+}
+
+static void tell_ready(const struct run *run)
+{
+    const struct fx8_run_request *request = run->request;
+    size_t memory = fx8_source_memory(run->source);
+    for (size_t b = 0; b < run->n; b++)
+        memory += fx8_info(run->branches[b].session).memory +
+                  fx8_sink_memory(request, b) +
+                  request->outputs[b].consumer.memory;
+    if (request->ready != NULL)
+        request->ready(request->ready_context, memory,
+                       run->reports[0].n_earlier);
+}
+
+/* Whether an earlier run has completed every result. */
+static bool is_old(const struct run *run)
+{
+    for (size_t b = 0; b < run->n; b++)
+        if (run->branches[b].sink == NULL ||
+            !fx8_sink_is_complete(run->branches[b].sink))
+            return false;
+    return true;
+}
+
 static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
@@ -292,6 +388,10 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     FX8_TRY(list_input_gains(run, error));
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(open_branch(run, b, error));
+    run->reports->is_old = is_old(run);
+    if (run->reports->is_old)
+        return FX8_OK;
+    FX8_TRY(begin_outputs(run, error));
     /* after one signal the run still finishes its first dump; two end it now */
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
@@ -299,13 +399,7 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     FX8_TRY(fx8_source_open(
         request->reader, request->job, request->block_samples,
         run->n == 1 ? run->branches[0].session : NULL, &run->source, error));
-    size_t memory = fx8_source_memory(run->source);
-    for (size_t b = 0; b < run->n; b++)
-        memory += fx8_info(run->branches[b].session).memory +
-                  fx8_sink_memory(request, b) +
-                  request->outputs[b].consumer.memory;
-    if (request->ready != NULL)
-        request->ready(request->ready_context, memory);
+    tell_ready(run);
     run->start_s = fx8_clock_seconds();
     return FX8_OK;
 }
@@ -329,18 +423,34 @@ static enum fx8_status count_inputs(const struct fx8_job *job,
     return FX8_OK;
 }
 
-static void count_spectra(const struct fx8_job *job,
-                          struct fx8_run_report *report)
+/* Add what an earlier run has counted. */
+static void add_earlier(const struct fx8_job *job, struct branch *branch)
 {
+    if (branch->sink == NULL)
+        return;
+    const struct fx8_earlier *earlier = fx8_sink_earlier(branch->sink);
+    branch->n_spectra = earlier->n_spectra;
+    for (size_t row = 0; row < job->n_inputs; row++) {
+        branch->dead_dumps[row] += earlier->dead_dumps[row];
+        branch->n_valid += earlier->valid_spectra[row];
+    }
+    for (size_t i = 0; i < job->axes.n_inputs * job->axes.n_fine; i++)
+        branch->n_clipped += earlier->clips[i];
+}
+
+static void count_spectra(const struct fx8_job *job, struct branch *branch)
+{
+    struct fx8_run_report *report = branch->report;
     const struct fx8_statistics *counters = &report->statistics;
-    const double valid = (double)counters->n_valid_spectra;
-    const double all = (double)counters->n_spectra * (double)job->n_inputs;
+    const double valid = (double)(counters->n_valid_spectra + branch->n_valid);
+    const double all = (double)(counters->n_spectra + branch->n_spectra) *
+                       (double)job->n_inputs;
     if (all > 0)
         report->valid_fraction = valid / all;
     if (valid > 0)
-        report->clipped_fraction = (double)counters->n_clipped *
-                                   (double)job->plan.n_bands /
-                                   (valid * (double)job->axes.n_fine);
+        report->clipped_fraction =
+            (double)(counters->n_clipped + branch->n_clipped) *
+            (double)job->plan.n_bands / (valid * (double)job->axes.n_fine);
 }
 
 /* The results could not be kept, and the run was interrupted too: report both.
@@ -355,8 +465,13 @@ static void note_interruption(const struct run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
-/* End a branch as the run ended; an interrupted one keeps the dumps that it has
- * finished. */
+static bool is_paused(const struct run *run)
+{
+    return run->request->is_paused != NULL && run->request->is_paused();
+}
+
+/* End a branch as the run ended; an interrupted one makes the dumps that it has
+ * finished its result, unless another run is to go on with them. */
 static enum fx8_status close_branch(const struct run *run,
                                     struct branch *branch,
                                     enum fx8_status status,
@@ -367,17 +482,21 @@ static enum fx8_status close_branch(const struct run *run,
     const int64_t n_dumps = report->n_dumps;
     report->was_interrupted = status == FX8_ERR_CANCELLED;
     const bool is_kept =
-        status == FX8_OK || (report->was_interrupted && n_dumps > 0);
+        (status == FX8_OK && !run->reports->is_old) ||
+        (report->was_interrupted && n_dumps > 0 && !is_paused(run));
+    if (branch->dead_dumps != NULL)
+        add_earlier(job, branch);
     const enum fx8_status closed =
         fx8_sink_close(&branch->sink, is_kept, error);
-    if (is_kept)
+    /* the sink keeps no result with a hole */
+    if (is_kept && (closed != FX8_OK || report->n_dumps > 0))
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
         note_interruption(run, n_dumps, error);
     if (branch->session != NULL)
         fx8_get_statistics(branch->session, &report->statistics);
     if (status == FX8_OK) {
-        count_spectra(job, report);
+        count_spectra(job, branch);
         status = count_inputs(job, branch, error);
     }
     fx8_close(&branch->session);
@@ -398,9 +517,13 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
                       .n = request->job->n_centers};
     memset(reports, 0, run.n * sizeof *reports);
     enum fx8_status status = set_stage(&run, error);
-    if (status == FX8_OK)
+    if (status == FX8_OK && !reports->is_old)
         status = push_all(&run, error);
-    *n_dumps = reports[0].n_dumps;
+    *n_dumps = reports[0].n_dumps - reports[0].n_earlier;
+    if (status == FX8_ERR_CANCELLED && is_paused(&run))
+        fx8_fail(error, status, "paused after %lld of %lld dumps",
+                 (long long)reports[0].n_dumps,
+                 (long long)request->job->n_dumps);
     const double read_s =
         run.source == NULL ? 0.0 : fx8_source_seconds(run.source);
     fx8_source_stop(run.source);
@@ -415,6 +538,7 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
     fx8_source_close(&run.source); /* the session may have pinned its memory */
     free(run.branches);
     free(run.input_gain);
+    free(run.finished);
     return status;
 }
 

@@ -55,6 +55,7 @@ struct fx8_run_request {
     struct fx8_reader *reader;            /**< inputs not selected yet */
     const struct fx8_run_output *outputs; /**< [job->n_centers] */
     bool force;                           /**< replace existing outputs */
+    bool resume; /**< go on with outputs of an earlier run, if there are any */
     bool is_trial; /**< compute for FX8_TRIAL_S at most, and write nothing */
     const char *command;     /**< for the history */
     const char *input;       /**< names of the recordings, one line */
@@ -63,12 +64,16 @@ struct fx8_run_request {
     enum fx8_transform transform;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
     int (*interrupted)(void);
+    /** Whether an interrupted run is to be left for another to go on with; may
+     *  be NULL: no. */
+    bool (*is_paused)(void);
     /** Called regularly on the caller's thread; may be NULL. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
     /** Called once, when all is open and nothing was computed yet, with the
-     *  bytes of memory that the run will take; may be NULL. */
-    void (*ready)(void *context, size_t memory);
+     *  bytes of memory that the run will take, and the number of dumps that
+     *  an earlier run has finished; may be NULL. */
+    void (*ready)(void *context, size_t memory, int64_t n_earlier);
     void *ready_context;
     /** One line, on the caller's thread; may be NULL. */
     void (*warn)(void *context, const char *message);
@@ -81,7 +86,10 @@ struct fx8_run_request {
 /** The outcome for one phase centre; what a run has once is in all of them. */
 struct fx8_run_report {
     struct fx8_statistics statistics;
-    int64_t n_dumps; /**< written */
+    int64_t n_dumps;   /**< in the result, those of an earlier run included */
+    int64_t n_earlier; /**< of an earlier run, not computed again */
+    bool is_old;       /**< an earlier run had completed the result: nothing
+                            was computed */
     bool was_interrupted;
     double read_s, write_s, total_s;
     double push_s;     /**< of total_s, what came after all was open */
@@ -107,8 +115,8 @@ struct fx8_run_report {
  *
  * Returned: reports  [job->n_centers]
  * Status: FX8_OK also when interrupted after at least one dump (the report
- *         says so); FX8_ERR_CANCELLED when interrupted before; otherwise the
- *         first failure of reading, correlating or writing
+ *         says so); FX8_ERR_CANCELLED when interrupted before, or paused;
+ *         otherwise the first failure of reading, correlating or writing
  * Notes:  1) after a failure no file exists under a final name
  *         2) with automatic choice of the backend, if a GPU fails before it
  *            delivered a dump, the CPU redoes the run, after a warning

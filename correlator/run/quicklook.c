@@ -186,7 +186,7 @@ enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
 static enum fx8_status create(const struct fx8_run_request *request,
                               size_t center,
                               const struct fx8_provenance *provenance,
-                              struct fx8_quicklook_file **file,
+                              bool force, struct fx8_quicklook_file **file,
                               struct fx8_error *error)
 {
     static const char *const maths[] = {
@@ -206,13 +206,14 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .precision = provenance->precision,
     };
     return fx8_quicklook_file_create(request->outputs[center].path_quicklook,
-                                     request->force, &header, file, error);
+                                     request->force || force, &header, file,
+                                     error);
 }
 
 enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
                                        size_t center,
                                        const struct fx8_provenance *provenance,
-                                       enum fx8_result_kind kind,
+                                       enum fx8_result_kind kind, bool force,
                                        const struct fx8_session *session,
                                        struct fx8_run_quicklook **quicklook,
                                        struct fx8_error *error)
@@ -224,7 +225,8 @@ enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
                                              .kind = kind,
                                              .n_baselines = axes->n_baselines,
                                              .n_products = axes->n_products};
-    return create(request, center, provenance, &(*quicklook)->file, error);
+    return create(request, center, provenance, force, &(*quicklook)->file,
+                  error);
 }
 
 enum fx8_status fx8_run_quicklook_take(struct fx8_run_quicklook *quicklook,

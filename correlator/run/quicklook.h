@@ -31,6 +31,7 @@ struct fx8_quicklook_figures {
  *
  * Given:     center   index of the phase centre
  *            kind     which results to use, with their provenance
+ *            force    replace that of an earlier run, whose dumps are kept
  *            session  planned with a quick-look
  * Status:    memory; errors of writing
  * Ownership: fx8_run_quicklook_close() releases, also after a failure
@@ -38,7 +39,7 @@ struct fx8_quicklook_figures {
 enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
                                        size_t center,
                                        const struct fx8_provenance *provenance,
-                                       enum fx8_result_kind kind,
+                                       enum fx8_result_kind kind, bool force,
                                        const struct fx8_session *session,
                                        struct fx8_run_quicklook **quicklook,
                                        struct fx8_error *error);

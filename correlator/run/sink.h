@@ -12,23 +12,53 @@
 #include "correlator/fx8.h"
 #include "correlator/run/pipeline.h"
 
+struct fx8_earlier;
 struct fx8_sink;
 
 /** Bytes of the dumps in flight of a phase centre. */
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center);
 
 /**
- * fx8_sink_open -- create the outputs of a run and start the writer thread.
+ * fx8_sink_open -- describe the outputs of a run; lock those of an earlier one,
+ * if asked for, and compare them.
  *
  * Given:  center   index of the phase centre
  *         session  outlives the sink
  *         report   backend, kernel and fft_plan are known; the rest is filled
  *                  by fx8_sink_close()
+ * Status: FX8_ERR_USAGE: of another run; the message names each difference
  */
 enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
-                              size_t center, const struct fx8_session *session,
+                              size_t center, struct fx8_session *session,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
+
+/** Whether an earlier run has completed all outputs. */
+bool fx8_sink_is_complete(const struct fx8_sink *sink);
+
+/**
+ * fx8_sink_begin -- create the outputs, or take up those of an earlier run,
+ * whose gains the session gets.
+ *
+ * Returned: finished  uint8 [n_dumps of the job] cleared where a dump is not
+ *                     finished in all outputs
+ */
+enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
+                               const struct fx8_run_request *request,
+                               uint8_t *finished, struct fx8_error *error);
+
+/** Start the writer thread: dumps marked in `finished` are kept, all others
+ *  will be handed over. */
+enum fx8_status fx8_sink_start(struct fx8_sink *sink, const uint8_t *finished,
+                               struct fx8_error *error);
+
+/** Counts of the dumps that are kept. */
+const struct fx8_earlier *fx8_sink_earlier(const struct fx8_sink *sink);
+
+/** Give the quick-look the dumps [first, end), which are kept; none without a
+ *  quick-look. */
+enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t first, int64_t end,
+                              struct fx8_error *error);
 
 /** Hand over a dump, which is copied.  Waits while two are in flight.  A
  * failure of the writer thread is returned by the next call. */

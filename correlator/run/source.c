@@ -28,7 +28,8 @@ struct fx8_source {
     struct fx8_reader *reader;
     const struct fx8_job *job;
     struct fx8_session *session;      /* may be NULL */
-    int64_t first_sample, end_sample; /* absolute */
+    int64_t first_sample, end_sample; /* absolute, of the job */
+    int64_t start_sample;             /* to read from */
     int64_t block_samples;            /* wanted */
     bool is_fitted;       /* blocks end at the session's block ends */
     int64_t most_samples; /* of a block */
@@ -214,7 +215,7 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
 static void *read_all(void *argument)
 {
     struct fx8_source *s = argument;
-    int64_t first = s->first_sample;
+    int64_t first = s->start_sample;
     while (first < s->end_sample) {
         struct fx8_source_block *block = fx8_queue_take(&s->empty);
         if (block == NULL)
@@ -363,16 +364,31 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     FX8_TRY(set_rows(s, error));
     set_sizes(s, block_samples);
     FX8_TRY(allocate_piece(s, error));
-    for (size_t i = 0; i < n_blocks(s); i++) {
+    for (size_t i = 0; i < n_blocks(s); i++)
         FX8_TRY(allocate_block(s, buffer_bytes(s), &s->blocks[i], error));
+    *source = s;
+    s = NULL;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_source_start(struct fx8_source *source,
+                                 int64_t first_sample, struct fx8_error *error)
+{
+    struct fx8_source *s = source;
+    fx8_source_stop(s);
+    fx8_queue_destroy(&s->empty);
+    fx8_queue_destroy(&s->full);
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    for (size_t i = 0; i < n_blocks(s); i++)
         fx8_queue_put(&s->empty, &s->blocks[i]);
-    }
+    s->status = FX8_OK;
+    s->start_sample =
+        first_sample > s->first_sample ? first_sample : s->first_sample;
     if (pthread_create(&s->thread, NULL, read_all, s) != 0)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "cannot start the reader thread");
     s->has_thread = true;
-    *source = s;
-    s = NULL;
     return FX8_OK;
 }
 

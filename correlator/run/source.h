@@ -25,7 +25,7 @@ struct fx8_source_block {
 };
 
 /**
- * fx8_source_open -- start reading.
+ * fx8_source_open -- allocate; fx8_source_start() starts reading.
  *
  * Given:  reader         with the job's inputs selected; used by the source
  *                        alone until it is closed
@@ -41,6 +41,12 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 struct fx8_session *session,
                                 struct fx8_source **source,
                                 struct fx8_error *error);
+
+/** Read from this sample on, of those that the job can need.  A source that has
+ *  started before starts again: it takes all blocks back, so no session may
+ *  use one in place any more. */
+enum fx8_status fx8_source_start(struct fx8_source *source,
+                                 int64_t first_sample, struct fx8_error *error);
 
 /** Next block in time; NULL at the end, and after a failed read, which
  *  fx8_source_status() reports.  Return it with fx8_source_release(). */

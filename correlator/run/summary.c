@@ -182,9 +182,13 @@ static void print_results(const struct fx8_run_output *output,
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (output->paths[kind] != NULL) {
             print_result(output->paths[kind], stream);
-            fprintf(stream, " (%lld %s, %s)\n",
+            fprintf(stream, " (%lld %s, %s",
                     FX8_COUNTED((long long)report->n_dumps, "dump", "dumps"),
                     fx8_result_names[kind].keyword);
+            if (report->n_earlier > 0)
+                fprintf(stream, "; %lld finished before",
+                        (long long)report->n_earlier);
+            fprintf(stream, ")\n");
         }
     if (output->path_quicklook != NULL) {
         print_result(output->path_quicklook, stream);

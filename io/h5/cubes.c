@@ -86,6 +86,16 @@ enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
     return fx8_h5_create(output, group, &layout, &cube->dataset, error);
 }
 
+size_t fx8_h5_cube_rows(const struct fx8_h5_cube *cube)
+{
+    hsize_t extent[FX8_H5_CUBE_RANK] = {0};
+    FX8_H5_AUTO space = H5Dget_space(cube->dataset);
+    return H5Sget_simple_extent_ndims(space) == cube->rank &&
+                   H5Sget_simple_extent_dims(space, extent, NULL) >= 0
+               ? (size_t)extent[0]
+               : 0;
+}
+
 enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
                                     const struct fx8_h5_cube *cubes, size_t n,
                                     size_t n_rows, struct fx8_error *error)
@@ -110,6 +120,18 @@ enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
         H5Dflush(cube->dataset) < 0)
         return fx8_output_fail(output, cube->name, error);
     return FX8_OK;
+}
+
+enum fx8_status fx8_h5_cube_read(const struct fx8_output *output,
+                                 const struct fx8_h5_cube *cube, size_t dump,
+                                 void *values, struct fx8_error *error)
+{
+    const hsize_t start[FX8_H5_CUBE_RANK] = {dump * cube->dump[0]};
+    return fx8_h5_read_part(cube->dataset, cube->type, start, cube->dump,
+                            values) < 0
+               ? fx8_h5_fail(error, FX8_ERR_INPUT, fx8_output_part(output),
+                             cube->name)
+               : FX8_OK;
 }
 
 void fx8_h5_cubes_close(struct fx8_h5_cube *cubes, size_t n)

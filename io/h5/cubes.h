@@ -44,12 +44,15 @@ void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
 /** Bytes of a dump. */
 size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
 
-/** Create a cube without rows that can grow to n_dumps, with these filters;
- *  a deflated one is shuffled. */
+/** Create a cube without rows, or open that of an earlier run, that can grow to
+ * n_dumps, with these filters; a deflated one is shuffled. */
 enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
                                    struct fx8_h5_cube *cube, size_t n_dumps,
                                    unsigned deflate, bool bitshuffle,
                                    struct fx8_error *error);
+
+/** Rows of a cube's slowest axis. */
+size_t fx8_h5_cube_rows(const struct fx8_h5_cube *cube);
 
 /** Grow or cut cubes [n] to n_rows of their slowest axis. */
 enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
@@ -60,6 +63,11 @@ enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
 enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
                                   const struct fx8_h5_cube *cube, size_t dump,
                                   const void *values, struct fx8_error *error);
+
+/** Read a dump.  FX8_ERR_INPUT: it cannot be unpacked, or read. */
+enum fx8_status fx8_h5_cube_read(const struct fx8_output *output,
+                                 const struct fx8_h5_cube *cube, size_t dump,
+                                 void *values, struct fx8_error *error);
 
 /** Close datasets and types; those not created are legal. */
 void fx8_h5_cubes_close(struct fx8_h5_cube *cubes, size_t n);

@@ -192,8 +192,10 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
         (layout->n_slots > 0 &&
          H5Pset_chunk_cache(access, layout->n_slots, layout->cache_bytes, 1.0) <
              0) ||
-        (*dataset = H5Dcreate2(group, layout->name, layout->type, space,
-                               H5P_DEFAULT, creation, access)) < 0)
+        (*dataset = H5Lexists(group, layout->name, H5P_DEFAULT) > 0
+                        ? H5Dopen2(group, layout->name, access)
+                        : H5Dcreate2(group, layout->name, layout->type, space,
+                                     H5P_DEFAULT, creation, access)) < 0)
         return fx8_output_fail(output, layout->name, error);
     return FX8_OK;
 }

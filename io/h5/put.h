@@ -97,7 +97,8 @@ struct fx8_h5_layout {
     size_t cache_bytes;
 };
 
-/** Create an empty dataset; the caller closes it. */
+/** Create an empty dataset, or open the one of an earlier run, whatever its
+ *  extent; the caller closes it. */
 enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
                               const struct fx8_h5_layout *layout,
                               hid_t *dataset, struct fx8_error *error);

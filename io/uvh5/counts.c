@@ -6,10 +6,12 @@
  * A dump is finished once its checksum is written.  Data that were lost after
  * that, such as by a power failure, no longer match it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
 
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/uvh5/writer.h"
 
@@ -18,6 +20,7 @@ static const int64_t unfinished = -1;
 const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS] = {
     [FX8_UVH5_CHECKSUM] = "checksum",
     [FX8_UVH5_VALID_SPECTRA] = "valid_spectra",
+    [FX8_UVH5_DEAD] = "dead",
     [FX8_UVH5_CLIPS] = "clips",
 };
 
@@ -26,38 +29,45 @@ static const char *const texts[FX8_UVH5_COUNTS] = {
                           "-1: not finished",
     [FX8_UVH5_VALID_SPECTRA] = "valid spectra, by dump, band and input "
                                "(antenna-major)",
+    [FX8_UVH5_DEAD] = "1: all samples zero, by dump, band and input "
+                      "(antenna-major)",
     [FX8_UVH5_CLIPS] = "valid spectra clamped by the quantiser, by dump, "
                        "input (antenna-major) and channel",
 };
 
-/* Create a dataset with a row of [a][b] per dump. */
+/* Create a dataset with a row of [a][b] per dump, or open that of an earlier
+ * run. */
 static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
                               int rank, size_t a, size_t b,
                               struct fx8_error *error)
 {
     FX8_H5_AUTO group = FX8_H5_NONE;
+    const char *name = fx8_uvh5_count_names[index];
     const struct fx8_h5_target root = {writer->output, writer->file, false};
     struct fx8_h5_cube *cube = &writer->counts[index];
+    /* clips and dead inputs are rare */
+    const bool is_sparse = index == FX8_UVH5_CLIPS || index == FX8_UVH5_DEAD;
     const bool is_packed =
-        index == FX8_UVH5_CLIPS && writer->compression != FX8_COMPRESSION_NONE;
+        is_sparse && writer->compression != FX8_COMPRESSION_NONE;
     *cube = (struct fx8_h5_cube){
-        .name = fx8_uvh5_count_names[index],
+        .name = name,
         .value_bytes = sizeof(int64_t),
         .rank = rank,
         .dump = {1, a, b},
         .fill = index == FX8_UVH5_CHECKSUM ? &unfinished : NULL,
-        .is_sparse = index == FX8_UVH5_CLIPS,
+        .is_sparse = is_sparse,
         .type = H5Tcopy(H5T_STD_I64LE),
     };
     if (cube->type < 0)
-        return fx8_output_fail(writer->output, fx8_uvh5_count_names[index],
-                               error);
+        return fx8_output_fail(writer->output, name, error);
     fx8_h5_cube_chunk(cube, 1, writer->n_times, !is_packed);
     FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
+    const bool is_new = H5Lexists(group, name, H5P_DEFAULT) <= 0;
     FX8_TRY(fx8_h5_cube_create(writer->output, group, cube, writer->n_times,
                                is_packed, false, error));
-    FX8_TRY(fx8_h5_put_note(writer->output, cube->dataset, "description",
-                            texts[index], error));
+    if (is_new)
+        FX8_TRY(fx8_h5_put_note(writer->output, cube->dataset, "description",
+                                texts[index], error));
     return fx8_h5_cubes_resize(writer->output, cube, 1, writer->n_times, error);
 }
 
@@ -81,6 +91,18 @@ enum fx8_status fx8_uvh5_open_counts(struct fx8_uvh5_writer *writer,
     return fx8_output_noted(&writer->failure, status, error);
 }
 
+enum fx8_status fx8_uvh5_open_dead(struct fx8_uvh5_writer *writer,
+                                   size_t n_bands, size_t n_inputs,
+                                   struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    enum fx8_status status =
+        create(writer, FX8_UVH5_DEAD, 3, n_bands, n_inputs, error);
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
+
 /* Whether int64 [...] are all 0. */
 static bool is_zero(const struct fx8_h5_cube *cube, const int64_t *values)
 {
@@ -91,34 +113,118 @@ static bool is_zero(const struct fx8_h5_cube *cube, const int64_t *values)
     return i == n;
 }
 
+/* Write counts, if they are not what a sparse dataset has without. */
+static enum fx8_status write_counts(const struct fx8_uvh5_writer *writer,
+                                    const struct fx8_h5_cube *cube, size_t dump,
+                                    const int64_t *counts,
+                                    struct fx8_error *error)
+{
+    bool is_there = cube->is_sparse && is_zero(cube, counts);
+    if (is_there && writer->is_reopened) {
+        /* an earlier run may have left some */
+        FX8_AUTO_FREE int64_t *left = malloc(fx8_h5_cube_bytes(cube));
+        if (left == NULL)
+            return fx8_no_memory("counts", error);
+        FX8_TRY(fx8_h5_cube_read(writer->output, cube, dump, left, error));
+        is_there = is_zero(cube, left);
+    }
+    return is_there
+               ? FX8_OK
+               : fx8_h5_cube_write(writer->output, cube, dump, counts, error);
+}
+
+/* The arrays of counts that the file has, by dataset; else NULL. */
+static void list_counts(const struct fx8_uvh5_writer *writer,
+                        const struct fx8_uvh5_counted *counts,
+                        int64_t *arrays[FX8_UVH5_COUNTS])
+{
+    int64_t *const all[FX8_UVH5_COUNTS] = {
+        [FX8_UVH5_VALID_SPECTRA] = counts->valid_spectra,
+        [FX8_UVH5_DEAD] = counts->dead,
+        [FX8_UVH5_CLIPS] = counts->clips,
+    };
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        arrays[i] = writer->counts[i].dataset > 0 ? all[i] : NULL;
+}
+
 enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
-                                      size_t dump, const int64_t *valid_spectra,
-                                      const int64_t *clips,
+                                      size_t dump,
+                                      const struct fx8_uvh5_counted *counts,
                                       struct fx8_error *error)
 {
     fx8_h5_quiet();
-    const struct fx8_h5_cube *of_clips = &writer->counts[FX8_UVH5_CLIPS];
-    enum fx8_status status = fx8_h5_cube_write(
-        writer->output, &writer->counts[FX8_UVH5_VALID_SPECTRA], dump,
-        valid_spectra, error);
-    if (status == FX8_OK && of_clips->dataset > 0 && !is_zero(of_clips, clips))
-        status =
-            fx8_h5_cube_write(writer->output, of_clips, dump, clips, error);
+    enum fx8_status status = FX8_OK;
+    int64_t *arrays[FX8_UVH5_COUNTS];
+    list_counts(writer, counts, arrays);
+    for (int i = 0; i < FX8_UVH5_COUNTS && status == FX8_OK; i++)
+        if (arrays[i] != NULL)
+            status = write_counts(writer, &writer->counts[i], dump, arrays[i],
+                                  error);
     return fx8_output_noted(&writer->failure, status, error);
+}
+
+enum fx8_status fx8_uvh5_recall_counts(struct fx8_uvh5_writer *writer,
+                                       size_t dump,
+                                       const struct fx8_uvh5_counted *counts,
+                                       struct fx8_error *error)
+{
+    int64_t *arrays[FX8_UVH5_COUNTS];
+    fx8_h5_quiet();
+    list_counts(writer, counts, arrays);
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (arrays[i] != NULL)
+            FX8_TRY(fx8_h5_cube_read(writer->output, &writer->counts[i], dump,
+                                     arrays[i], error));
+    return FX8_OK;
+}
+
+/* CRC-32 of a dump. */
+static int64_t find_checksum(const struct fx8_uvh5_writer *writer,
+                             const void *const values[FX8_UVH5_CUBES])
+{
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        crc = crc32_z(crc, values[i], fx8_h5_cube_bytes(&writer->cubes[i]));
+    return (int64_t)crc;
 }
 
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
                               const void *const values[FX8_UVH5_CUBES],
                               struct fx8_error *error)
 {
-    uLong crc = crc32_z(0, NULL, 0);
-    for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        crc = crc32_z(crc, values[i], fx8_h5_cube_bytes(&writer->cubes[i]));
-    const int64_t checksum = (int64_t)crc;
+    const int64_t checksum = find_checksum(writer, values);
     FX8_TRY(fx8_h5_cube_write(writer->output,
                               &writer->counts[FX8_UVH5_CHECKSUM], dump,
                               &checksum, error));
     return fx8_output_check(writer->output, error);
+}
+
+enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                   const struct fx8_uvh5_counted *counts,
+                                   const struct fx8_result *result,
+                                   bool *is_finished, struct fx8_error *error)
+{
+    int64_t checksum = unfinished;
+    void *const values[FX8_UVH5_CUBES] = {
+        [FX8_UVH5_VISDATA] = result->visibilities,
+        [FX8_UVH5_NSAMPLES] = result->nsamples,
+        [FX8_UVH5_FLAGS] = result->flags,
+    };
+    *is_finished = false;
+    fx8_h5_quiet();
+    FX8_TRY(fx8_h5_cube_read(writer->output, &writer->counts[FX8_UVH5_CHECKSUM],
+                             dump, &checksum, error));
+    /* what cannot be read is not finished */
+    if (checksum == unfinished ||
+        fx8_uvh5_recall_counts(writer, dump, counts, NULL) != FX8_OK)
+        return FX8_OK;
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        if (fx8_h5_cube_read(writer->output, &writer->cubes[i], dump, values[i],
+                             NULL) != FX8_OK)
+            return FX8_OK;
+    *is_finished =
+        checksum == find_checksum(writer, (const void *const *)values);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,

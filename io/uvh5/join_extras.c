@@ -248,13 +248,19 @@ static enum fx8_status join_extra(const struct fx8_uvh5_pieces *pieces,
     return FX8_OK;
 }
 
-/* Whether a dataset is written with the counts. */
-static bool is_counted(const char *name)
+/* Whether a dataset is written with the counts, or of use to a run only. */
+static bool is_left_out(const char *name)
 {
+    /* a joined file is no run that could go on */
+    static const char *const others[] = {"clip_fraction", "gain_checksum",
+                                         "no_power", "planned_dumps"};
     for (int i = 0; i < FX8_UVH5_COUNTS; i++)
         if (strcmp(name, fx8_uvh5_count_names[i]) == 0)
             return true;
-    return strcmp(name, "clip_fraction") == 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return true;
+    return false;
 }
 
 enum fx8_status fx8_uvh5_join_extras(const struct fx8_uvh5_pieces *pieces,
@@ -274,7 +280,7 @@ enum fx8_status fx8_uvh5_join_extras(const struct fx8_uvh5_pieces *pieces,
     for (size_t i = 0; i < fx8_h5_count_links(id); i++) {
         char name[FX8_H5_NAME_SIZE];
         FX8_TRY(fx8_h5_link_name(&group, i, name, error));
-        if (!is_counted(name))
+        if (!is_left_out(name))
             FX8_TRY(join_extra(pieces, &group, name, warn, writer, error));
     }
     return FX8_OK;

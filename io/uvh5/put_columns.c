@@ -109,8 +109,12 @@ enum fx8_status fx8_uvh5_create_column(const struct fx8_uvh5_writer *writer,
         .shuffle = packed,
         .deflate = packed ? 1 : 0,
     };
-    return fx8_h5_create(writer->output, writer->header, &layout, dataset,
-                         error);
+    FX8_TRY(
+        fx8_h5_create(writer->output, writer->header, &layout, dataset, error));
+    /* that of an earlier run may have been cut */
+    return H5Dset_extent(*dataset, extent) < 0
+               ? fx8_output_fail(writer->output, name, error)
+               : FX8_OK;
 }
 
 /* Write a block of rows; a chunk gets its file address when it leaves the
@@ -238,6 +242,14 @@ static enum fx8_status rewrite_count(const struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
+enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
+                                     size_t n_dumps, struct fx8_error *error)
+{
+    const size_t n_rows = n_dumps * writer->n_baselines;
+    FX8_TRY(rewrite_count(writer, "Nblts", (int64_t)n_rows, error));
+    return rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
+}
+
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error)
 {
@@ -251,6 +263,5 @@ enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
         if (dataset < 0 || H5Dset_extent(dataset, extent) < 0)
             return fx8_output_fail(writer->output, name, error);
     }
-    FX8_TRY(rewrite_count(writer, "Nblts", (int64_t)n_rows, error));
-    return rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
+    return fx8_uvh5_put_lengths(writer, n_dumps, error);
 }

@@ -160,16 +160,28 @@ void fx8_uvh5_clip_fractions(const struct fx8_uvh5_counts *counts,
                              const int64_t *valid_spectra, const int64_t *clips,
                              double *fractions);
 
-/** Create datasets for fx8_uvh5_write_counts(); n_fine 0: without clips. */
+/** What was counted in a dump.  The caller owns the arrays. */
+struct fx8_uvh5_counted {
+    int64_t *valid_spectra; /**< [n_bands][n_inputs] */
+    int64_t *dead;          /**< [n_bands][n_inputs] 1: all samples zero */
+    int64_t *clips; /**< [n_inputs][n_fine]; unused in files without clips */
+};
+
+/** Create datasets for fx8_uvh5_write_counts(), or open those of an earlier
+ *  run; n_fine 0: without clips. */
 enum fx8_status fx8_uvh5_open_counts(struct fx8_uvh5_writer *writer,
                                      size_t n_bands, size_t n_inputs,
                                      size_t n_fine, struct fx8_error *error);
 
-/** Write the counts of a dump, before the dump: valid_spectra
- *  [n_bands][n_inputs], clips [n_inputs][n_fine]. */
+/** The same for dead inputs. */
+enum fx8_status fx8_uvh5_open_dead(struct fx8_uvh5_writer *writer,
+                                   size_t n_bands, size_t n_inputs,
+                                   struct fx8_error *error);
+
+/** Write the counts of a dump, before the dump. */
 enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
-                                      size_t dump, const int64_t *valid_spectra,
-                                      const int64_t *clips,
+                                      size_t dump,
+                                      const struct fx8_uvh5_counted *counts,
                                       struct fx8_error *error);
 
 /** Write the result of dump `dump`, an index in [0, n_times), flush it to the
@@ -177,6 +189,73 @@ enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);
+
+/**
+ * fx8_uvh5_reopen -- lock the PATH.part of an earlier run, or PATH, which a
+ * signal may have ended early, to go on with it.
+ *
+ * Given:    as fx8_uvh5_create(), with the header that this run would write
+ * Returned: writer  NULL: there is none with finished dumps.  Nothing is
+ *                   changed: read fx8_uvh5_name() and compare, then
+ *                   fx8_uvh5_take_up() or fx8_uvh5_leave()
+ * Status:   as fx8_output_reopen()
+ */
+enum fx8_status fx8_uvh5_reopen(const char *path, bool force,
+                                const struct fx8_uvh5_header *header,
+                                enum fx8_compression compression,
+                                struct fx8_uvh5_writer **writer,
+                                struct fx8_error *error);
+
+/** Name of the file: PATH.part, or PATH if that is reopened. */
+const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);
+
+/** Whether a run has ended the file that is reopened. */
+bool fx8_uvh5_has_ended(const struct fx8_uvh5_writer *writer);
+
+/** Make it a .part again, with room for all dumps of the header, and open it
+ *  for writing. */
+enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
+                                 const struct fx8_uvh5_header *header,
+                                 struct fx8_error *error);
+
+/**
+ * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
+ *
+ * Returned: counts, result  the caller's arrays, filled if the dump is finished
+ *           is_finished     it is marked, and its data match the checksum
+ */
+enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                   const struct fx8_uvh5_counted *counts,
+                                   const struct fx8_result *result,
+                                   bool *is_finished, struct fx8_error *error);
+
+/** Read what an earlier run counted in a dump. */
+enum fx8_status fx8_uvh5_recall_counts(struct fx8_uvh5_writer *writer,
+                                       size_t dump,
+                                       const struct fx8_uvh5_counted *counts,
+                                       struct fx8_error *error);
+
+/** Gains of the quantiser, for a later run to go on with. */
+struct fx8_uvh5_gains {
+    size_t n_bands, n_inputs;
+    size_t n_fine;    /**< channels of all bands */
+    double *gain;     /**< [n_inputs][n_fine] LSB per recorded count */
+    double *no_power; /**< [n_inputs][n_fine] 1: none to set it from */
+    uint8_t *is_set;  /**< [n_bands][n_inputs] */
+};
+
+/** Write gains, and after them a checksum for each row that has any. */
+enum fx8_status fx8_uvh5_put_gains(struct fx8_uvh5_writer *writer,
+                                   const struct fx8_uvh5_gains *gains,
+                                   struct fx8_error *error);
+
+struct fx8_uvh5_file;
+
+/** Read gains into the caller's arrays.  is_whole: the file has all of those
+ *  that it has checksums of. */
+enum fx8_status fx8_uvh5_get_gains(struct fx8_uvh5_file *file,
+                                   const struct fx8_uvh5_gains *gains,
+                                   bool *is_whole, struct fx8_error *error);
 
 /**
  * fx8_uvh5_put -- write (or overwrite) a float64 dataset /fx8/NAME.
@@ -216,8 +295,6 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
  */
 void fx8_uvh5_leave(struct fx8_uvh5_writer **writer, size_t n_dumps,
                     struct fx8_error *error);
-
-struct fx8_uvh5_file;
 
 /**
  * fx8_uvh5_open -- open any UVH5 file and read its header.

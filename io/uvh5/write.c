@@ -63,32 +63,32 @@ static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
 }
 
 /*
- * Grow the cubes and columns together, one row of chunks at a time, so that
+ * Cubes and columns grow together, one row of chunks at a time, so that
  * later dumps are later in the file and cutting them frees its end.
  * Visibilities and weights that were never written are holes or fresh blocks,
  * zero either way; flags are written as TRUE.
  */
-static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
-                                  struct fx8_error *error)
+enum fx8_status fx8_uvh5_grow(struct fx8_uvh5_writer *writer,
+                              struct fx8_error *error)
 {
+    size_t grown = fx8_h5_cube_rows(&writer->cubes[0]);
     const size_t n_rows = writer->n_times * writer->n_baselines;
     const size_t chunk = (size_t)writer->cubes[0].chunk[0];
     const size_t step = writer->compression != FX8_COMPRESSION_NONE ? n_rows
                         : chunk > writer->n_baselines               ? chunk
                                                       : writer->n_baselines;
-    for (size_t grown = 0; grown < n_rows;) {
+    while (grown < n_rows) {
         grown += n_rows - grown < step ? n_rows - grown : step;
         FX8_TRY(fx8_uvh5_write_columns(writer, grown, error));
         FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes,
                                     FX8_UVH5_CUBES, grown, error));
         FX8_TRY(fx8_output_check(writer->output, error));
     }
+    fx8_uvh5_close_columns(writer);
     return FX8_OK;
 }
 
-/* Create Data/ at full size: flagged, zero weight, zero visibilities; and write
- * the rows of the columns with it. */
-static enum fx8_status create_cubes(struct fx8_uvh5_writer *writer,
+enum fx8_status fx8_uvh5_open_cubes(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
     const bool packed = writer->compression != FX8_COMPRESSION_NONE;
@@ -101,7 +101,7 @@ static enum fx8_status create_cubes(struct fx8_uvh5_writer *writer,
                                    &writer->cubes[i], writer->n_times,
                                    packed && !bitshuffle, bitshuffle, error));
     }
-    return grow_cubes(writer, error);
+    return FX8_OK;
 }
 
 /* Close the HDF5 file and its open objects; the output stays open. */
@@ -170,8 +170,8 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
         FX8_TRY(fx8_uvh5_put_header(writer, header, error));
         FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
     }
-    FX8_TRY(create_cubes(writer, error));
-    fx8_uvh5_close_columns(writer);
+    FX8_TRY(fx8_uvh5_open_cubes(writer, error));
+    FX8_TRY(fx8_uvh5_grow(writer, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return writer->compression == FX8_COMPRESSION_NONE
@@ -209,6 +209,30 @@ uint64_t fx8_uvh5_bytes(size_t n_times, size_t n_baselines, size_t n_channels,
            (n_channels * n_products * CUBE_BYTES + COLUMN_BYTES);
 }
 
+enum fx8_status fx8_uvh5_plan_writer(const char *path,
+                                     const struct fx8_uvh5_header *header,
+                                     const struct fx8_uvh5_model *model,
+                                     enum fx8_compression compression,
+                                     struct fx8_uvh5_writer **result,
+                                     struct fx8_error *error)
+{
+    *result = NULL;
+    FX8_TRY(check_header(path, header, error));
+    FX8_TRY(check_compression(path, compression, error));
+    struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return fx8_no_memory(path, error);
+    writer->model = model;
+    writer->compression = compression;
+    writer->n_times = header->n_times;
+    writer->n_baselines = header->n_baselines;
+    writer->n_channels = header->n_channels;
+    writer->n_products = header->n_products;
+    describe_cubes(writer);
+    *result = writer;
+    return FX8_OK;
+}
+
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
                                 enum fx8_compression compression,
@@ -228,19 +252,9 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
 {
     *result = NULL;
     fx8_h5_quiet();
-    FX8_TRY(check_header(path, header, error));
-    FX8_TRY(check_compression(path, compression, error));
-    FX8_AUTO(discard)
-    struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
-    if (writer == NULL)
-        return fx8_no_memory(path, error);
-    writer->model = model;
-    writer->compression = compression;
-    writer->n_times = header->n_times;
-    writer->n_baselines = header->n_baselines;
-    writer->n_channels = header->n_channels;
-    writer->n_products = header->n_products;
-    describe_cubes(writer);
+    FX8_AUTO(discard) struct fx8_uvh5_writer *writer = NULL;
+    FX8_TRY(
+        fx8_uvh5_plan_writer(path, header, model, compression, &writer, error));
     uint64_t dump_bytes = COLUMN_BYTES * header->n_baselines;
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
         dump_bytes += fx8_h5_cube_bytes(&writer->cubes[i]);
@@ -457,10 +471,12 @@ static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
     char what[64];
-    snprintf(what, sizeof what, "its first %zu dumps", n_dumps);
+    snprintf(what, sizeof what, "its first %zu dumps: --resume goes on",
+             n_dumps);
     if (n_dumps > 0)
-        fx8_output_leave(&writer->output,
-                         n_dumps == 1 ? "its first dump" : what, error);
+        fx8_output_leave(
+            &writer->output,
+            n_dumps == 1 ? "its first dump: --resume goes on" : what, error);
     else
         fx8_output_abandon(&writer->output);
 }

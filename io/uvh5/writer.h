@@ -22,6 +22,7 @@ enum {
 enum {
     FX8_UVH5_CHECKSUM = 0,
     FX8_UVH5_VALID_SPECTRA,
+    FX8_UVH5_DEAD,
     FX8_UVH5_CLIPS,
     FX8_UVH5_COUNTS
 };
@@ -50,6 +51,7 @@ struct fx8_uvh5_writer {
     hid_t data;   /**< group Data */
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
+    bool is_reopened;                 /**< the file is an earlier run's */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;
@@ -97,7 +99,7 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
 /** Close them; legal after a failure or if already closed. */
 void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 
-/** Create the checksums: no dump is finished. */
+/** Create the checksums, of unfinished dumps, or open an earlier run's. */
 enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
                                           struct fx8_error *error);
 
@@ -125,6 +127,28 @@ size_t fx8_uvh5_count_unfinished(hid_t file);
 /** Cut the datasets of /fx8 to n_dumps. */
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
                                     size_t n_dumps, struct fx8_error *error);
+
+/** Allocate a writer that has no output yet, check its sizes, and choose the
+ *  shapes of Data/. */
+enum fx8_status fx8_uvh5_plan_writer(const char *path,
+                                     const struct fx8_uvh5_header *header,
+                                     const struct fx8_uvh5_model *model,
+                                     enum fx8_compression compression,
+                                     struct fx8_uvh5_writer **writer,
+                                     struct fx8_error *error);
+
+/** Create Data/ without rows, or open that of an earlier run. */
+enum fx8_status fx8_uvh5_open_cubes(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error);
+
+/** Grow Data/ to all dumps: new ones are flagged, with zero weight; write and
+ *  close the columns, which are open. */
+enum fx8_status fx8_uvh5_grow(struct fx8_uvh5_writer *writer,
+                              struct fx8_error *error);
+
+/** Correct Nblts and Ntimes. */
+enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
+                                     size_t n_dumps, struct fx8_error *error);
 
 /** Cut these datasets to n_dumps and correct Nblts and Ntimes. */
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,

@@ -31,7 +31,10 @@ START = Fraction(1_581_897_600)
 BLOCK = 400
 # of a run, or of all files
 OF_A_RUN = {"Header/history", "Header/extra_keywords/CONFSHA",
-            "Header/extra_keywords/INPUT"}
+            "Header/extra_keywords/INPUT",
+            # what only a run that goes on needs
+            *(f"fx8/{name}{of}" for of in ("", "@description") for name in
+              ("dead", "gain_checksum", "no_power", "planned_dumps"))}
 
 
 def items(path):

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/run/resume.h"
+
+/* --- counts of finished dumps ------------------------------------ */
+
+enum fx8_status fx8_earlier_open(const struct fx8_job *job,
+                                 struct fx8_earlier *earlier,
+                                 struct fx8_error *error)
+{
+    const struct fx8_axes *axes = &job->axes;
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(earlier->finished, (size_t)job->n_dumps),
+        FX8_ITEMS(earlier->valid_spectra, axes->n_rows),
+        FX8_ITEMS(earlier->dead_dumps, axes->n_rows),
+        FX8_ITEMS(earlier->clips, axes->n_inputs * axes->n_fine),
+    };
+    return fx8_allocate_arrays(arrays, 4, "finished dumps", error);
+}
+
+void fx8_earlier_clear(struct fx8_earlier *earlier)
+{
+    free(earlier->finished);
+    free(earlier->valid_spectra);
+    free(earlier->dead_dumps);
+    free(earlier->clips);
+}
+
+void fx8_earlier_add(struct fx8_earlier *earlier, const struct fx8_job *job,
+                     size_t dump, const struct fx8_uvh5_counted *counts)
+{
+    const struct fx8_axes *axes = &job->axes;
+    earlier->finished[dump] = 1;
+    earlier->n_dumps++;
+    earlier->n_spectra += fx8_dump_spectra(&job->plan, (int64_t)dump);
+    for (size_t row = 0; row < axes->n_rows; row++) {
+        earlier->valid_spectra[row] += counts->valid_spectra[row];
+        earlier->dead_dumps[row] += counts->dead[row];
+    }
+    for (size_t i = 0; i < axes->n_inputs * axes->n_fine; i++)
+        earlier->clips[i] += counts->clips[i];
+}
+
+/* --- is it the same run? ----------------------------------------- */
+
+/* Differences found so far, as a text. */
+struct differences {
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    size_t length;
+};
+
+static void add(struct differences *d, const char *format, ...)
+    FX8_PRINTF(2, 3);
+
+static void add(struct differences *d, const char *format, ...)
+{
+    const size_t room = sizeof d->text - d->length;
+    const int before =
+        snprintf(d->text + d->length, room, "%s", d->length > 0 ? "; " : "");
+    d->length += (size_t)before < room ? (size_t)before : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t rest = sizeof d->text - d->length;
+    const int n = vsnprintf(d->text + d->length, rest, format, arguments);
+    va_end(arguments);
+    d->length += n < 0 ? 0 : (size_t)n < rest ? (size_t)n : rest - 1;
+}
+
+/* The line `key = ...` in a section of a configuration as a text, up to its
+ * end; NULL without one. */
+static const char *find_line(const char *text, const char *section,
+                             size_t section_length, const char *key,
+                             size_t key_length)
+{
+    bool is_inside = false;
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        if (*line == '[')
+            is_inside = strncmp(line, section, section_length) == 0;
+        else if (is_inside && strncmp(line, key, key_length) == 0)
+            return line;
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return NULL;
+}
+
+static int line_length(const char *line)
+{
+    return (int)strcspn(line, "\n");
+}
+
+/* Name the keys that decide results and differ from those in a history. */
+static void compare_settings(const struct fx8_settings *settings,
+                             const char *history, struct differences *d)
+{
+    FX8_AUTO_FREE char *mine = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&mine, &size);
+    if (stream == NULL)
+        return;
+    fx8_settings_dump_results(settings, stream);
+    if (fclose(stream) != 0)
+        return;
+    const char *section = "";
+    size_t section_length = 0;
+    for (const char *line = mine; *line != '\0';
+         line += line_length(line) + (line[line_length(line)] != '\0')) {
+        const int length = line_length(line);
+        if (*line == '[') {
+            section = line;
+            section_length = (size_t)length;
+        }
+        const char *equals = memchr(line, '=', (size_t)length);
+        if (*line == '[' || equals == NULL)
+            continue;
+        const char *theirs = find_line(history, section, section_length, line,
+                                       (size_t)(equals + 1 - line));
+        if (theirs != NULL && line_length(theirs) == length &&
+            strncmp(theirs, line, (size_t)length) == 0)
+            continue;
+        const char *shown = theirs == NULL ? line : theirs;
+        add(d, "%.*s.%.*s: expected%.*s", (int)section_length - 2, section + 1,
+            theirs == NULL ? (int)(equals - line) : line_length(theirs), shown,
+            (int)(line + length - equals - 1), equals + 1);
+    }
+}
+
+/* How to compute as the earlier run did. */
+static const struct {
+    const char *keyword, *how;
+} remedies[] = {
+    {"BACKEND", "--set correlator.backend and correlator.device"},
+    {"KERNEL", "--set correlator.kernel"},
+    {"FFTPLAN", "--fft-plan"},
+};
+
+static void compare_text(const char *name, const char *theirs, const char *mine,
+                         struct differences *d)
+{
+    const char *how = NULL;
+    if (strcmp(theirs, mine) == 0)
+        return;
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (strcmp(remedies[i].keyword, name) == 0)
+            how = remedies[i].how;
+    add(d, "%s: %s: expected %s%s%s%s", name, theirs, mine,
+        how != NULL ? " (" : "", how != NULL ? how : "",
+        how != NULL ? " gives the former)" : "");
+}
+
+static void compare_keyword(const struct fx8_keyword *mine,
+                            const struct fx8_keyword *theirs,
+                            struct differences *d)
+{
+    if (theirs == NULL)
+        add(d, "%s: missing: expected one", mine->name);
+    else if (mine->type == FX8_KEYWORD_TEXT)
+        compare_text(mine->name, theirs->text, mine->text, d);
+    else if (mine->type == FX8_KEYWORD_INTEGER &&
+             mine->integer != theirs->integer)
+        add(d, "%s: %" PRId64 ": expected %" PRId64, mine->name,
+            theirs->integer, mine->integer);
+    else if (mine->type == FX8_KEYWORD_REAL && mine->real != theirs->real)
+        add(d, "%s: %.17g: expected %.17g", mine->name, theirs->real,
+            mine->real);
+}
+
+/* A configuration that differs shows in its keys, if one of those here does. */
+static void compare_keywords(const struct fx8_settings *settings,
+                             const struct fx8_uvh5_header *mine,
+                             const struct fx8_uvh5_header *theirs,
+                             struct differences *d)
+{
+    for (size_t i = 0; i < mine->n_keywords; i++) {
+        const struct fx8_keyword *keyword = &mine->keywords[i];
+        const struct fx8_keyword *other =
+            fx8_uvh5_keyword(theirs, keyword->name);
+        const size_t before = d->length;
+        if (strcmp(keyword->name, "CONFSHA") == 0 && other != NULL &&
+            strcmp(other->text, keyword->text) != 0)
+            compare_settings(settings,
+                             theirs->history != NULL ? theirs->history : "", d);
+        if (d->length == before)
+            compare_keyword(keyword, other, d);
+    }
+}
+
+static void compare_integers(const char *name, size_t n, const int64_t *theirs,
+                             const int64_t *mine, struct differences *d)
+{
+    size_t i = 0;
+    while (i < n && theirs[i] == mine[i])
+        i++;
+    if (i < n)
+        add(d, "%s: %" PRId64 ": expected %" PRId64, name, theirs[i], mine[i]);
+}
+
+static void compare_reals(const char *name, size_t n, const double *theirs,
+                          const double *mine, struct differences *d)
+{
+    size_t i = 0;
+    while (i < n && theirs[i] == mine[i])
+        i++;
+    if (i < n)
+        add(d, "%s: %.17g: expected %.17g", name, theirs[i], mine[i]);
+}
+
+static void compare_axes(const struct fx8_uvh5_header *mine,
+                         const struct fx8_uvh5_header *theirs,
+                         struct differences *d)
+{
+    const struct {
+        const char *name;
+        size_t theirs, mine;
+    } sizes[] = {
+        {"Nants_telescope", theirs->n_antennas, mine->n_antennas},
+        {"Nbls", theirs->n_baselines, mine->n_baselines},
+        {"Nfreqs", theirs->n_channels, mine->n_channels},
+        {"Npols", theirs->n_products, mine->n_products},
+    };
+    const size_t before = d->length;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].theirs != sizes[i].mine)
+            add(d, "%s: %zu: expected %zu", sizes[i].name, sizes[i].theirs,
+                sizes[i].mine);
+    if (d->length > before)
+        return;
+    /* a run that was ended early has fewer dumps */
+    const size_t n_times =
+        theirs->n_times < mine->n_times ? theirs->n_times : mine->n_times;
+    compare_reals("time_array", n_times, theirs->julian_dates,
+                  mine->julian_dates, d);
+    compare_reals("integration_time", n_times, theirs->integration_s,
+                  mine->integration_s, d);
+    compare_reals("freq_array", mine->n_channels, theirs->frequencies_hz,
+                  mine->frequencies_hz, d);
+    compare_integers("antenna_numbers", mine->n_antennas,
+                     theirs->antenna_numbers, mine->antenna_numbers, d);
+    compare_reals("antenna_positions", 3 * mine->n_antennas,
+                  theirs->antenna_positions_m, mine->antenna_positions_m, d);
+    compare_integers("ant_1_array", mine->n_baselines, theirs->ant_1,
+                     mine->ant_1, d);
+    compare_integers("ant_2_array", mine->n_baselines, theirs->ant_2,
+                     mine->ant_2, d);
+    compare_text("telescope_name", theirs->telescope, mine->telescope, d);
+    compare_text("instrument", theirs->instrument, mine->instrument, d);
+}
+
+/* --- the file of an earlier run ---------------------------------- */
+
+/* Compare all that the file holds, and read its gains. */
+static enum fx8_status check(const struct fx8_run_request *request,
+                             const char *name,
+                             const struct fx8_uvh5_header *header,
+                             const struct fx8_uvh5_gains *gains,
+                             struct fx8_resumed *result,
+                             struct fx8_error *error)
+{
+    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header found = {0};
+    FX8_AUTO_FREE double *planned = NULL;
+    size_t shape[3];
+    struct differences d = {.length = 0};
+    FX8_TRY(fx8_uvh5_open(name, &file, &found, error));
+    FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
+    compare_keywords(request->job->settings, header, &found, &d);
+    compare_axes(header, &found, &d);
+    if (planned == NULL || planned[0] != (double)header->n_times)
+        add(&d, "fx8/%s: %.0f: expected %zu", FX8_PLANNED_DUMPS,
+            planned == NULL ? 0.0 : planned[0], header->n_times);
+    if (d.length > 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: is of another run: %s: expected the same run, or "
+                        "--force without --resume to replace it",
+                        name, d.text);
+    result->is_usable = true;
+    result->is_complete = found.n_times == header->n_times;
+    return gains == NULL
+               ? FX8_OK
+               : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);
+}
+
+enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
+                                const char *path,
+                                const struct fx8_uvh5_header *header,
+                                const struct fx8_uvh5_gains *gains,
+                                struct fx8_uvh5_writer **writer,
+                                struct fx8_resumed *found,
+                                struct fx8_error *error)
+{
+    *found = (struct fx8_resumed){.is_usable = false};
+    FX8_TRY(fx8_uvh5_reopen(path, request->force, header,
+                            request->job->settings->output.compression, writer,
+                            error));
+    if (*writer == NULL)
+        return FX8_OK;
+    const enum fx8_status status =
+        check(request, fx8_uvh5_name(*writer), header, gains, found, error);
+    found->is_complete = found->is_complete && fx8_uvh5_has_ended(*writer);
+    if (status != FX8_OK)
+        fx8_uvh5_leave(writer, 0, NULL);
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sink_open.c -- see sink_private.h: creates the outputs of a run, or goes on
+ * with those of an earlier one. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/run/describe.h"
+#include "correlator/run/sink_private.h"
+
+static struct fx8_provenance provenance_of(
+    const struct fx8_run_request *request, const struct fx8_run_report *report,
+    enum fx8_result_kind kind)
+{
+    return (struct fx8_provenance){
+        .precision = fx8_result_names[kind].keyword,
+        .backend = report->backend,
+        .kernel = report->kernel,
+        .fft_plan = report->fft_plan,
+        .command = request->command,
+        .input = request->input,
+    };
+}
+
+/* What the file says of delays and gains besides the keywords. */
+static enum fx8_status put_delays(const struct fx8_job *job,
+                                  struct fx8_uvh5_writer *file,
+                                  struct fx8_error *error)
+{
+    const size_t n = job->axes.n_inputs;
+    const size_t shape[] = {n, 3};
+    FX8_AUTO_FREE double *values = NULL;
+    FX8_TRY(fx8_allocate(fx8_product(n, 4, 1, 1), sizeof *values, "delays",
+                         &values, error));
+    double *gains = values + n;
+    for (size_t input = 0; input < n; input++) {
+        const size_t feed = input % job->plan.n_polarizations;
+        const size_t antenna = input / job->plan.n_polarizations;
+        const struct fx8_gain *gain = &job->gains[input];
+        values[input] = job->observation.antennas[antenna].cable_delay_s[feed];
+        gains[3 * input] = gain->amplitude;
+        gains[3 * input + 1] = gain->phase_deg;
+        gains[3 * input + 2] = gain->delay_s * 1e9;
+    }
+    FX8_TRY(fx8_uvh5_put(file, "cable_delay", 1, shape, values,
+                         "cable delay of the antenna tables, s, by input "
+                         "(antenna-major); not removed in mode none",
+                         error));
+    return fx8_uvh5_put(file, "calibration", 2, shape, gains,
+                        "gain divided out, by input: amplitude, phase (deg), "
+                        "delay (ns)",
+                        error);
+}
+
+/* --- outputs of an earlier run ----------------------------------- */
+
+/* Describe a result, and lock the file of an earlier run, which gives
+ * `gains` if it has any. */
+static enum fx8_status plan_file(struct fx8_sink *s,
+                                 const struct fx8_run_request *request,
+                                 enum fx8_result_kind kind,
+                                 struct fx8_error *error)
+{
+    const struct fx8_provenance provenance =
+        provenance_of(request, s->report, kind);
+    struct fx8_resumed found = {.is_usable = false};
+    FX8_TRY(fx8_describe(&s->job->centers[s->center], &provenance,
+                         &s->headers[kind], error));
+    if (request->resume)
+        FX8_TRY(
+            fx8_resume_open(request, s->output->paths[kind], &s->headers[kind],
+                            kind == FX8_RESULT_INT8 && fx8_sink_levels(s) > 0
+                                ? &s->copies[0].gains
+                                : NULL,
+                            &s->files[kind], &found, error));
+    s->can_resume = s->can_resume && found.is_usable;
+    s->is_complete = s->is_complete && found.is_complete;
+    return FX8_OK;
+}
+
+/* Use the gains of the earlier run. */
+static enum fx8_status restore_gains(struct fx8_sink *s,
+                                     struct fx8_error *error)
+{
+    const struct fx8_uvh5_gains *gains = &s->copies[0].gains;
+    const size_t n = fx8_sink_levels(s), n_rows = s->job->axes.n_rows;
+    FX8_AUTO_FREE float *gain = NULL;
+    FX8_AUTO_FREE uint8_t *is_zero = NULL;
+    const struct fx8_array arrays[] = {FX8_ITEMS(gain, n),
+                                       FX8_ITEMS(is_zero, n)};
+    if (n == 0)
+        return FX8_OK;
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "gains", error));
+    for (size_t i = 0; i < n; i++) {
+        gain[i] = (float)gains->gain[i];
+        is_zero[i] = gains->no_power[i] != 0.0;
+    }
+    s->has_gains = true;
+    memcpy(s->is_set, gains->is_set, n_rows);
+    const struct fx8_input_gains restored = {gain, is_zero, gains->is_set};
+    return fx8_set_gains(s->session, &restored, error);
+}
+
+enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump,
+                                   struct fx8_sink_copy *copy,
+                                   bool *is_finished, struct fx8_error *error)
+{
+    *is_finished = true;
+    /* counts last of INT8, which has clips */
+    for (size_t f = FX8_N_RESULTS; f-- > 0 && *is_finished;)
+        if (s->files[f] != NULL)
+            FX8_TRY(fx8_uvh5_read_dump(s->files[f], dump, &copy->counts,
+                                       &copy->dump.results[f], is_finished,
+                                       error));
+    return FX8_OK;
+}
+
+/* --- creating outputs -------------------------------------------- */
+
+/* Create the file of a result or take up the earlier one, and write what does
+ * not depend on dumps. */
+static enum fx8_status create_file(struct fx8_sink *s,
+                                   const struct fx8_run_request *request,
+                                   enum fx8_result_kind kind,
+                                   struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *header = &s->headers[kind];
+    const double spectra = (double)s->job->plan.spectra_per_dump;
+    const double n_dumps = (double)s->job->n_dumps;
+    const struct fx8_axes *axes = &s->job->axes;
+    FX8_TRY(s->files[kind] != NULL
+                ? fx8_uvh5_take_up(s->files[kind], header, error)
+                : fx8_uvh5_create(s->output->paths[kind], request->force,
+                                  header, s->job->settings->output.compression,
+                                  &s->files[kind], error));
+    FX8_TRY(fx8_uvh5_open_counts(
+        s->files[kind], s->job->plan.n_bands, axes->n_inputs,
+        kind == FX8_RESULT_INT8 && axes->has_quantiser ? axes->n_fine : 0,
+        error));
+    FX8_TRY(fx8_uvh5_open_dead(s->files[kind], s->job->plan.n_bands,
+                               axes->n_inputs, error));
+    FX8_TRY(put_delays(s->job, s->files[kind], error));
+    FX8_TRY(fx8_uvh5_put(s->files[kind], FX8_PLANNED_DUMPS, 0, NULL, &n_dumps,
+                         "dumps of the whole run", error));
+    return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,
+                        "spectra per dump (M)", error);
+}
+
+static enum fx8_status create_outputs(struct fx8_sink *s,
+                                      const struct fx8_run_request *request,
+                                      struct fx8_error *error)
+{
+    const struct fx8_run_output *output = s->output;
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (output->paths[kind] != NULL)
+            FX8_TRY(create_file(s, request, kind, error));
+    if (output->path_quicklook == NULL)
+        return FX8_OK;
+    /* INT8 if computed: it is the main result */
+    const enum fx8_result_kind kind = output->paths[FX8_RESULT_INT8] != NULL
+                                          ? FX8_RESULT_INT8
+                                          : FX8_RESULT_FP32;
+    const struct fx8_provenance provenance =
+        provenance_of(request, s->report, kind);
+    return fx8_run_quicklook_open(request, s->center, &provenance, kind,
+                                  s->can_resume, s->session, &s->quicklook,
+                                  error);
+}
+
+static enum fx8_status allocate(struct fx8_sink *s, struct fx8_error *error)
+{
+    const struct fx8_array arrays[] = {
+        FX8_ITEMS(s->clips, fx8_sink_levels(s)),
+        FX8_ITEMS(s->valid_spectra, s->job->axes.n_rows),
+        FX8_ITEMS(s->is_set, s->job->axes.n_rows)};
+    FX8_TRY(fx8_allocate_arrays(arrays, 3, "counts", error));
+    FX8_TRY(fx8_earlier_open(s->job, &s->earlier, error));
+    for (size_t i = 0; i < FX8_SINK_COPIES; i++)
+        FX8_TRY(fx8_sink_allocate_copy(s, &s->copies[i], error));
+    return FX8_OK;
+}
+
+static enum fx8_status plan_outputs(struct fx8_sink *s,
+                                    const struct fx8_run_request *request,
+                                    struct fx8_error *error)
+{
+    FX8_TRY(allocate(s, error));
+    s->can_resume = s->is_complete = true;
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (s->output->paths[kind] != NULL)
+            FX8_TRY(plan_file(s, request, kind, error));
+    return FX8_OK;
+}
+
+enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
+                              size_t center, struct fx8_session *session,
+                              struct fx8_run_report *report,
+                              struct fx8_sink **sink, struct fx8_error *error)
+{
+    *sink = NULL;
+    struct fx8_sink *s;
+    FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
+    s->job = request->job;
+    s->center = center;
+    s->output = &request->outputs[center];
+    s->session = session;
+    s->report = report;
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    const enum fx8_status status = plan_outputs(s, request, error);
+    if (status != FX8_OK)
+        fx8_sink_close(&s, false, NULL);
+    *sink = s;
+    return status;
+}
+
+bool fx8_sink_is_complete(const struct fx8_sink *sink)
+{
+    const char *look = sink->output->path_quicklook;
+    return sink->is_complete && (look == NULL || access(look, F_OK) == 0);
+}
+
+enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
+                               const struct fx8_run_request *request,
+                               uint8_t *finished, struct fx8_error *error)
+{
+    struct fx8_sink *s = sink;
+    if (s->can_resume)
+        FX8_TRY(restore_gains(s, error));
+    FX8_TRY(create_outputs(s, request, error));
+    for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
+        bool is_finished = false;
+        if (s->can_resume && finished[dump])
+            FX8_TRY(fx8_sink_read_copy(s, dump, &s->copies[0], &is_finished,
+                                       error));
+        finished[dump] = is_finished;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_sink_add_earlier(struct fx8_sink *s,
+                                     const uint8_t *finished,
+                                     struct fx8_error *error)
+{
+    const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
+    for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
+        if (!finished[dump])
+            continue;
+        for (size_t f = FX8_N_RESULTS; f-- > 0;)
+            if (s->files[f] != NULL)
+                FX8_TRY(
+                    fx8_uvh5_recall_counts(s->files[f], dump, counts, error));
+        fx8_earlier_add(&s->earlier, s->job, dump, counts);
+    }
+    s->report->n_earlier = s->earlier.n_dumps;
+    return FX8_OK;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reopen.c -- go on with the file of a run that did not end, or was ended
+ * early.
+ */
+#include <stdlib.h>
+
+#include "config/base/try.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+static void discard(struct fx8_uvh5_writer **writer)
+{
+    fx8_uvh5_leave(writer, 0, NULL);
+}
+
+enum fx8_status fx8_uvh5_reopen(const char *path, bool force,
+                                const struct fx8_uvh5_header *header,
+                                enum fx8_compression compression,
+                                struct fx8_uvh5_writer **result,
+                                struct fx8_error *error)
+{
+    *result = NULL;
+    fx8_h5_quiet();
+    FX8_AUTO(discard) struct fx8_uvh5_writer *writer = NULL;
+    FX8_TRY(
+        fx8_uvh5_plan_writer(path, header, NULL, compression, &writer, error));
+    FX8_TRY(fx8_output_reopen(path, force, fx8_uvh5_holds_no_dump,
+                              &writer->output, error));
+    if (writer->output == NULL)
+        return FX8_OK;
+    writer->is_reopened = true;
+    *result = writer;
+    writer = NULL;
+    return FX8_OK;
+}
+
+const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer)
+{
+    return fx8_output_part(writer->output);
+}
+
+bool fx8_uvh5_has_ended(const struct fx8_uvh5_writer *writer)
+{
+    return fx8_output_has_ended(writer->output);
+}
+
+static enum fx8_status open_group(const struct fx8_uvh5_writer *writer,
+                                  const char *name, hid_t *group,
+                                  struct fx8_error *error)
+{
+    *group = H5Gopen2(writer->file, name, H5P_DEFAULT);
+    return *group < 0 ? fx8_output_fail(writer->output, name, error) : FX8_OK;
+}
+
+/* Grow what was cut to the finished dumps. */
+static enum fx8_status restore_length(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    bool is_whole = true;
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        is_whole = is_whole && fx8_h5_cube_rows(&writer->cubes[i]) ==
+                                   writer->n_times * writer->n_baselines;
+    if (is_whole)
+        return FX8_OK;
+    FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
+    FX8_TRY(fx8_uvh5_grow(writer, error));
+    return fx8_uvh5_put_lengths(writer, writer->n_times, error);
+}
+
+static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
+                               const struct fx8_uvh5_header *header,
+                               struct fx8_error *error)
+{
+    FX8_TRY(fx8_output_take_up(writer->output, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
+    FX8_TRY(open_group(writer, "Header", &writer->header, error));
+    FX8_TRY(open_group(writer, "Data", &writer->data, error));
+    FX8_TRY(fx8_uvh5_open_cubes(writer, error));
+    FX8_TRY(restore_length(writer, header, error));
+    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    return writer->compression == FX8_COMPRESSION_NONE
+               ? fx8_output_reserve(writer->output, error)
+               : FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
+                                 const struct fx8_uvh5_header *header,
+                                 struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    return fx8_output_noted(&writer->failure, take_up(writer, header, error),
+                            error);
+}

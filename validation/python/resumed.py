@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job that is ended and goes on, for scenario/resume.py and resume_kills.py."""
+import os
+import re
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import same_file
+
+
+class ResumedJob(program.Job):
+    """One recording: gaps, an input that is silent at first, a dead one."""
+
+    def setUp(self):
+        super().setUp()
+        generator = np.random.default_rng(221)
+        samples = (generator.integers(-60, 60, (4, 2, 60_000))
+                   + 1j * generator.integers(-60, 60, (4, 2, 60_000)))
+        samples[2, 1, :21_000] = 0
+        samples[3, 0] = 0
+        missing = [(-1, -1, 30_000, 700), (1, 0, 4_000, 9_000)]
+        self.input = self.write(program.Scene(samples, missing=missing),
+                                "in.h5", axes=("time", "antenna", "pol"))
+        self.part = self.output + ".part"
+        self.look = self.path("look.h5")
+
+    def job(self, keys=None, outputs=("out.uvh5",), setup=None):
+        """Set up a job, and run it once undisturbed."""
+        self.configure(setup or oracle.Setup(64, 0.002, taps=4,
+                                             precision="int8"),
+                       {"correlator.threads": 1, **(keys or {})})
+        self.outputs = [self.path(name) for name in outputs]
+        self.clear()
+        self.well(*self.words(self.input))
+        self.want = {}
+        for path in self.outputs:
+            self.want[path] = path + ".want"
+            os.rename(path, self.want[path])
+        with h5py.File(self.want[self.outputs[0]], "r") as file:
+            self.n_dumps = int(file["Header/Ntimes"][()])
+
+    def clear(self):
+        for path in self.outputs:
+            for name in (path, path + ".part"):
+                if os.path.exists(name):
+                    os.remove(name)
+
+    def finished(self):
+        """The dumps that every output has finished, by its marks and data;
+        None if one of them does not open."""
+        common = np.ones(self.n_dumps, bool)
+        for path in self.outputs:
+            if path.endswith(".h5"):    # made again from the others
+                continue
+            name = path if os.path.exists(path) else path + ".part"
+            try:
+                program.read(name)
+                with h5py.File(name, "r") as file:
+                    marks = file["fx8/checksum"][...] != -1
+            except (OSError, KeyError):
+                return None
+            common[:len(marks)] &= marks
+            common[len(marks):] = False
+        return int(common.sum())
+
+    def resume(self, *extra, code=0, **options):
+        """Go on; returns the number of dumps that were not computed again."""
+        done = self.well(*self.words(self.input, "--resume", *extra),
+                         code=code, **options)
+        found = re.search(r"; (\d+) finished before\)", done.stdout)
+        if "complete since an earlier run" in done.stdout:
+            return self.n_dumps
+        return int(found[1]) if found else 0
+
+    def check(self):
+        """Every output is that of the undisturbed run."""
+        for path, want in self.want.items():
+            self.assertEqual(same_file.differences(path, want), [], path)
+            self.assertFalse(os.path.exists(path + ".part"))
+
+    def complete(self):
+        """Go on, and check the result; no finished dump is computed again."""
+        finished = self.finished()
+        self.assertEqual(self.resume(), finished or 0)
+        self.check()
+        return finished

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that go on: whatever ended a run, with --resume the same command
+completes its result, which is then the one of a run that nothing disturbed.
+
+Shows (failures, resume): after a full disk, SIGUSR1, SIGTERM, and where dumps or
+    the gains were damaged since, `--resume` completes the result: every dataset
+    and attribute is that of an undisturbed run, but for the date and the command
+    in its history, and no finished dump is computed again. A .part of another
+    recording, configuration, version or kernel is refused with each difference
+    named, and stays as it is
+Within: equal
+"""
+import os
+import resource
+import shutil
+import signal
+import time
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+import program
+from resumed import ResumedJob
+
+# what takes long in a job does so one by one
+SLOW = {"correlator.threads": 1, "correlator.kernel": "reference"}
+
+
+class Resume(ResumedJob):
+    """Runs that end in other ways than by a kill."""
+
+    def end_early(self, process, number, **options):
+        """Send a signal before any dump: the run still finishes one."""
+        self.wait_for(process, self.part)
+        process.send_signal(signal.SIGSTOP)
+        return self.end(process, number, signal.SIGCONT, **options)
+
+    def test_full_disk(self):
+        self.job({"output.compression": "gzip"})
+        size = os.path.getsize(self.want[self.output])
+        for share in (0.3, 0.6, 0.9):
+            self.clear()
+            limit = int(share * size)
+            done = self.correlate(
+                self.input, "--quiet", preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (limit, limit)))
+            self.assert_one_line(done, 1, "cannot write", "out.uvh5.part keeps",
+                                 ": --resume goes on")
+            self.assertGreater(self.complete(), 0)
+
+    def test_usr1_pauses(self):
+        """As batch systems send it: exit code 75, on which scripts requeue the
+        same command."""
+        self.job(SLOW)
+        process = self.start(*self.words(self.input, "--resume"))
+        out, err = self.end_early(process, signal.SIGUSR1, code=75)
+        self.assertIn("no dump finished before: from the start", out)
+        self.assertRegex(err, r"^fx8: error: paused after (\d+) of \d+ dumps; "
+                         r"\S+out\.uvh5\.part keeps its first (\1 dumps|dump): "
+                         r"--resume goes on$")
+        self.assertFalse(os.path.exists(self.output))
+        self.assertGreater(self.complete(), 0)
+
+    def test_packed_by_bitshuffle(self):
+        os.environ["HDF5_PLUGIN_PATH"] = hdf5plugin.PLUGIN_PATH
+        self.addCleanup(os.environ.pop, "HDF5_PLUGIN_PATH")
+        self.job({"output.compression": "bitshuffle", **SLOW})
+        self.end_early(self.start(*self.words(self.input)), signal.SIGUSR1,
+                       code=75)
+        self.assertGreater(self.complete(), 0)
+
+    def test_result_that_a_signal_ended(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self.job({**SLOW, "postprocess.quicklook": self.look},
+                     ("out.uvh5", "look.h5"))
+            process = self.start(*self.words(self.input, "--quiet"))
+            _, err = self.end_early(process, number)
+            self.assertIn("--resume goes on", err)
+            self.assertFalse(os.path.exists(self.part))
+            self.assertGreater(self.finished(), 0)
+            # killed while it goes on
+            process = self.start(*self.words(self.input, "--resume"))
+            self.wait_for(process, self.part)
+            process.kill()
+            process.communicate()
+            self.assertGreater(self.complete(), 0)
+
+    def test_complete_and_new(self):
+        """The same command first, after a requeue, and after the end."""
+        self.job()
+        self.assertEqual(self.resume(), 0)
+        self.check()
+        before = program.content(self.output)
+        self.assertEqual(self.resume(), self.n_dumps)
+        self.assertEqual(program.content(self.output), before)
+        self.refuse_as_is(self.output, (), "exists")
+
+    # --- damage ---
+
+    def left(self, dumps=None):
+        """The .part of a run that was paused behind its last dump, or had
+        finished some."""
+        os.rename(self.want[self.output] + ".copy", self.part)
+        with h5py.File(self.part, "r+") as file:
+            if dumps is not None:
+                file["fx8/checksum"][dumps:] = -1
+                file["Data/visdata"][-1] = 0
+
+    def copy_want(self):
+        shutil.copy(self.want[self.output],
+                            self.want[self.output] + ".copy")
+
+    def test_damage(self):
+        for compression in ("none", "gzip"):
+            self.job({"output.compression": compression})
+            for what in ("data", "pack"):
+                self.clear()
+                self.copy_want()
+                self.left()
+                with h5py.File(self.part, "r+") as file:
+                    data = file["Data/visdata"]
+                    rows = len(data) // self.n_dumps
+                    if what == "data":
+                        data[3 * rows] = data[3 * rows] + 1
+                    else:
+                        at = data.id.get_chunk_info(0).byte_offset
+                if what == "pack":
+                    program.overwrite(self.part, at, b"\xff" * 16)
+                again = self.resume()
+                # a chunk may have several dumps
+                self.assertEqual(again, self.n_dumps - 1)
+                self.check()
+
+    def test_damaged_gains(self):
+        self.job()
+        self.copy_want()
+        self.left()
+        with h5py.File(self.part, "r+") as file:
+            file["fx8/gain"][0, 0] += 1
+        self.assertEqual(self.resume(), 0)
+        self.check()
+
+    def test_holes(self):
+        """Unfinished dumps between finished ones: all are computed; ended by a
+        signal before that, nothing is cut."""
+        self.job(SLOW)
+        self.copy_want()
+        self.left()
+        holes = [*range(1, self.n_dumps - 2, 2)]
+        with h5py.File(self.part, "r+") as file:
+            file["fx8/checksum"][holes] = -1
+            rows = len(file["Data/visdata"]) // self.n_dumps
+            for dump in holes:
+                file["Data/visdata"][dump * rows:(dump + 1) * rows] = 1
+        process = self.start(*self.words(self.input, "--quiet", "--resume"))
+        time.sleep(0.25)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        if process.returncode != 0:
+            self.assertEqual(process.returncode, 130, err)
+            self.assertFalse(os.path.exists(self.output))
+            self.assertIn("--resume goes on", err)
+            self.assertGreaterEqual(self.finished(), self.n_dumps - len(holes))
+            self.complete()
+        self.check()
+
+    # --- other runs ---
+
+    def refuse_as_is(self, path, extra, *mentions):
+        """Refused in one line; the file is not touched."""
+        before = program.content(path)
+        self.assert_one_line(self.correlate(self.input, *extra), 2, *mentions)
+        self.assertEqual(program.content(path), before)
+
+    def test_without_resume(self):
+        self.job()
+        self.copy_want()
+        self.left(5)
+        self.refuse_as_is(self.part, (), "out.uvh5.part: exists", "--resume",
+                          "--force")
+        self.assertEqual(self.complete(), 5)
+
+    def test_another_run(self):
+        self.job()
+        other = self.write(program.Scene(program.noise(3, 4, 2, 60_000),
+                                         start_s=1_600_000_001), "other.h5")
+        self.copy_want()
+        self.left(5)
+        cases = [
+            (("--set", "quantizer.target_rms=21"),
+             ("quantizer.target_rms = 20: expected 21",)),
+            (("--set", "channelizer.channels=32"),
+             ("channelizer.channels = 64: expected 32", "Nfreqs: 64: expected "
+              "32")),
+            (("--set", "correlator.kernel=reference"),
+             ("KERNEL: ", "expected reference", "--set correlator.kernel")),
+            (("--fft-plan", "estimate"),
+             ("FFTPLAN: ", "--fft-plan")),
+            (("--precision", "fp32"), ("PRECISN: INT8: expected FP32",
+                                       "correlator.precision = int8")),
+            (("--set", "output.compression=gzip"),
+             ("output.compression = none: expected gzip",)),
+        ]
+        for extra, mentions in cases:
+            with self.subTest(extra=extra):
+                self.refuse_as_is(self.part, ("--resume", *extra),
+                                  "out.uvh5.part: is of another run",
+                                  *mentions)
+        # keys that only decide how a run computes
+        mine, self.input = self.input, other
+        self.refuse_as_is(self.part, ("--resume",), "INPUT: ", "in.h5",
+                          "other.h5", "time_array: 2459")
+        self.input = mine
+        for name, value, mention in (
+                ("FX8VERS", b"0.0.9", "FX8VERS: 0.0.9: expected "),
+                ("BACKEND", b"cuda 0 X", "BACKEND: cuda 0 X: expected cpu")):
+            with h5py.File(self.part, "r+") as file:
+                words = file["Header/extra_keywords"]
+                was = words[name][()]
+                program.put(f"Header/extra_keywords/{name}",
+                            np.bytes_(value))(file)
+            self.refuse_as_is(self.part, ("--resume",), mention)
+            with h5py.File(self.part, "r+") as file:
+                program.put(f"Header/extra_keywords/{name}", was)(file)
+        self.assertEqual(self.resume("--set", "correlator.threads=2"), 5)
+
+    def test_recording_that_has_grown(self):
+        self.job()
+        self.copy_want()
+        self.left(5)
+        with h5py.File(self.part, "r+") as file:
+            file["fx8/planned_dumps"][...] = self.n_dumps - 1
+        self.refuse_as_is(self.part, ("--resume",), "fx8/planned_dumps: "
+                          f"{self.n_dumps - 1}: expected {self.n_dumps}")
+
+    def test_ended_result_of_another_run_stays(self):
+        self.job()
+        os.rename(self.want[self.output], self.output)
+        self.refuse_as_is(self.output, ("--resume", "--set",
+                                        "quantizer.target_rms=21"),
+                          "out.uvh5: is of another run")
+        self.assertEqual(self.left_over(), [])
+
+    def test_two_runs(self):
+        self.job(SLOW)
+        process = self.start(*self.words(self.input, "--quiet"))
+        self.wait_for(process, self.part)
+        process.send_signal(signal.SIGSTOP)
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, "out.uvh5.part: locked")
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.check()
