@@ -71,7 +71,7 @@ IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
 	correlator/compare correlator/fringe correlator/image correlator/library correlator/plot \
 	correlator/run correlator/simulate
-LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape status timebase) \
+LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape shared_object status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))
 PROGRAM_SOURCES := \

@@ -6,6 +6,7 @@
 #ifndef FX8_KERNELS_PLUGIN_H
 #define FX8_KERNELS_PLUGIN_H
 
+#include "config/base/shared_object.h"
 #include "correlator/fx8.h"
 #include "kernels/engine.h"
 #include "kernels/imager.h"
@@ -26,8 +27,7 @@ extern "C" {
 
 /** What a plug-in exports. */
 struct fx8_plugin {
-    unsigned abi;        /**< FX8_PLUGIN_ABI */
-    const char *version; /**< FX8_VERSION */
+    struct fx8_shared_object_head head;
     const struct fx8_engine_operations *engines;
     const struct fx8_imager_operations *imagers;
 };
@@ -36,11 +36,7 @@ struct fx8_plugin {
  * fx8_plugin_find -- open the plug-in.
  *
  * Returned: plugin  static, never freed
- * Status:   FX8_ERR_UNSUPPORTED: it is missing, cannot be loaded, or belongs to
- *           another version
- * Notes:    it is searched for in the folder of the program or library that
- *           holds this function, in ../lib from there, then on the library
- *           path; once opened it stays in memory
+ * Status:   as fx8_shared_object_open()
  */
 enum fx8_status fx8_plugin_find(const struct fx8_plugin **plugin,
                                 struct fx8_error *error);

@@ -466,6 +466,6 @@ extern "C" {
 /** The symbol that fx8 loads from the plug-in. */
 extern __attribute__((visibility("default")))
 const struct fx8_plugin fx8_plugin;
-const struct fx8_plugin fx8_plugin = {FX8_PLUGIN_ABI, FX8_VERSION, &cuda,
-                                      &fx8_imager_cuda};
+const struct fx8_plugin fx8_plugin = {
+    {FX8_PLUGIN_ABI, FX8_VERSION}, &cuda, &fx8_imager_cuda};
 }
