@@ -718,7 +718,9 @@ FX8_API int64_t fx8_block_end(const struct fx8_session *session,
  *           range, or after fx8_finish(); FX8_ERR_DEVICE
  * Notes:    1) the dumps are those of a whole run, to the bit, if the gains of
  *              all inputs that deliver before them are known: from
- *              fx8_set_gains(), or from dumps computed before
+ *              fx8_set_gains(), or from dumps computed before.  With the plan's
+ *              reread, the session looks for gains that are not known from the
+ *              first sample of the run on
  *           2) push until the last dump is delivered, or the recording ends:
  *              samples behind it may set gains, or decide on markers
  */

@@ -85,6 +85,37 @@ TEST(gains_of_late_inputs)
     }
 }
 
+/* A session that can read again finds the gains of inputs that have delivered
+ * before its range: nobody else has to know them. */
+TEST(gains_from_before_a_range)
+{
+    static const double turns[] = {0.0, 0.25, -0.1, 0.7, -12.3, 0.5};
+    for (size_t k = 0; k < 8; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, k % 2 == 1);
+        size_t n_inputs = 6;
+        plan.marker.least_length = k / 4 == 1 ? 400 : 9;
+        if (k / 2 % 2 == 1)
+            plan.delays =
+                (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};
+        const struct collected c = collect(&plan, &v, &whole);
+        const uint8_t is_set[2][6] = {{0}, {1, 0, 0, 1, 1, 1}};
+        struct collected unused = {0};
+        struct rereader again = {.v = &v, .d.block_samples = 70, .c = &unused};
+        struct ranges r = {.v = &v, .whole = &c, .block_samples = 500};
+        plan.reread = reread_block;
+        plan.reread_context = &again;
+        for (int64_t first = 0; first < (int64_t)c.n_dumps; first++)
+            for (size_t given = 0; given < 2; given++) {
+                open_ranges(&r, &plan, is_set[given]);
+                check_range(&r, first, first + 1);
+                check_range(&r, (int64_t)c.n_dumps - 1, (int64_t)c.n_dumps);
+                fx8_close(&r.session);
+            }
+        release_early(again.packed.memory);
+    }
+}
+
 /* Without gains given, ranges in order are a whole run. */
 TEST(ranges_in_order_are_a_whole_run)
 {

@@ -318,7 +318,7 @@ static enum fx8_status set_at_once(struct measure_context *job,
 enum fx8_status fx8_gains_begin(struct fx8_gain_setting *g,
                                 const struct fx8_stream *stream,
                                 const uint64_t *valid, size_t n_spectra,
-                                size_t *n_set, bool *needed,
+                                bool looks_back, size_t *n_set, bool *needed,
                                 struct fx8_error *error)
 {
     const size_t n_words = fx8_bit_words(n_spectra);
@@ -332,14 +332,19 @@ enum fx8_status fx8_gains_begin(struct fx8_gain_setting *g,
     const size_t n_found = g->n_round;
     memset(g->round_spectra, 0, n_found * sizeof *g->round_spectra);
     struct measure_context job = {g, stream, valid, n_spectra};
-    if (n_spectra >= FX8_GAIN_SPECTRA)
+    if (n_spectra >= FX8_GAIN_SPECTRA && !looks_back)
         FX8_TRY(set_at_once(&job, error));
     *n_set = n_found - g->n_round;
     if (g->n_round > g->round_capacity)
         g->n_round = g->round_capacity;
     memset(g->round_spectra, 0, g->n_round * sizeof *g->round_spectra);
     *needed = g->n_round > 0;
-    return *needed ? fx8_stream_copy(stream, &g->stream, error) : FX8_OK;
+    if (!*needed)
+        return FX8_OK;
+    FX8_TRY(fx8_stream_copy(stream, &g->stream, error));
+    if (looks_back)
+        fx8_stream_restart(g->stream, 0);
+    return FX8_OK;
 }
 
 /* Measure the ready spectra, and take them from the round's stream. */

@@ -37,13 +37,15 @@ void fx8_gains_close(struct fx8_gain_setting **setting);
  * and start a round if another row without gains has signal in them.
  *
  * Given:    stream, valid, n_spectra   about to be correlated
+ *           looks_back  rows without gains may have had signal before: the
+ *                       round begins with the first spectrum of the run
  * Returned: n_set   rows whose gains were set
- *           needed  a round has begun, on a copy of the stream
+ *           needed  a round has begun, on a stream of its own
  */
 enum fx8_status fx8_gains_begin(struct fx8_gain_setting *setting,
                                 const struct fx8_stream *stream,
                                 const uint64_t *valid, size_t n_spectra,
-                                size_t *n_set, bool *needed,
+                                bool looks_back, size_t *n_set, bool *needed,
                                 struct fx8_error *error);
 
 /** Whether a round is in progress. */

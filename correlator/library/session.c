@@ -57,6 +57,13 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
     return FX8_OK;
 }
 
+/* Whether inputs without gains may have delivered in dumps that this session
+ * has passed over: then it looks for their first spectra from the start. */
+static bool looks_back(const struct fx8_session *s)
+{
+    return s->has_skipped && s->plan.reread != NULL;
+}
+
 /* Correlate the first n_spectra spectra of the stream, unless they start a
  * round of level setting. */
 static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
@@ -67,8 +74,10 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     if (s->gains != NULL) {
         size_t n_set = 0;
         bool needed = false;
-        const enum fx8_status status = fx8_gains_begin(
-            s->gains, s->stream, s->valid, n_spectra, &n_set, &needed, error);
+        const enum fx8_status status =
+            fx8_gains_begin(s->gains, s->stream, s->valid, n_spectra,
+                            looks_back(s), &n_set, &needed, error);
+        s->is_behind = needed && looks_back(s);
         s->statistics.n_gain_rounds += n_set > 0;
         s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK || needed)
@@ -280,6 +289,17 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
         (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0));
 }
 
+/* The next sample that the gains need.  When a round looks back, runs of
+ * markers may begin in samples before the first. */
+static int64_t next_for_gains(struct fx8_session *s)
+{
+    const int64_t next = fx8_gains_next_sample(s->gains);
+    const int64_t first = next - fx8_session_run_before(s);
+    const bool is_behind = s->is_behind;
+    s->is_behind = false;
+    return is_behind ? first : next;
+}
+
 /* Measure levels as far as there are samples. */
 static enum fx8_status look_ahead(struct fx8_session *s,
                                   const struct fx8_block *newest,
@@ -288,8 +308,7 @@ static enum fx8_status look_ahead(struct fx8_session *s,
     bool is_done = false;
     while (!is_done && !atomic_load(&s->is_cancelled)) {
         const struct fx8_block *block;
-        FX8_TRY(block_behind(s, fx8_gains_next_sample(s->gains), newest, &block,
-                             error));
+        FX8_TRY(block_behind(s, next_for_gains(s), newest, &block, error));
         if (block == NULL)
             return FX8_OK;
         struct fx8_block read = *block;
@@ -495,15 +514,17 @@ enum fx8_status fx8_seek(struct fx8_session *session, int64_t dump,
     fx8_stream_restart(s->stream, dump * per_dump);
     fx8_kept_clear(&s->kept);
     s->again = (struct fx8_block){0};
-    s->pushed_end = s->samples_end = 0;
     s->has_finished = false;
+    s->has_skipped = s->has_skipped || dump > s->dump;
     s->dump = dump;
     s->end_dump = n_dumps == 0 ? INT64_MAX : dump + n_dumps;
-    const int64_t before =
-        s->plan.marker.is_used ? s->plan.marker.least_length - 1 : 0;
-    const int64_t first = fx8_stream_next_sample(s->stream) - before;
+    const int64_t next =
+        fx8_stream_next_sample(s->stream) - fx8_session_run_before(s);
+    const int64_t first = next > 0 ? next : 0;
+    /* what lies before can be read again */
+    s->pushed_end = s->samples_end = looks_back(s) ? first : 0;
     if (first_sample != NULL)
-        *first_sample = first > 0 ? first : 0;
+        *first_sample = first;
     return FX8_OK;
 }
 

@@ -60,6 +60,8 @@ struct fx8_session {
     int64_t *valid_spectra; /* [n_rows] */
     int64_t dump;           /* index of the current dump */
     int64_t end_dump;       /* behind the last to compute: fx8_seek() */
+    bool has_skipped;       /* dumps before it, by fx8_seek() */
+    bool is_behind;         /* a round that looks back has begun */
     int64_t position;       /* spectra of it already correlated */
     int64_t n_pushed;       /* blocks of spectra, to the engines */
     bool has_ended;         /* the previous dump is not delivered yet */
@@ -91,6 +93,13 @@ static inline bool fx8_session_has_real(const struct fx8_session *s)
 static inline int64_t fx8_session_spectra(const struct fx8_session *s)
 {
     return s->dump < s->end_dump ? fx8_dump_spectra(&s->plan, s->dump) : 0;
+}
+
+/* Samples before the first of a window in which a run of markers that reaches
+ * into it may begin. */
+static inline int64_t fx8_session_run_before(const struct fx8_session *s)
+{
+    return s->plan.marker.is_used ? s->plan.marker.least_length - 1 : 0;
 }
 
 /* --- quicklook.c --- */
