@@ -119,8 +119,8 @@ static void check_failed(size_t n_finished, const struct fx8_error *error)
     char kept[64] = "";
     if (n_finished > 0)
         snprintf(kept, sizeof kept,
-                 n_finished == 1 ? "full.uvh5.part keeps its first dump"
-                                 : "full.uvh5.part keeps its first %zu dumps",
+                 n_finished == 1 ? "full.uvh5.part keeps %zu dump:"
+                                 : "full.uvh5.part keeps %zu dumps:",
                  n_finished);
     assert_int_equal(error->status, FX8_ERR_SYSTEM);
     if (strstr(error->message, "full.uvh5.part: cannot write ") == NULL ||

@@ -178,14 +178,22 @@ enum fx8_status fx8_uvh5_recall_counts(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-/* CRC-32 of a dump. */
-static int64_t find_checksum(const struct fx8_uvh5_writer *writer,
-                             const void *const values[FX8_UVH5_CUBES])
+int64_t fx8_uvh5_checksum(const void *const values[FX8_UVH5_CUBES],
+                          const size_t bytes[FX8_UVH5_CUBES])
 {
     uLong crc = crc32_z(0, NULL, 0);
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        crc = crc32_z(crc, values[i], fx8_h5_cube_bytes(&writer->cubes[i]));
+        crc = crc32_z(crc, values[i], bytes[i]);
     return (int64_t)crc;
+}
+
+static int64_t find_checksum(const struct fx8_uvh5_writer *writer,
+                             const void *const values[FX8_UVH5_CUBES])
+{
+    size_t bytes[FX8_UVH5_CUBES];
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        bytes[i] = fx8_h5_cube_bytes(&writer->cubes[i]);
+    return fx8_uvh5_checksum(values, bytes);
 }
 
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,

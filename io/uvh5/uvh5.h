@@ -190,6 +190,41 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);
 
+struct fx8_uvh5_places;
+
+/**
+ * fx8_uvh5_share -- let several processes write the dumps of an uncompressed
+ * file: it stays locked, but HDF5 is closed until fx8_uvh5_unshare().
+ *
+ * Returned: places  of all dumps, fx8_uvh5_places_size() bytes without
+ *                   pointers: other processes can use a copy; free() it
+ * Notes:    after fx8_uvh5_open_counts(); until unshared, only
+ *           fx8_uvh5_leave() is allowed
+ */
+enum fx8_status fx8_uvh5_share(struct fx8_uvh5_writer *writer,
+                               struct fx8_uvh5_places **places,
+                               struct fx8_error *error);
+
+size_t fx8_uvh5_places_size(const struct fx8_uvh5_places *places);
+
+/** Writes n bytes at an offset of the file. */
+typedef enum fx8_status fx8_uvh5_put_bytes(void *context, uint64_t offset,
+                                           const void *bytes, size_t n,
+                                           struct fx8_error *error);
+
+/** Write a dump as fx8_uvh5_write_counts() and fx8_uvh5_write_dump() would, by
+ *  calls of `put`; the mark that it is finished last. */
+enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
+                                      size_t dump,
+                                      const struct fx8_uvh5_counted *counts,
+                                      const struct fx8_result *result,
+                                      fx8_uvh5_put_bytes *put, void *context,
+                                      struct fx8_error *error);
+
+/** Open the file with HDF5 again: all has been written. */
+enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
+                                 struct fx8_error *error);
+
 /**
  * fx8_uvh5_reopen -- lock the PATH.part of an earlier run, or PATH, which a
  * signal may have ended early, to go on with it.

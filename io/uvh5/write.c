@@ -104,9 +104,8 @@ enum fx8_status fx8_uvh5_open_cubes(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-/* Close the HDF5 file and its open objects; the output stays open. */
-static enum fx8_status close_handles(struct fx8_uvh5_writer *writer,
-                                     struct fx8_error *error)
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error)
 {
     fx8_uvh5_close_columns(writer); /* after a failure */
     fx8_h5_cubes_close(writer->cubes, FX8_UVH5_CUBES);
@@ -459,7 +458,7 @@ static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
     FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
     FX8_TRY(create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));
-    FX8_TRY(close_handles(writer, error));
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
     FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
     return move_back(writer, aside, error);
 }
@@ -471,12 +470,10 @@ static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
     char what[64];
-    snprintf(what, sizeof what, "its first %zu dumps: --resume goes on",
-             n_dumps);
+    snprintf(what, sizeof what, "%zu %s: --resume goes on", n_dumps,
+             n_dumps == 1 ? "dump" : "dumps");
     if (n_dumps > 0)
-        fx8_output_leave(
-            &writer->output,
-            n_dumps == 1 ? "its first dump: --resume goes on" : what, error);
+        fx8_output_leave(&writer->output, what, error);
     else
         fx8_output_abandon(&writer->output);
 }
@@ -496,7 +493,7 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
         status = cut(writer, n_dumps, error);
     /* the first failure is the one to report */
     const enum fx8_status closed =
-        close_handles(writer, status == FX8_OK ? error : NULL);
+        fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);
     status = status == FX8_OK ? closed : status;
     if (status == FX8_OK && n_dumps > 0)
         status = fx8_output_check(writer->output, error);
@@ -516,7 +513,7 @@ void fx8_uvh5_leave(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (writer == NULL)
         return;
     fx8_h5_quiet();
-    (void)close_handles(writer, NULL);
+    (void)fx8_uvh5_close_handles(writer, NULL);
     leave(writer, n_dumps, error);
     free(writer);
 }

@@ -103,6 +103,14 @@ void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
                                           struct fx8_error *error);
 
+/** Close the HDF5 file and its open objects; the output stays open. */
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error);
+
+/** CRC-32 of a dump: of values of the cubes, and the bytes of each. */
+int64_t fx8_uvh5_checksum(const void *const values[FX8_UVH5_CUBES],
+                          const size_t bytes[FX8_UVH5_CUBES]);
+
 /** Mark a dump as finished, with the checksum of what was written of it:
  *  values of the cubes, by FX8_UVH5_FLAGS and so on. */
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,

@@ -351,7 +351,7 @@ def kept_dumps(text):
     """The finished dumps that an error reports: name of each .part to their
     number."""
     return {part: int(n or 1) for part, n in re.findall(
-        r"; (\S+\.part) keeps its first (?:(\d+) dumps|dump\b)", text)}
+        r"; (\S+\.part) keeps (\d+) dumps?\b", text)}
 
 
 class Case(waiting.Waits, unittest.TestCase):

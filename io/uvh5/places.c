@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * places.c -- where each dump of an uncompressed file lies, so that processes
+ * can write dumps without HDF5: it is closed meanwhile, because it would write
+ * its own copies of the chunks over theirs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+/* Cubes of a file, in the order in which a dump is written: the checksum, which
+ * marks the dump as finished, last. */
+enum { N_PLACED = FX8_UVH5_CUBES + FX8_UVH5_COUNTS, LAST = N_PLACED - 1 };
+
+/* Geometry of a cube, whose chunks are [n_rows][n_a][n_b] of them. */
+struct placed {
+    uint64_t value_bytes; /* 0: the file has no such cube */
+    uint64_t dump[3], chunk[3];
+    uint64_t n_chunks[3];
+    uint64_t first; /* of its addresses */
+};
+
+struct fx8_uvh5_places {
+    uint64_t size; /* bytes of all this */
+    struct placed cubes[N_PLACED];
+    uint64_t addresses[];
+};
+
+/* --- finding them --------------------------------------------------------- */
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* The cubes of a writer, the checksums last. */
+static void list_cubes(struct fx8_uvh5_writer *writer,
+                       struct fx8_h5_cube *cubes[N_PLACED])
+{
+    size_t n = 0;
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (i != FX8_UVH5_CHECKSUM)
+            cubes[n++] = &writer->counts[i];
+    for (int i = FX8_UVH5_CUBES; i-- > 0;)
+        cubes[n++] = &writer->cubes[i];
+    cubes[n] = &writer->counts[FX8_UVH5_CHECKSUM];
+}
+
+static struct placed describe(const struct fx8_h5_cube *cube, size_t n_dumps)
+{
+    struct placed placed = {.value_bytes = cube->value_bytes};
+    if (cube->dataset <= 0)
+        return (struct placed){0};
+    for (int axis = 0; axis < 3; axis++) {
+        placed.dump[axis] = axis < cube->rank ? cube->dump[axis] : 1;
+        placed.chunk[axis] = axis < cube->rank ? cube->chunk[axis] : 1;
+        placed.n_chunks[axis] = divide_up(
+            placed.dump[axis] * (axis == 0 ? n_dumps : 1), placed.chunk[axis]);
+    }
+    return placed;
+}
+
+static uint64_t count_chunks(const struct placed *cube)
+{
+    return cube->n_chunks[0] * cube->n_chunks[1] * cube->n_chunks[2];
+}
+
+static haddr_t find_address(const struct fx8_h5_cube *cube,
+                            const hsize_t *start)
+{
+    haddr_t address = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    unsigned mask = 0;
+    return H5Dget_chunk_info_by_coord(cube->dataset, start, &mask, &address,
+                                      &bytes) < 0
+               ? HADDR_UNDEF
+               : address;
+}
+
+/* Give a chunk of a sparse cube its place: zeros, which it has without one. */
+static bool make_chunk(const struct fx8_h5_cube *cube,
+                       const struct placed *placed, const hsize_t *start)
+{
+    const size_t bytes = (size_t)(placed->value_bytes * placed->chunk[0] *
+                                  placed->chunk[1] * placed->chunk[2]);
+    FX8_AUTO_FREE char *zeros = calloc(1, bytes);
+    return zeros != NULL && cube->is_sparse &&
+           H5Dwrite_chunk(cube->dataset, H5P_DEFAULT, 0, start, bytes, zeros) >=
+               0;
+}
+
+/* Addresses of all chunks of a cube, in the order of their indices. */
+static enum fx8_status find_addresses(const struct fx8_uvh5_writer *writer,
+                                      const struct fx8_h5_cube *cube,
+                                      const struct placed *placed,
+                                      uint64_t *addresses,
+                                      struct fx8_error *error)
+{
+    const uint64_t n = placed->value_bytes == 0 ? 0 : count_chunks(placed);
+    for (uint64_t k = 0; k < n; k++) {
+        const uint64_t a = placed->n_chunks[1], b = placed->n_chunks[2];
+        const hsize_t start[FX8_H5_CUBE_RANK] = {k / (a * b) * placed->chunk[0],
+                                                 k / b % a * placed->chunk[1],
+                                                 k % b * placed->chunk[2]};
+        addresses[k] = find_address(cube, start);
+        if (addresses[k] == HADDR_UNDEF && make_chunk(cube, placed, start))
+            addresses[k] = find_address(cube, start);
+        if (addresses[k] == HADDR_UNDEF)
+            return fx8_output_fail(writer->output, cube->name, error);
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status find_places(struct fx8_uvh5_writer *writer,
+                                   struct fx8_uvh5_places **places,
+                                   struct fx8_error *error)
+{
+    struct fx8_h5_cube *cubes[N_PLACED];
+    struct fx8_uvh5_places head = {.size = 0};
+    uint64_t n = 0;
+    list_cubes(writer, cubes);
+    for (int i = 0; i < N_PLACED; i++) {
+        head.cubes[i] = describe(cubes[i], writer->n_times);
+        head.cubes[i].first = n;
+        n += head.cubes[i].value_bytes == 0 ? 0 : count_chunks(&head.cubes[i]);
+    }
+    head.size = sizeof head + n * sizeof head.addresses[0];
+    FX8_TRY(fx8_allocate(head.size, 1, "places of dumps", places, error));
+    memcpy(*places, &head, sizeof head);
+    for (int i = 0; i < N_PLACED; i++)
+        FX8_TRY(find_addresses(writer, cubes[i], &head.cubes[i],
+                               (*places)->addresses + head.cubes[i].first,
+                               error));
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_share(struct fx8_uvh5_writer *writer,
+                               struct fx8_uvh5_places **places,
+                               struct fx8_error *error)
+{
+    *places = NULL;
+    fx8_h5_quiet();
+    enum fx8_status status =
+        fx8_output_flush(writer->output, writer->file, error);
+    if (status == FX8_OK)
+        status = find_places(writer, places, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_close_handles(writer, error);
+    if (status == FX8_OK)
+        status = fx8_output_check(writer->output, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
+
+size_t fx8_uvh5_places_size(const struct fx8_uvh5_places *places)
+{
+    return (size_t)places->size;
+}
+
+/* --- writing there -------------------------------------------------------- */
+
+/* Where the bytes of a dump go. */
+struct target {
+    fx8_uvh5_put_bytes *put;
+    void *context;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rows [first, end) of the file that lie in one chunk: they are in one piece
+ * there.  `values` is [rows of the dump][...], `at` the chunk's place along the
+ * other axes, in values. */
+static enum fx8_status write_rows(const struct placed *cube, uint64_t address,
+                                  const uint64_t at[2], uint64_t first,
+                                  uint64_t end, uint64_t first_of_dump,
+                                  const char *values,
+                                  const struct target *target,
+                                  struct fx8_error *error)
+{
+    const uint64_t row_bytes =
+        cube->dump[1] * cube->dump[2] * cube->value_bytes;
+    const uint64_t width = cube->chunk[2] * cube->value_bytes;
+    const uint64_t chunk_row = cube->chunk[1] * width;
+    const uint64_t offset = address + first % cube->chunk[0] * chunk_row;
+    const char *from = values + (first - first_of_dump) * row_bytes;
+    if (chunk_row == row_bytes)
+        return target->put(target->context, offset, from,
+                           (size_t)((end - first) * row_bytes), error);
+    /* the edges of a chunk beyond the dump hold nothing */
+    FX8_AUTO_FREE char *packed = NULL;
+    FX8_TRY(fx8_allocate((size_t)((end - first) * chunk_row), 1, "chunk",
+                         &packed, error));
+    const uint64_t n_a = least(cube->chunk[1], cube->dump[1] - at[0]);
+    const uint64_t n_b = least(cube->chunk[2], cube->dump[2] - at[1]);
+    for (uint64_t row = 0; row < end - first; row++)
+        for (uint64_t a = 0; a < n_a; a++)
+            memcpy(packed + row * chunk_row + a * width,
+                   from + row * row_bytes +
+                       ((at[0] + a) * cube->dump[2] + at[1]) *
+                           cube->value_bytes,
+                   (size_t)(n_b * cube->value_bytes));
+    return target->put(target->context, offset, packed,
+                       (size_t)((end - first) * chunk_row), error);
+}
+
+/* Write a dump of one cube. */
+static enum fx8_status write_cube(const struct fx8_uvh5_places *places,
+                                  const struct placed *cube, size_t dump,
+                                  const void *values,
+                                  const struct target *target,
+                                  struct fx8_error *error)
+{
+    const uint64_t begin = dump * cube->dump[0], end = begin + cube->dump[0];
+    for (uint64_t first = begin, next; first < end; first = next) {
+        const uint64_t chunk = first / cube->chunk[0];
+        next = least(end, (chunk + 1) * cube->chunk[0]);
+        for (uint64_t a = 0; a < cube->n_chunks[1]; a++)
+            for (uint64_t b = 0; b < cube->n_chunks[2]; b++) {
+                const uint64_t k =
+                    (chunk * cube->n_chunks[1] + a) * cube->n_chunks[2] + b;
+                const uint64_t at[2] = {a * cube->chunk[1], b * cube->chunk[2]};
+                FX8_TRY(write_rows(cube, places->addresses[cube->first + k], at,
+                                   first, next, begin, values, target, error));
+            }
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
+                                      size_t dump,
+                                      const struct fx8_uvh5_counted *counts,
+                                      const struct fx8_result *result,
+                                      fx8_uvh5_put_bytes *put, void *context,
+                                      struct fx8_error *error)
+{
+    const void *const cubes[FX8_UVH5_CUBES] = {
+        [FX8_UVH5_VISDATA] = result->visibilities,
+        [FX8_UVH5_NSAMPLES] = result->nsamples,
+        [FX8_UVH5_FLAGS] = result->flags,
+    };
+    const int64_t *const arrays[FX8_UVH5_COUNTS] = {
+        [FX8_UVH5_VALID_SPECTRA] = counts->valid_spectra,
+        [FX8_UVH5_DEAD] = counts->dead,
+        [FX8_UVH5_CLIPS] = counts->clips,
+    };
+    size_t bytes[FX8_UVH5_CUBES];
+    const void *values[N_PLACED];
+    size_t n = 0;
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (i != FX8_UVH5_CHECKSUM)
+            values[n++] = arrays[i];
+    for (int i = FX8_UVH5_CUBES; i-- > 0; n++) {
+        const struct placed *cube = &places->cubes[n];
+        bytes[i] = (size_t)(cube->dump[0] * cube->dump[1] * cube->dump[2] *
+                            cube->value_bytes);
+        values[n] = cubes[i];
+    }
+    const int64_t checksum = fx8_uvh5_checksum(cubes, bytes);
+    values[LAST] = &checksum;
+    const struct target target = {put, context};
+    for (int i = 0; i < N_PLACED; i++)
+        if (places->cubes[i].value_bytes > 0)
+            FX8_TRY(write_cube(places, &places->cubes[i], dump, values[i],
+                               &target, error));
+    return FX8_OK;
+}
+
+/* --- back to HDF5 --------------------------------------------------------- */
+
+static enum fx8_status open_again(struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error)
+{
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    struct fx8_h5_cube *cubes[N_PLACED];
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_put_group(&root, "Header", &writer->header, error));
+    FX8_TRY(fx8_h5_put_group(&root, "Data", &writer->data, error));
+    FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
+    list_cubes(writer, cubes);
+    for (int i = 0; i < N_PLACED; i++) {
+        const bool is_count = cubes[i] >= writer->counts &&
+                              cubes[i] < writer->counts + FX8_UVH5_COUNTS;
+        if (cubes[i]->name == NULL)
+            continue; /* not in this file */
+        cubes[i]->dataset = H5Dopen2(is_count ? group : writer->data,
+                                     cubes[i]->name, H5P_DEFAULT);
+        cubes[i]->type = H5Dget_type(cubes[i]->dataset);
+        if (cubes[i]->dataset < 0 || cubes[i]->type < 0)
+            return fx8_output_fail(writer->output, cubes[i]->name, error);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
+                                 struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    enum fx8_status status =
+        fx8_output_open_hdf5(writer->output, 0, &writer->file, error);
+    if (status == FX8_OK)
+        status = open_again(writer, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
