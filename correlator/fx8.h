@@ -275,9 +275,12 @@ enum fx8_transform {
 /** Where and how to compute. */
 struct fx8_machine {
     enum fx8_backend backend;
-    const char *device; /**< GPUs: "auto" or ordinals, "0" or "0,1" */
-    const char *kernel; /**< "auto" or a kernel of the engine; the error for an
-                             unknown name lists them */
+    const char *device;  /**< GPUs: "auto" or ordinals, "0" or "0,1" */
+    size_t first_device; /**< with device "auto": take the first usable one from
+                              this ordinal on, going round; processes that share
+                              a machine take turns so */
+    const char *kernel;  /**< "auto" or a kernel of the engine; the error for an
+                              unknown name lists them */
     struct fx8_threads threads;
     enum fx8_transform transform;   /**< of the CPU engine */
     enum fx8_spot_check spot_check; /**< recompute a few sums of every dump from

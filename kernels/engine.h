@@ -38,8 +38,9 @@ struct fx8_engine_plan {
                                     one correlation of the same spectra */
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
-    struct fx8_machine machine;         /**< kernel, threads (at least 1) and
-                                             transform matter to an engine */
+    struct fx8_machine machine;         /**< kernel, threads (at least 1),
+                                             transform and first_device matter
+                                             to an engine */
     const int *devices; /**< [n_devices] ordinals; device engines only */
     size_t n_devices;   /**< 0: the first usable device */
     /** Operations that a device engine runs on the host; may be NULL for the

@@ -246,3 +246,21 @@ TEST(names_of_kernels)
 }
 
 FIXTURE(find_cuda, NULL)
+
+/* Ranks that share a machine take its devices in turn. */
+TEST(first_device_of_a_rank)
+{
+    for (size_t first = 0; first < 2 * n_there + 1; first++) {
+        struct fx8_engine_plan plan =
+            recorded_plan(kernel_in_place_of("auto"), 0);
+        struct fx8_engine_found found;
+        struct fx8_error error;
+        char wanted[16];
+        plan.machine.first_device = first;
+        must(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error);
+        snprintf(wanted, sizeof wanted, "%zu ", first % n_there);
+        assert_memory_equal(found.operations->facts(found.engine)->device,
+                            wanted, strlen(wanted));
+        found.operations->close(&found.engine);
+    }
+}

@@ -234,7 +234,8 @@ FX8_TRANSFORM_MEASURE = 3
 
 class fx8_machine(Structure):
     _fields_ = [("backend", c_uint), ("device", c_char_p),
-        ("kernel", c_char_p), ("threads", fx8_threads), ("transform", c_uint),
+        ("first_device", c_size_t), ("kernel", c_char_p),
+        ("threads", fx8_threads), ("transform", c_uint),
         ("spot_check", c_uint), ("memory_limit", c_size_t)]
 
 

@@ -155,25 +155,29 @@ static enum fx8_status take_listed(const int *ordinals, size_t n_ordinals,
     return FX8_OK;
 }
 
-/* Take the first usable device; else report the error of the first. */
-static enum fx8_status take_first(int count, struct fx8_cuda_device *device,
+/* Take the first usable device from one on, going round; else report the error
+ * of that one. */
+static enum fx8_status take_first(int count, size_t first,
+                                  struct fx8_cuda_device *device,
                                   struct fx8_error *error)
 {
+    const size_t n = static_cast<size_t>(count);
     enum fx8_status status = FX8_OK;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-        device->ordinal = ordinal;
+    for (size_t k = 0; k < n; ++k) {
+        device->ordinal = static_cast<int>((first % n + k) % n);
         struct fx8_error other;
         const enum fx8_status usable =
-            try_device(device, ordinal == 0 ? error : &other);
+            try_device(device, k == 0 ? error : &other);
         if (usable == FX8_OK)
             return FX8_OK;
-        if (ordinal == 0)
+        if (k == 0)
             status = usable;
     }
     return status;
 }
 
 enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
+                                      size_t first,
                                       struct fx8_cuda_device **devices,
                                       size_t *n_devices,
                                       struct fx8_error *error)
@@ -188,7 +192,7 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
     *devices = static_cast<struct fx8_cuda_device *>(memory);
     const enum fx8_status status =
         n_ordinals == 0
-            ? take_first(count, *devices, error)
+            ? take_first(count, first, *devices, error)
             : take_listed(ordinals, n_ordinals, count, *devices, error);
     if (status != FX8_OK) {
         free(memory);

@@ -41,11 +41,13 @@ enum fx8_status fx8_cuda_check_fft(cufftResult code,
  * fx8_cuda_find_devices -- find the requested devices, or the first usable one.
  *
  * Given:    ordinals   [n_ordinals]; n_ordinals 0: the first usable device
+ *           first      from this ordinal on, going round
  * Returned: devices    [n_devices], ordinal and name; the caller frees it
  * Status:   FX8_ERR_UNSUPPORTED: no driver, or a device is missing or not
  *           usable
  */
 enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
+                                      size_t first,
                                       struct fx8_cuda_device **devices,
                                       size_t *n_devices,
                                       struct fx8_error *error);

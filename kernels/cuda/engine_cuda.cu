@@ -214,7 +214,8 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     enum fx8_status status = fx8_cuda_open_consumer(e, error);
     if (status == FX8_OK)
         status = fx8_cuda_find_devices(plan->devices, plan->n_devices,
-                                       &e->devices, &e->n_devices, error);
+                                       plan->machine.first_device, &e->devices,
+                                       &e->n_devices, error);
     if (status != FX8_OK)
         e->n_devices = 0;
     for (size_t k = 0; k < e->n_devices && status == FX8_OK; ++k)

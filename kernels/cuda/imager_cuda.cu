@@ -113,8 +113,8 @@ static enum fx8_status open_device(struct fx8_imager *imager,
                                    struct fx8_error *error)
 {
     size_t n_devices = 0;
-    FX8_TRY(
-        fx8_cuda_find_devices(nullptr, 0, &imager->device, &n_devices, error));
+    FX8_TRY(fx8_cuda_find_devices(nullptr, 0, 0, &imager->device, &n_devices,
+                                  error));
     struct fx8_cuda_device *device = imager->device;
     device->deadline_s = imager->plan.deadline_s;
     FX8_TRY(fx8_cuda_enter(device, error));
