@@ -10,6 +10,8 @@
 #   V=1                             show whole commands
 #   CUDA=auto|0|1                   use nvcc if there is one; never; must be
 #   NVCC, NVCC_FLAGS                the CUDA compiler; its flags, which come last
+#   MPI=auto|0|1                    use mpicc if there is one; never; must be
+#   MPICC=mpicc                     the compiler of MPI
 #   SMS="90"                        architectures, instead of all it knows of ours
 #   prefix, bindir, libdir, includedir, datadir, mandir, docdir,
 #   completiondir, DESTDIR          for install
@@ -70,12 +72,12 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
 	correlator/compare correlator/fringe correlator/image correlator/library correlator/plot \
-	correlator/run correlator/simulate
+	correlator/ranks correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape shared_object status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))
 PROGRAM_SOURCES := \
-	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
+	$(filter-out $(LIBRARY_SOURCES) correlator/ranks/mpi.c,$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))
 # TESTS="engine* queue": only these groups of tests.
 TESTS ?= *
@@ -211,10 +213,27 @@ WGMMA_SMS = $(or $(if $(KNOWS_WGMMA),$(SMS:90=90a),$(filter-out 90,$(SMS))),$(PT
 $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmma.cu.o: private GENCODE = \
 	$(foreach sm,$(WGMMA_SMS),-gencode arch=compute_$(sm),code=sm_$(sm))
 
+# --- MPI: a plug-in of one file, and the little it needs ------------------------
+
+MPI ?= auto
+MPICC ?= mpicc
+HAVE_MPICC = $(if $(filter-out 0,$(MPI)),$(shell command -v '$(MPICC)' 2>/dev/null))
+ifneq ($(words $(filter auto 0 1,$(MPI))),1)
+$(error fx8: MPI=$(MPI): must be auto, 0 or 1)
+endif
+ifeq ($(MPI),1)
+ifeq ($(HAVE_MPICC),)
+$(error fx8: MPI=1: there is no $(MPICC): Debian package libopenmpi-dev has it; MPICC= names another)
+endif
+endif
+MPI_PLUGIN = $(if $(HAVE_MPICC),$(BUILD)/fx8-mpi.so)
+# Open MPI and MPICH take the compiler below theirs from one of these.
+MPI_CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
-all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a plug-in ## build program, library and, with nvcc, plug-in
+all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a plug-in $(MPI_PLUGIN) ## build program, library and, with nvcc and mpicc, plug-ins
 
 .PHONY: plug-in
 plug-in: $(PLUGIN)
@@ -323,6 +342,12 @@ $(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(BUILD)/plugin-host.a
 	$(call say,LINK,$@)$(NVCC) -shared $^ -lcufft \
 		-Xlinker -z,defs,--exclude-libs,ALL,-rpath,$(CUDA_LIBRARIES) -o $@
 
+$(BUILD)/correlator/ranks/mpi.o: private override CC := $(MPI_CC)
+
+$(BUILD)/fx8-mpi.so: $(BUILD)/correlator/ranks/mpi.o $(BUILD)/plugin-host.a
+	$(call say,LINK,$@)$(MPI_CC) $(LINK_FLAGS) -shared -Wl,-z,defs \
+		-Wl,--exclude-libs,ALL $^ $(LDFLAGS) -o $@
+
 # The same sources on pretend devices: FX8_CUDA_PLUGIN names it to the program.
 $(BUILD)/harness/fx8-cuda.so: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) $(PLUGIN_HOST)
 	@mkdir -p $(@D)
@@ -335,7 +360,7 @@ include validation/programs.mk
 -include $(BENCH_GPU_SOURCES:%=$(BUILD)/%.d) $(BENCH_GPU_SOURCES:%.cu=$(BUILD)/%.cpu.d) \
 	$(HARNESS_TESTS:%=$(BUILD)/%.d)
 -include $(PLUGIN_SOURCES:%=$(BUILD)/%.d) $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.d)
--include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
+-include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) $(BUILD)/correlator/ranks/mpi.d \
 	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
 	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) $(EVEX_OBJECTS:.o=.d) \
 	$(NUMERICS_GPU_OBJECTS:.o=.d) $(FUZZ_SOURCES:%.c=$(BUILD)/%.d)
@@ -478,7 +503,7 @@ pages: $(BUILD)/fx8 ## write all keys into config/README.md, fx8.h into examples
 
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
-INSTALLED_PAGES := README.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
+INSTALLED_PAGES := README.md config/CLUSTER.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
 	data/README.md data/SCIENCE.md data/demo_sky.svg kernels/README.md \
 	$(wildcard correlator/examples/*.c correlator/examples/*.py .github/*.md .github/*.cff)
 
@@ -505,7 +530,7 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.a $(DESTDIR)$(libdir)
-	$(if $(PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(DESTDIR)$(libdir))
+	$(if $(PLUGIN)$(MPI_PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(MPI_PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
 	$(Q)$(INSTALL) -m 644 $(wildcard config/ready/*) $(DESTDIR)$(datadir)/fx8
 	$(Q)for page in $(INSTALLED_PAGES); do \
@@ -520,7 +545,7 @@ uninstall: ## remove what install put there
 		$(DESTDIR)$(completiondir)/fx8 \
 		$(DESTDIR)$(libdir)/libfx8.so $(DESTDIR)$(libdir)/libfx8.a \
 		$(DESTDIR)$(libdir)/libfx8.so.$(SOVERSION) \
-		$(DESTDIR)$(libdir)/fx8-cuda.so \
+		$(DESTDIR)$(libdir)/fx8-cuda.so $(DESTDIR)$(libdir)/fx8-mpi.so \
 		$(DESTDIR)$(libdir)/pkgconfig/fx8.pc
 	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8 \
 		$(DESTDIR)$(docdir)

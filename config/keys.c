@@ -96,6 +96,8 @@ static const struct fx8_choice spot_checks[] = {
     {"no", FX8_SPOT_NO, false},     {"true", FX8_SPOT_YES, false},
     {"false", FX8_SPOT_NO, false},  {NULL, 0, false},
 };
+static const struct fx8_choice rank_words[] = {
+    {"one", false, false}, {"mpi", true, false}, {NULL, 0, false}};
 static const struct fx8_choice delay_modes[] = {
     {"none", FX8_DELAY_NONE, false},
     {"cable", FX8_DELAY_CABLE, false},
@@ -333,8 +335,10 @@ const struct fx8_key fx8_keys[] = {
              "CPU; the summary says which, and why."},
     {"correlator", "device", NAME(machine.device), .fallback = "auto",
      .is_execution = true,
-     .help = "GPUs to use: auto takes the first usable one; numbers such as 0 "
-             "or 0,1 divide each dump among those."},
+     .help =
+         "GPUs to use: auto takes the first usable one, the ranks of a node "
+         "one each in turn; numbers such as 0 or 0,1 divide each dump among "
+         "those."},
     {"correlator", "kernel", NAME(machine.kernel), .fallback = "auto",
      .help = "Kernel variant, for tests: auto, reference, avx2, avxvnni or "
              "avx512, on 64-bit Arm neon or dotprod; on a GPU auto, dp4a, mma, "
@@ -350,7 +354,8 @@ const struct fx8_key fx8_keys[] = {
              "its spectra; 0: if it holds one; 1: never."},
     {"correlator", "threads", INTEGER(machine.threads.count, 0, 1024),
      .fallback = "0", .is_execution = true,
-     .help = "Threads that compute; 0: one for each processor."},
+     .help = "Threads that compute; 0: one for each processor, which the ranks "
+             "of a node divide among themselves."},
     {"correlator", "pin_threads", CHOICE(machine.threads.pin, yes_no),
      .fallback = "no", .is_execution = true,
      .help = "Bind each thread to a processor."},
@@ -365,6 +370,10 @@ const struct fx8_key fx8_keys[] = {
      .help = "Memory that the correlation may use, besides results that wait "
              "to be written and their comparison; auto: what it runs best "
              "with."},
+    {"correlator", "ranks", CHOICE(correlator.has_ranks, rank_words),
+     .fallback = "one", .is_execution = true,
+     .help = "mpi: the processes that mpirun or srun has started divide the "
+             "dumps among themselves, as with --mpi; see CLUSTER.md."},
 
     {"delay", "mode", CHOICE(delay.mode, delay_modes), .fallback = "none",
      .help = "none: correlate antennas as recorded; cable: remove the delays "

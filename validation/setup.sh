@@ -14,7 +14,7 @@ set -euo pipefail
 # The Makefile shows this line in its message about a missing library.
 BUILD_PACKAGES="gcc libc6-dev make pkg-config libhdf5-dev zlib1g-dev libfftw3-dev libinih-dev liberfa-dev libjansson-dev libcairo2-dev libcfitsio-dev"
 # Unit tests; kernels on the CPU; thread checker and layout; the independent oracle and pyuvdata.
-CHECK_PACKAGES="libcmocka-dev g++ clang libclang-rt-14-dev clang-format python3 python3-venv ca-certificates"
+CHECK_PACKAGES="libcmocka-dev g++ clang libclang-rt-14-dev clang-format python3 python3-venv ca-certificates openmpi-bin libopenmpi-dev"
 
 # An imager; what the correlator of LSL is built with.
 LONG_PACKAGES="wsclean libgsl-dev libgdbm-dev libfftw3-dev python3-dev"

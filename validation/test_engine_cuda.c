@@ -255,7 +255,7 @@ TEST(first_device_of_a_rank)
             recorded_plan(kernel_in_place_of("auto"), 0);
         struct fx8_engine_found found;
         struct fx8_error error;
-        char wanted[16];
+        char wanted[32];
         plan.machine.first_device = first;
         must(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error);
         snprintf(wanted, sizeof wanted, "%zu ", first % n_there);

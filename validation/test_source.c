@@ -91,7 +91,7 @@ TEST(blocks_against_sample_by_sample)
                              round % 2 == 0 ? 0 : random_in(&g, 1, 700), NULL,
                              &source, &error),
              error);
-        must(fx8_source_start(source, 0, &error), error);
+        must(fx8_source_start(source, 0, INT64_MAX, &error), error);
         int64_t next = more < FIRST ? FIRST - more : 0;
         struct fx8_source_block *block;
         while ((block = fx8_source_take(source)) != NULL) {
@@ -99,7 +99,7 @@ TEST(blocks_against_sample_by_sample)
             next += block->block.n_samples;
             check_block(reader, &job, &block->block);
             struct fx8_block again;
-            must(fx8_source_reread(source, random_in(&g, 0, N_SAMPLES - 300),
+            must(fx8_source_reread(source, 0, random_in(&g, 0, N_SAMPLES - 300),
                                    &again, &error),
                  error);
             check_block(reader, &job, &again);
@@ -142,7 +142,7 @@ static void open_fed(struct fed *f, int64_t n_samples, bool is_time_major,
     must(fx8_source_open(&f->reader->base, &f->job, 0, f->session, &f->source,
                          &error),
          error);
-    must(fx8_source_start(f->source, 0, &error), error);
+    must(fx8_source_start(f->source, 0, INT64_MAX, &error), error);
 }
 
 /* Every sample of every input, in rows. */
@@ -234,7 +234,7 @@ TEST(a_million_stretches)
     const clock_t begin = clock();
     must(fx8_source_open(&reader->base, &job, 100, NULL, &source, &error),
          error);
-    must(fx8_source_start(source, 0, &error), error);
+    must(fx8_source_start(source, 0, INT64_MAX, &error), error);
     struct fx8_source_block *block;
     int64_t n_runs = 0;
     while ((block = fx8_source_take(source)) != NULL) {

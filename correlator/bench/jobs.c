@@ -122,6 +122,7 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
     };
     output.paths[task->variety->result] = names->result;
     const struct fx8_run_request request = {
+        .ranks = &fx8_ranks_alone,
         .job = &job,
         .reader = reader,
         .outputs = &output,

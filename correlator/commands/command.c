@@ -51,7 +51,8 @@ static int exit_code(enum fx8_status status)
 
 int fx8_command_error(const struct fx8_error *error)
 {
-    fprintf(stderr, "fx8: error: %s\n", error->message);
+    if (error->message[0] != '\0')
+        fprintf(stderr, "fx8: error: %s\n", error->message);
     return exit_code(error->status);
 }
 
@@ -195,16 +196,21 @@ void fx8_command_watch_signals(bool stop_at_once)
         sigaction(SIGHUP, &action, NULL);
 }
 
-static void pause_run(int number)
+void fx8_command_pause(void)
+{
+    is_paused = true;
+}
+
+static void take_pause(int number)
 {
     (void)number;
-    is_paused = true;
+    fx8_command_pause();
 }
 
 void fx8_command_watch_pause(void)
 {
     struct sigaction action = {.sa_flags = SA_RESTART};
-    action.sa_handler = pause_run;
+    action.sa_handler = take_pause;
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
 }

@@ -13,6 +13,7 @@
 #include "correlator/fx8.h"
 
 struct fx8_output;
+struct fx8_text_list;
 
 /** An option of a command.  Parser, help, fx8(1) and the completions all use
  *  this table. */
@@ -152,6 +153,9 @@ void fx8_command_stop_at_once(const char *file);
  * 75, on which scripts requeue it. */
 void fx8_command_watch_pause(void);
 
+/** Do what SIGUSR1 does: another rank has got it.  Async-signal-safe. */
+void fx8_command_pause(void);
+
 /** Whether SIGUSR1 has come. */
 bool fx8_command_is_paused(void);
 
@@ -168,5 +172,15 @@ void fx8_reference_man(FILE *stream);
 /** Print a script for bash to source: it completes commands, options, values of
  *  options, names and values of keys, and files. */
 void fx8_reference_completion(FILE *stream);
+
+/** A name with words before its suffix: OUT.uvh5 becomes OUT.int8.uvh5; empty
+ *  words are left out.  The caller frees it; NULL when memory is short. */
+char *fx8_command_name_with(const char *path, const char *suffix,
+                            const char *const words[2]);
+
+/** Refuse results that would overwrite each other: FX8_ERR_USAGE names them.  A
+ *  result PATH also occupies PATH.part. */
+enum fx8_status fx8_command_check_names(const struct fx8_text_list *names,
+                                        struct fx8_error *error);
 
 #endif

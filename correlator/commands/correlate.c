@@ -7,19 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "config/base/line.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/settings.h"
 #include "correlator/commands/command.h"
 #include "correlator/compare/live.h"
+#include "correlator/ranks/ranks.h"
+#include "correlator/run/alike.h"
 #include "correlator/run/forecast.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/job.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/progress.h"
+#include "correlator/run/share.h"
 #include "correlator/run/summary.h"
 #include "io/reader.h"
 
@@ -33,6 +36,7 @@ enum {
     PRECISION,
     BACKEND,
     FFT_PLAN,
+    MPI,
     DRY_RUN,
     RESUME,
     FORCE,
@@ -67,6 +71,9 @@ static const struct fx8_option options[] = {
                           "FFTW's best guess, or what it finds fastest: last "
                           "bits may then differ from run to run; auto: lanes, "
                           "else estimate"},
+    [MPI] = {.name = "mpi",
+             .help = "divide the dumps among the processes that mpirun or srun "
+                     "has started"},
     [DRY_RUN] = {.name = "dry-run",
                  .help = "say what would be done, and how long it would take "
                          "as its first second shows; write nothing"},
@@ -101,30 +108,15 @@ const struct fx8_command fx8_command_correlate = {
         "\n"
         "With several phase centres ([delay] phase_centers), each gets a "
         "result\n"
-        "of its own: OUT.NAME.uvh5.\n",
+        "of its own: OUT.NAME.uvh5.\n"
+        "\n"
+        "With --mpi, as in mpirun -n 4 fx8 correlate ... --mpi, each process\n"
+        "computes a range of dumps, and the result is that of one process:\n"
+        "config/CLUSTER.md.\n",
     .run = run,
 };
 
 /* --- names ------------------------------------------------------- */
-
-/* A name with words before its suffix: OUT.uvh5 becomes OUT.int8.uvh5; empty
- * words are left out.  NULL when memory is short. */
-static char *name_with(const char *path, const char *suffix,
-                       const char *const words[2])
-{
-    const size_t length = strlen(path), tail = strlen(suffix);
-    const bool has_suffix =
-        length > tail && strcmp(path + length - tail, suffix) == 0;
-    char *name;
-    if (words[0][0] == '\0' && words[1][0] == '\0')
-        return strdup(path);
-    return asprintf(&name, "%.*s%s%s%s%s%s",
-                    (int)(has_suffix ? length - tail : length), path,
-                    words[0][0] != '\0' ? "." : "", words[0],
-                    words[1][0] != '\0' ? "." : "", words[1], suffix) < 0
-               ? NULL
-               : name;
-}
 
 /* Samples per read: tests set odd sizes; results must not change. */
 static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
@@ -148,6 +140,7 @@ static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
 
 /* Everything that a run owns, released in one place. */
 struct work {
+    struct fx8_ranks ranks;
     struct fx8_settings settings;
     struct fx8_text_list files;
     struct fx8_reader *reader;
@@ -166,6 +159,8 @@ static void clear_work(struct work *work)
     for (size_t c = 0; c < work->job.n_centers && work->live != NULL; c++)
         fx8_compare_live_close(&work->live[c]);
     free(work->live);
+    if (work->reports != NULL)
+        free(work->reports[0].ranks);
     free(work->reports);
     free(work->outputs);
     fx8_reader_close(&work->reader);
@@ -235,8 +230,8 @@ static enum fx8_status add_name(struct work *work, const char *path,
                                 struct fx8_error *error)
 {
     const char *const words[2] = {center, word};
-    FX8_TRY(
-        fx8_text_list_add(&work->names, name_with(path, suffix, words), error));
+    FX8_TRY(fx8_text_list_add(
+        &work->names, fx8_command_name_with(path, suffix, words), error));
     *name = work->names.items[work->names.count - 1];
     return FX8_OK;
 }
@@ -320,72 +315,12 @@ static enum fx8_status warn_of_gaps(const struct work *work,
     return FX8_OK;
 }
 
-/* Folder with links resolved, and name: the caller frees it; NULL without
- * memory.  The path of a missing folder stays as written. */
-static char *full_name(const char *path, const char *suffix)
-{
-    char *result = NULL;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    FX8_AUTO_FREE char *folder =
-        slash != NULL ? strndup(path, (size_t)(name - path)) : strdup(".");
-    FX8_AUTO_FREE char *real = folder != NULL ? realpath(folder, NULL) : NULL;
-    if (folder != NULL &&
-        asprintf(&result, "%s/%s%s", real != NULL ? real : folder, name,
-                 suffix) < 0)
-        result = NULL;
-    return result;
-}
-
-/* Whether `a` and `b`, each with its suffix, are the same file. */
-static enum fx8_status is_same_name(const char *a, const char *suffix_a,
-                                    const char *b, const char *suffix_b,
-                                    bool *is_same, struct fx8_error *error)
-{
-    FX8_AUTO_FREE char *name_a = full_name(a, suffix_a);
-    FX8_AUTO_FREE char *name_b = full_name(b, suffix_b);
-    struct stat a_file, b_file;
-    if (name_a == NULL || name_b == NULL)
-        return fx8_no_memory("names", error);
-    *is_same =
-        strcmp(name_a, name_b) == 0 ||
-        (stat(name_a, &a_file) == 0 && stat(name_b, &b_file) == 0 &&
-         a_file.st_dev == b_file.st_dev && a_file.st_ino == b_file.st_ino);
-    return FX8_OK;
-}
-
-/* Refuse results that would overwrite each other.  Files are compared by folder
- * and name, since they need not exist, or by device and inode if they do.  A
- * result PATH also occupies PATH.part. */
-static enum fx8_status check_outputs(const struct work *work,
-                                     struct fx8_error *error)
-{
-    static const char *const suffixes[][2] = {
-        {"", ""}, {"", ".part"}, {".part", ""}};
-    for (size_t i = 0; i < work->names.count; i++)
-        for (size_t k = 0; k < 3 * i; k++) {
-            const char *a = work->names.items[i];
-            const char *b = work->names.items[k / 3];
-            bool is_same = false;
-            FX8_TRY(is_same_name(a, suffixes[k % 3][0], b, suffixes[k % 3][1],
-                                 &is_same, error));
-            if (is_same)
-                return fx8_fail(error, FX8_ERR_USAGE,
-                                "%s: is written as another result of this run "
-                                "(%s): expected another name",
-                                a, b);
-        }
-    return FX8_OK;
-}
-
 static enum fx8_status prepare(const struct fx8_command_line *line,
                                struct work *work, struct fx8_error *error)
 {
     char *const *files;
     const char *path;
     size_t n_files;
-    FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                              false, &work->settings, error));
     FX8_TRY(find_output(line, work, &path, error));
     FX8_TRY(find_files(line, work, &files, &n_files, error));
     work->input = fx8_command_join_texts("", files, n_files);
@@ -397,7 +332,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     FX8_TRY(fx8_job_resolve(&work->settings, &work->reader->observation,
                             work->reader->path, &work->job, error));
     FX8_TRY(name_outputs(work, path, error));
-    return check_outputs(work, error);
+    return fx8_command_check_names(&work->names, error);
 }
 
 /* --precision both: let the results be compared while they are written. */
@@ -422,12 +357,16 @@ static enum fx8_status compare(const struct work *work, size_t center,
 {
     FX8_AUTO(fx8_compare_clear) struct fx8_comparison of_files = {0};
     const char *const *paths = work->outputs[center].paths;
-    if (work->live[center] == NULL)
+    if (paths[FX8_RESULT_INT8] == NULL || paths[FX8_RESULT_FP32] == NULL)
         return FX8_OK;
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
-    const struct fx8_comparison *comparison = fx8_compare_live_finish(
-        work->live[center], work->reports[center].n_dumps);
+    /* ranks finish dumps in no order */
+    const struct fx8_comparison *comparison =
+        work->live[center] == NULL
+            ? NULL
+            : fx8_compare_live_finish(work->live[center],
+                                      work->reports[center].n_dumps);
     if (comparison == NULL) {
         FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
         fx8_progress_start(&progress, "compare", NULL, quiet ? NULL : stderr);
@@ -493,15 +432,58 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
     return FX8_OK;
 }
 
-static enum fx8_status run(const struct fx8_command_line *line,
-                           struct fx8_error *error)
+/* What ranks cannot do, or need not. */
+static enum fx8_status check_ranks(const struct work *work,
+                                   struct fx8_error *error)
 {
-    FX8_TRY(check_order(line, error));
-    const bool is_quiet = line->given[QUIET] != NULL;
-    FX8_AUTO(clear_work) struct work work = {0};
+    const struct fx8_settings *settings = &work->settings;
+    if (work->ranks.n == 1 || settings->postprocess.quicklook[0] == '\0')
+        return FX8_OK;
+    return fx8_settings_fail(settings, "postprocess.quicklook", error,
+                             "expected none with several ranks: it averages "
+                             "the dumps in their order");
+}
+
+static void warn_of_idle_ranks(const struct work *work)
+{
+    const int64_t n_idle = work->ranks.n - work->job.n_dumps;
+    if (n_idle > 0)
+        fx8_command_warning(
+            "%d ranks for %lld %s: %lld of them have nothing "
+            "to do",
+            work->ranks.n,
+            FX8_COUNTED((long long)work->job.n_dumps, "dump", "dumps"),
+            (long long)n_idle);
+}
+
+/* Prepare on all ranks, and see that they have the same before them. */
+static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
+                                     struct work *work, struct fx8_error *error)
+{
+    size_t n_threads;
+    enum fx8_status status = prepare(line, work, error);
+    if (status == FX8_OK)
+        status = check_ranks(work, error);
+    FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
+    if (work->ranks.n == 1)
+        return FX8_OK;
+    FX8_TRY(fx8_alike_check(&work->job, &work->ranks, error));
+    FX8_TRY(fx8_share_threads(&work->ranks, &n_threads, error));
+    if (work->job.plan.machine.threads.count == 0)
+        work->job.plan.machine.threads.count = n_threads;
+    work->job.plan.machine.first_device = (size_t)work->ranks.local;
+    return FX8_OK;
+}
+
+static enum fx8_status run_ranks(const struct fx8_command_line *line,
+                                 struct work *work, struct fx8_error *error)
+{
+    const bool is_first = work->ranks.rank == 0;
+    const bool is_quiet = line->given[QUIET] != NULL || !is_first;
     struct fx8_progress_display display;
     struct fx8_run_request request = {
-        .job = &work.job,
+        .ranks = &work->ranks,
+        .job = &work->job,
         .force = line->given[FORCE] != NULL,
         .resume = line->given[RESUME] != NULL,
         .transform = find_transform(line->given[FFT_PLAN]),
@@ -518,39 +500,90 @@ static enum fx8_status run(const struct fx8_command_line *line,
     };
     fx8_command_watch_pause();
     FX8_TRY(block_samples(&request.block_samples, error));
-    FX8_TRY(prepare(line, &work, error));
-    for (size_t i = 0; i < work.job.n_warnings; i++)
-        fx8_command_warning("%s", work.job.warnings[i]);
-    FX8_TRY(warn_of_gaps(&work, error));
-    warn_of_names(&work);
-    if (!request.is_trial)
-        FX8_TRY(compare_live(&work, error));
-    request.reader = work.reader;
-    request.outputs = work.outputs;
-    request.input = work.input;
-    request.input_brief = work.input_brief;
+    FX8_TRY(prepare_ranks(line, work, error));
+    for (size_t i = 0; i < work->job.n_warnings && is_first; i++)
+        fx8_command_warning("%s", work->job.warnings[i]);
+    if (is_first) {
+        FX8_TRY(warn_of_gaps(work, error));
+        warn_of_names(work);
+        warn_of_idle_ranks(work);
+    }
+    if (!request.is_trial && work->ranks.n == 1)
+        FX8_TRY(compare_live(work, error));
+    request.reader = work->reader;
+    request.outputs = work->outputs;
+    request.input = work->input;
+    request.input_brief = work->input_brief;
+    if (request.is_trial && !is_first)
+        return FX8_OK;
+    if (request.is_trial)
+        request.ranks = &fx8_ranks_alone;
     fx8_progress_start(&display, "correlate", "dump", is_quiet ? NULL : stderr);
     const enum fx8_status status =
-        fx8_pipeline_run(&request, work.reports, error);
+        fx8_pipeline_run(&request, work->reports, error);
     fx8_progress_end(&display);
     FX8_TRY(status);
     if (request.is_trial)
-        return end_trial(&request, work.reports, is_quiet, error);
-    if (work.reports[0].is_old) {
+        return end_trial(&request, work->reports, is_quiet, error);
+    if (work->reports[0].is_old) {
         if (!is_quiet)
             printf("result     complete since an earlier run\n");
         return FX8_OK;
     }
     if (!is_quiet)
-        fx8_summary_print(&request, work.reports, stdout);
-    if (work.reports[0].valid_fraction == 0.0)
+        fx8_summary_print(&request, work->reports, stdout);
+    if (work->reports[0].valid_fraction == 0.0 && is_first)
         fx8_command_warning("%s: no spectrum has all its samples: all of the "
                             "result is flagged",
-                            work.input_brief);
-    if (work.reports[0].was_interrupted)
+                            work->input_brief);
+    if (work->reports[0].was_interrupted)
         return fx8_fail(error, FX8_ERR_CANCELLED,
                         "interrupted after %" PRId64 " of %" PRId64
                         " dumps: the result holds these; --resume goes on",
-                        work.reports[0].n_dumps, work.job.n_dumps);
-    return compare_all(&work, is_quiet, error);
+                        work->reports[0].n_dumps, work->job.n_dumps);
+    return is_first ? compare_all(work, is_quiet, error) : FX8_OK;
+}
+
+/* Find the other ranks; `key`: what has asked for it. */
+static enum fx8_status find_ranks(struct work *work, const char *key,
+                                  struct fx8_error *error)
+{
+    struct fx8_error why;
+    const enum fx8_status status = fx8_ranks_open(&work->ranks, &why);
+    return status == FX8_OK
+               ? FX8_OK
+               : fx8_fail(error, status, "%s: %s", key, why.message);
+}
+
+/* Settings, and then the ranks that they ask for; with --mpi the other way
+ * round, so that failures are reported once. */
+static enum fx8_status load(const struct fx8_command_line *line,
+                            struct work *work, struct fx8_error *error)
+{
+    const bool is_asked = line->given[MPI] != NULL;
+    if (is_asked)
+        FX8_TRY(find_ranks(work, "--mpi", error));
+    const enum fx8_status status =
+        fx8_settings_load(line->files[0], line->settings, line->n_settings,
+                          false, &work->settings, error);
+    FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
+    return work->settings.correlator.has_ranks && !is_asked
+               ? find_ranks(work, "correlator.ranks: mpi", error)
+               : FX8_OK;
+}
+
+static enum fx8_status run(const struct fx8_command_line *line,
+                           struct fx8_error *error)
+{
+    FX8_AUTO(clear_work) struct work work = {.ranks = fx8_ranks_alone};
+    FX8_TRY(check_order(line, error));
+    enum fx8_status status = load(line, &work, error);
+    if (status == FX8_OK)
+        status = run_ranks(line, &work, error);
+    bool is_paused = work.reports != NULL && work.reports[0].was_paused;
+    status = fx8_ranks_settle(&work.ranks, status, &is_paused, error);
+    if (is_paused && status == FX8_ERR_CANCELLED)
+        fx8_command_pause();
+    fx8_ranks_close(&work.ranks);
+    return status;
 }

@@ -166,6 +166,8 @@ static const char rest[] =
     ".TP\n.B FX8_CUDA_PLUGIN\n"
     "the plug\\-in for CUDA, instead of fx8\\-cuda.so beside the program, in\n"
     "\\&../lib and on the library path\n"
+    ".TP\n.B FX8_MPI_PLUGIN\n"
+    "the same for MPI, instead of fx8\\-mpi.so\n"
     ".TP\n.B TMPDIR\nwhere \\fBbench\\fR puts its recordings\n"
     ".SH EXAMPLES\n"
     ".nf\n"

@@ -17,62 +17,31 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/run/pipeline.h"
+#include "correlator/run/pipeline_private.h"
 #include "correlator/run/resume.h"
-#include "correlator/run/sink.h"
-#include "correlator/run/source.h"
-
-/* What a run does for one phase centre. */
-struct branch {
-    struct fx8_run_report *report;
-    struct fx8_session *session;
-    struct fx8_sink *sink;
-    int64_t *dead_dumps; /* [n_inputs] of the job */
-    /* of dumps that an earlier run has finished, over rows */
-    int64_t n_spectra, n_valid, n_clipped;
-    bool is_complete; /* every dump of the range has been taken */
-};
-
-struct run {
-    const struct fx8_run_request *request;
-    enum fx8_backend backend;
-    struct fx8_source *source;
-    double *input_gain;             /* [inputs of the job] */
-    struct fx8_run_report *reports; /* [n] */
-    struct branch *branches;        /* [n] */
-    size_t n;
-    double start_s;    /* when all was open */
-    uint8_t *finished; /* [n_dumps of the job] by an earlier run */
-    int64_t end_dump;  /* of the range that is computed */
-    int64_t n_kept;    /* spectra of finished dumps before it */
-};
-
-static int interrupted(const struct run *run)
-{
-    return run->request->interrupted == NULL ? 0 : run->request->interrupted();
-}
 
 /* --- taking dumps ------------------------------------------------ */
 
-static enum fx8_status end_if_interrupted(const struct run *run,
+static enum fx8_status end_if_interrupted(const struct fx8_run *run,
                                           struct fx8_error *error)
 {
-    return interrupted(run) == 0
+    return fx8_run_interrupted(run) == 0
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
 }
 
 /* Hand the dump that is ready to the sink. */
-static enum fx8_status take_dump(struct run *run, struct branch *branch,
+static enum fx8_status take_dump(struct fx8_run *run, struct fx8_branch *branch,
                                  struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
     const struct fx8_dump *dump = fx8_take_dump(branch->session);
     for (size_t input = 0; input < job->n_inputs; input++)
-        branch->dead_dumps[input] += dump->dead[input];
+        branch->tally.dead_dumps[input] += dump->dead[input];
     if (branch->sink != NULL)
         FX8_TRY(fx8_sink_put(branch->sink, dump, error));
     branch->report->n_dumps++;
+    FX8_TRY(fx8_run_talk(run, error));
     branch->is_complete = dump->index + 1 == run->end_dump;
     /* of several branches, all get the whole block: equal numbers of dumps */
     return branch->is_complete || run->n > 1 ? FX8_OK
@@ -85,22 +54,37 @@ static enum fx8_status take_dump(struct run *run, struct branch *branch,
 static enum fx8_status reread(void *context, int64_t first_sample,
                               struct fx8_block *block, struct fx8_error *error)
 {
-    const struct run *run = context;
-    if (interrupted(run) > 1)
+    const struct fx8_branch *branch = context;
+    const struct fx8_run *run = branch->run;
+    if (fx8_run_interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-    return fx8_source_reread(run->source, first_sample, block, error);
+    return fx8_source_reread(run->source, (size_t)(branch - run->branches),
+                             first_sample, block, error);
+}
+
+/* Rank 0 begins as soon as it has gains, and before it hands over a dump. */
+static enum fx8_status begin_if_due(struct fx8_run *run, enum fx8_status status,
+                                    struct fx8_error *error)
+{
+    return run->has_begun || status < FX8_OK ||
+                   (status == FX8_OK && !fx8_run_has_gains(run))
+               ? FX8_OK
+               : fx8_run_begin(run, FX8_OK, error);
 }
 
 /* Push a block, or flush the session if NULL, and take the dumps that become
  * ready.  After the last dump, samples are read only to find markers. */
-static enum fx8_status push_to(struct run *run, struct branch *branch,
+static enum fx8_status push_to(struct fx8_run *run, struct fx8_branch *branch,
                                const struct fx8_block *block,
                                struct fx8_error *error)
 {
     while (!branch->is_complete) {
+        const double start = fx8_clock_seconds();
         const enum fx8_status status =
             block == NULL ? fx8_finish(branch->session, NULL, error)
                           : fx8_push(branch->session, block, error);
+        run->compute_s += fx8_clock_seconds() - start;
+        FX8_TRY(begin_if_due(run, status, error));
         if (status != FX8_DUMP_READY)
             return status;
         FX8_TRY(take_dump(run, branch, error));
@@ -108,67 +92,37 @@ static enum fx8_status push_to(struct run *run, struct branch *branch,
     return FX8_OK;
 }
 
-static enum fx8_status push_block(struct run *run,
+static enum fx8_status push_block(struct fx8_run *run,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
     const int64_t n_before = run->branches[0].report->n_dumps;
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(push_to(run, &run->branches[b], block, error));
-    const struct branch *last = &run->branches[run->n - 1];
+    const struct fx8_branch *last = &run->branches[run->n - 1];
     return last->is_complete || last->report->n_dumps == n_before
                ? FX8_OK
                : end_if_interrupted(run, error);
 }
 
-/* Spectra that an earlier run has finished. */
-static int64_t count_kept(const struct run *run)
-{
-    const struct fx8_sink *sink = run->branches[0].sink;
-    return sink == NULL ? 0 : fx8_sink_earlier(sink)->n_spectra;
-}
-
-static void tell_progress(const struct run *run, int64_t sample)
-{
-    const struct fx8_run_request *request = run->request;
-    const struct fx8_job *job = request->job;
-    if (request->progress == NULL)
-        return;
-    /* samples read only to find markers do not count as progress, nor do dumps
-     * that an earlier run has finished */
-    const int64_t step = (int64_t)job->axes.step;
-    const int64_t since = sample - job->plan.first_sample - run->n_kept * step;
-    const int64_t all = job->n_samples - count_kept(run) * step;
-    const int64_t done = since < all ? since : all;
-    const struct fx8_progress progress = {
-        .n_samples = done > 0 ? done : 0,
-        .total_samples = all,
-        .n_dumps = run->branches[0].report->n_dumps,
-        .total_dumps = job->n_dumps,
-        .n_inputs = job->n_inputs,
-        .rate_hz = fx8_rate_hz(job->plan.sample_rate),
-    };
-    request->progress(request->progress_context, &progress);
-}
-
-static bool is_complete(const struct run *run)
+static bool is_complete(const struct fx8_run *run)
 {
     return run->branches[run->n - 1].is_complete;
 }
 
 /* Whether a trial has lasted long enough. */
-static bool has_tried(const struct run *run)
+static bool has_tried(const struct fx8_run *run)
 {
     return run->request->is_trial &&
            fx8_clock_seconds() - run->start_s > FX8_TRIAL_S;
 }
 
-static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
+static enum fx8_status push_blocks(struct fx8_run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block, *before = NULL;
     while (!is_complete(run) && !has_tried(run) &&
            (block = fx8_source_take(run->source)) != NULL) {
-        if (interrupted(run) > 1)
+        if (fx8_run_interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         const int64_t end = block->block.first_sample + block->block.n_samples;
         for (size_t b = 0; b < run->n; b++)
@@ -179,15 +133,31 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
             fx8_source_release(run->source, before);
         before = block;
         run->reports[0].n_samples = end - run->request->job->plan.first_sample;
-        tell_progress(run, end);
+        run->at_sample = end;
+        FX8_TRY(fx8_run_talk(run, error));
+        fx8_run_show_progress(run);
     }
     return is_complete(run) || has_tried(run)
                ? FX8_OK
                : fx8_source_status(run->source, error);
 }
 
+/* First sample that no dump before `end` needs. */
+static int64_t sample_behind(const struct fx8_job *job, int64_t end)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const int64_t step = (int64_t)job->axes.step;
+    const int64_t run =
+        plan->marker.is_used ? plan->marker.least_length - 1 : 0;
+    return end >= job->n_dumps
+               ? INT64_MAX
+               : plan->first_sample + end * plan->spectra_per_dump * step +
+                     (int64_t)(job->axes.window + 2 * job->axes.margin) - step +
+                     run;
+}
+
 /* Compute a range of dumps. */
-static enum fx8_status compute_range(struct run *run, int64_t first,
+static enum fx8_status compute_range(struct fx8_run *run, int64_t first,
                                      int64_t end, struct fx8_error *error)
 {
     int64_t sample = 0;
@@ -197,26 +167,28 @@ static enum fx8_status compute_range(struct run *run, int64_t first,
                          error));
         run->branches[b].is_complete = false;
     }
-    FX8_TRY(fx8_source_start(run->source, sample, error));
+    FX8_TRY(fx8_source_start(run->source, sample,
+                             sample_behind(run->request->job, end), error));
     FX8_TRY(push_blocks(run, error));
     return is_complete(run) || has_tried(run) ? FX8_OK
                                               : push_block(run, NULL, error);
 }
 
-/* Compute what an earlier run has not finished. */
-static enum fx8_status compute(struct run *run, struct fx8_error *error)
+/* Compute what an earlier run has not finished of the share. */
+static enum fx8_status compute(struct fx8_run *run, struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
-    int64_t first = 0, end = 0;
-    while (end < job->n_dumps && !has_tried(run)) {
-        for (; end < job->n_dumps && run->finished[end]; end++)
+    const int64_t last = run->share.end;
+    int64_t first = run->share.first, end = first;
+    while (end < last && !has_tried(run)) {
+        for (; end < last && run->finished[end]; end++)
             run->n_kept += fx8_dump_spectra(&job->plan, end);
         for (size_t b = 0; b < run->n; b++)
             if (run->branches[b].sink != NULL)
                 FX8_TRY(
                     fx8_sink_look(run->branches[b].sink, first, end, error));
         first = end;
-        while (end < job->n_dumps && !run->finished[end])
+        while (end < last && !run->finished[end])
             end++;
         if (end > first)
             FX8_TRY(compute_range(run, first, end, error));
@@ -225,12 +197,18 @@ static enum fx8_status compute(struct run *run, struct fx8_error *error)
     return FX8_OK;
 }
 
-static enum fx8_status push_all(struct run *run, struct fx8_error *error)
+static enum fx8_status push_all(struct fx8_run *run, struct fx8_error *error)
 {
-    const enum fx8_status status = compute(run, error);
+    enum fx8_status status = FX8_OK;
+    /* rank 0 sets the gains that the others wait for */
+    if (run->ranks->n == 1 || run->ranks->rank > 0 || fx8_run_has_gains(run))
+        FX8_TRY(fx8_run_begin(run, FX8_OK, error));
+    status = compute(run, error);
+    if (!run->has_begun)
+        status = fx8_run_begin(run, status, error);
     run->reports[0].push_s = fx8_clock_seconds() - run->start_s;
-    if (status == FX8_OK)
-        return FX8_OK;
+    if (status == FX8_OK || !run->is_under_way)
+        return status;
     /* keep a dump that has ended, unless the session has failed; the first
      * failure is reported */
     struct fx8_error later;
@@ -242,7 +220,7 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 
 /* --- setup ------------------------------------------------------- */
 
-static void note_kernels(const struct branch *branch)
+static void note_kernels(const struct fx8_branch *branch)
 {
     struct fx8_run_report *report = branch->report;
     const struct fx8_session_info info = fx8_info(branch->session);
@@ -282,14 +260,17 @@ static void warn_of_device(const struct fx8_run_request *request,
                            const char *why)
 {
     char text[FX8_ERROR_MESSAGE_SIZE];
-    snprintf(text, sizeof text, "%.*s: the CPU computes in its place",
-             (int)sizeof text - 64, why);
+    char where[32] = "";
+    if (request->ranks->rank > 0)
+        snprintf(where, sizeof where, "rank %d: ", request->ranks->rank);
+    snprintf(text, sizeof text, "%s%.*s: the CPU computes in its place", where,
+             (int)sizeof text - 96, why);
     if (request->warn != NULL)
         request->warn(request->warn_context, text);
 }
 
 /* Gains of all rows: the reader's, which may be NULL, and the antennas'. */
-static enum fx8_status list_input_gains(struct run *run,
+static enum fx8_status list_input_gains(struct fx8_run *run,
                                         struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
@@ -302,24 +283,24 @@ static enum fx8_status list_input_gains(struct run *run,
     return FX8_OK;
 }
 
-static enum fx8_status open_branch(struct run *run, size_t index,
+static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                                    struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
     const struct fx8_job *job = request->job;
-    struct branch *branch = &run->branches[index];
+    struct fx8_branch *branch = &run->branches[index];
     struct fx8_plan plan = job->plan;
     plan.machine.backend = run->backend;
     plan.machine.transform = request->transform;
     plan.machine.memory_limit /= run->n;
     plan.input_gain = run->input_gain;
     plan.delays.context = &job->centers[index];
-    if (run->n == 1) { /* there is one block for samples read again */
+    /* several keep what they need, unless it may lie before their range */
+    if (run->n == 1 || run->ranks->n > 1) {
         plan.reread = reread;
-        plan.reread_context = run;
+        plan.reread_context = branch;
     }
-    FX8_TRY(fx8_allocate(job->n_inputs, sizeof *branch->dead_dumps, "report",
-                         &branch->dead_dumps, error));
+    FX8_TRY(fx8_tally_open(job, &branch->tally, error));
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &branch->session, error);
     if (status != FX8_OK)
@@ -333,25 +314,27 @@ static enum fx8_status open_branch(struct run *run, size_t index,
                          &branch->sink, error);
 }
 
-/* Create the outputs, or take up those of an earlier run. */
-static enum fx8_status begin_outputs(struct run *run, struct fx8_error *error)
+/* Create the outputs, or take up those of an earlier run; rank 0 does. */
+static enum fx8_status begin_outputs(struct fx8_run *run,
+                                     struct fx8_error *error)
 {
     const size_t n_dumps = (size_t)run->request->job->n_dumps;
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
-    if (run->request->is_trial)
+    if (run->request->is_trial || run->ranks->rank > 0)
         return FX8_OK;
     memset(run->finished, 1, n_dumps);
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_begin(run->branches[b].sink, run->request,
                                run->finished, error));
     for (size_t b = 0; b < run->n; b++) {
-        FX8_TRY(fx8_sink_start(run->branches[b].sink, run->finished, error));
+        FX8_TRY(
+            fx8_sink_add_earlier(run->branches[b].sink, run->finished, error));
         run->reports[b].n_dumps = run->reports[b].n_earlier;
     }
     return FX8_OK;
 }
 
-static void tell_ready(const struct run *run)
+static void tell_ready(const struct fx8_run *run)
 {
     const struct fx8_run_request *request = run->request;
     size_t memory = fx8_source_memory(run->source);
@@ -359,13 +342,13 @@ static void tell_ready(const struct run *run)
         memory += fx8_info(run->branches[b].session).memory +
                   fx8_sink_memory(request, b) +
                   request->outputs[b].consumer.memory;
-    if (request->ready != NULL)
+    if (request->ready != NULL && run->ranks->rank == 0)
         request->ready(request->ready_context, memory,
                        run->reports[0].n_earlier);
 }
 
 /* Whether an earlier run has completed every result. */
-static bool is_old(const struct run *run)
+static bool is_old(const struct fx8_run *run)
 {
     for (size_t b = 0; b < run->n; b++)
         if (run->branches[b].sink == NULL ||
@@ -374,13 +357,17 @@ static bool is_old(const struct run *run)
     return true;
 }
 
-static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
+static enum fx8_status open_branches(struct fx8_run *run,
+                                     struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
+    FX8_TRY(fx8_talk_open(&run->talk, run->ranks, error));
     FX8_TRY(fx8_allocate(run->n, sizeof *run->branches, "phase centres",
                          &run->branches, error));
-    for (size_t b = 0; b < run->n; b++)
+    for (size_t b = 0; b < run->n; b++) {
+        run->branches[b].run = run;
         run->branches[b].report = &run->reports[b];
+    }
     /* a reader has input gains only after select() */
     struct fx8_reader *reader = request->reader;
     FX8_TRY(reader->select(reader, request->job->inputs, request->job->n_inputs,
@@ -389,16 +376,31 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(open_branch(run, b, error));
     run->reports->is_old = is_old(run);
-    if (run->reports->is_old)
-        return FX8_OK;
-    FX8_TRY(begin_outputs(run, error));
+    return run->reports->is_old ? FX8_OK : begin_outputs(run, error);
+}
+
+static enum fx8_status open_source(struct fx8_run *run, struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
     /* after one signal the run still finishes its first dump; two end it now */
-    if (interrupted(run) > 1)
+    if (fx8_run_interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
     /* only one session can use samples in place */
-    FX8_TRY(fx8_source_open(
+    return fx8_source_open(
         request->reader, request->job, request->block_samples,
-        run->n == 1 ? run->branches[0].session : NULL, &run->source, error));
+        run->n == 1 ? run->branches[0].session : NULL, &run->source, error);
+}
+
+/* Every rank does, step by step: none waits for one that has failed. */
+static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
+{
+    bool *is_old = &run->reports->is_old;
+    FX8_TRY(fx8_ranks_agree(run->ranks, open_branches(run, error), error));
+    FX8_TRY(run->ranks->operations->broadcast(is_old, sizeof *is_old, error));
+    if (*is_old)
+        return FX8_OK;
+    FX8_TRY(fx8_run_divide(run, error));
+    FX8_TRY(fx8_ranks_agree(run->ranks, open_source(run, error), error));
     tell_ready(run);
     run->start_s = fx8_clock_seconds();
     return FX8_OK;
@@ -407,38 +409,37 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 /* --- the end ----------------------------------------------------- */
 
 static enum fx8_status count_inputs(const struct fx8_job *job,
-                                    struct branch *branch,
+                                    struct fx8_branch *branch,
                                     struct fx8_error *error)
 {
     struct fx8_run_report *report = branch->report;
     FX8_TRY(fx8_allocate(job->n_inputs, 1, "report", &report->dead, error));
-    const uint8_t *zero = fx8_gains(branch->session).is_zero;
+    const struct fx8_tally *tally = &branch->tally;
     for (size_t input = 0; input < job->n_inputs; input++) {
-        const int64_t dumps = branch->dead_dumps[input];
+        const int64_t dumps = tally->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
     }
-    const size_t n_cells = job->axes.n_inputs * job->axes.n_fine;
-    for (size_t cell = 0; zero != NULL && cell < n_cells; cell++)
-        report->n_zero_level += zero[cell];
+    for (size_t level = 0; level < tally->n_levels; level++)
+        report->n_zero_level += tally->is_zero[level];
     return FX8_OK;
 }
 
 /* Add what an earlier run has counted. */
-static void add_earlier(const struct fx8_job *job, struct branch *branch)
+static void add_earlier(const struct fx8_job *job, struct fx8_branch *branch)
 {
     if (branch->sink == NULL)
         return;
     const struct fx8_earlier *earlier = fx8_sink_earlier(branch->sink);
     branch->n_spectra = earlier->n_spectra;
     for (size_t row = 0; row < job->n_inputs; row++) {
-        branch->dead_dumps[row] += earlier->dead_dumps[row];
+        branch->tally.dead_dumps[row] += earlier->dead_dumps[row];
         branch->n_valid += earlier->valid_spectra[row];
     }
     for (size_t i = 0; i < job->axes.n_inputs * job->axes.n_fine; i++)
         branch->n_clipped += earlier->clips[i];
 }
 
-static void count_spectra(const struct fx8_job *job, struct branch *branch)
+static void count_spectra(const struct fx8_job *job, struct fx8_branch *branch)
 {
     struct fx8_run_report *report = branch->report;
     const struct fx8_statistics *counters = &report->statistics;
@@ -455,7 +456,7 @@ static void count_spectra(const struct fx8_job *job, struct branch *branch)
 
 /* The results could not be kept, and the run was interrupted too: report both.
  */
-static void note_interruption(const struct run *run, int64_t n_dumps,
+static void note_interruption(const struct fx8_run *run, int64_t n_dumps,
                               struct fx8_error *error)
 {
     const struct fx8_error reason = *error;
@@ -465,15 +466,10 @@ static void note_interruption(const struct run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
-static bool is_paused(const struct run *run)
-{
-    return run->request->is_paused != NULL && run->request->is_paused();
-}
-
 /* End a branch as the run ended; an interrupted one makes the dumps that it has
  * finished its result, unless another run is to go on with them. */
-static enum fx8_status close_branch(const struct run *run,
-                                    struct branch *branch,
+static enum fx8_status close_branch(const struct fx8_run *run,
+                                    struct fx8_branch *branch,
                                     enum fx8_status status,
                                     struct fx8_error *error)
 {
@@ -483,25 +479,48 @@ static enum fx8_status close_branch(const struct run *run,
     report->was_interrupted = status == FX8_ERR_CANCELLED;
     const bool is_kept =
         (status == FX8_OK && !run->reports->is_old) ||
-        (report->was_interrupted && n_dumps > 0 && !is_paused(run));
-    if (branch->dead_dumps != NULL)
+        (report->was_interrupted && n_dumps > 0 && !fx8_run_is_paused(run));
+    if (branch->tally.memory != NULL)
         add_earlier(job, branch);
     const enum fx8_status closed =
-        fx8_sink_close(&branch->sink, is_kept, error);
+        fx8_sink_close(&branch->sink, &branch->tally, is_kept, error);
     /* the sink keeps no result with a hole */
     if (is_kept && (closed != FX8_OK || report->n_dumps > 0))
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
         note_interruption(run, n_dumps, error);
-    if (branch->session != NULL)
-        fx8_get_statistics(branch->session, &report->statistics);
+    report->statistics = branch->tally.statistics;
     if (status == FX8_OK) {
         count_spectra(job, branch);
         status = count_inputs(job, branch, error);
     }
     fx8_close(&branch->session);
-    free(branch->dead_dumps);
+    fx8_tally_clear(&branch->tally);
     return status;
+}
+
+static enum fx8_status close_branches(struct fx8_run *run,
+                                      enum fx8_status status,
+                                      struct fx8_error *error)
+{
+    const enum fx8_status pushed = status;
+    for (size_t b = 0; b < run->n && run->branches != NULL; b++) {
+        const enum fx8_status ended =
+            close_branch(run, &run->branches[b], pushed, error);
+        if (b == 0 || status == FX8_OK)
+            status = ended;
+    }
+    return status;
+}
+
+/* Say after how many dumps of all ranks the run was paused, or interrupted. */
+static void name_end(const struct fx8_run *run, struct fx8_error *error)
+{
+    if (fx8_run_is_paused(run) || run->ranks->n > 1)
+        fx8_fail(error, FX8_ERR_CANCELLED, "%s after %lld of %lld dumps",
+                 fx8_run_is_paused(run) ? "paused" : "interrupted",
+                 (long long)run->reports[0].n_dumps,
+                 (long long)run->request->job->n_dumps);
 }
 
 /* Run on one backend; n_dumps counts the dumps handed over, whether or not they
@@ -511,31 +530,29 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
                               struct fx8_run_report *reports, int64_t *n_dumps,
                               struct fx8_error *error)
 {
-    struct run run = {.request = request,
-                      .backend = backend,
-                      .reports = reports,
-                      .n = request->job->n_centers};
+    struct fx8_run run = {.request = request,
+                          .ranks = request->ranks,
+                          .backend = backend,
+                          .reports = reports,
+                          .n = request->job->n_centers};
     memset(reports, 0, run.n * sizeof *reports);
     enum fx8_status status = set_stage(&run, error);
     if (status == FX8_OK && !reports->is_old)
         status = push_all(&run, error);
     *n_dumps = reports[0].n_dumps - reports[0].n_earlier;
-    if (status == FX8_ERR_CANCELLED && is_paused(&run))
-        fx8_fail(error, status, "paused after %lld of %lld dumps",
-                 (long long)reports[0].n_dumps,
-                 (long long)request->job->n_dumps);
     const double read_s =
         run.source == NULL ? 0.0 : fx8_source_seconds(run.source);
     fx8_source_stop(run.source);
-    const enum fx8_status pushed = status;
-    for (size_t b = 0; b < run.n && run.branches != NULL; b++) {
+    for (size_t b = 0; b < run.n; b++)
         reports[b].read_s = read_s;
-        const enum fx8_status ended =
-            close_branch(&run, &run.branches[b], pushed, error);
-        if (b == 0 || status == FX8_OK)
-            status = ended;
-    }
+    if (run.branches != NULL)
+        status = fx8_run_gather(&run, status, error);
+    reports->was_paused = fx8_run_is_paused(&run);
+    if (status == FX8_ERR_CANCELLED)
+        name_end(&run, error);
+    status = close_branches(&run, status, error);
     fx8_source_close(&run.source); /* the session may have pinned its memory */
+    fx8_talk_close(&run.talk);
     free(run.branches);
     free(run.input_gain);
     free(run.finished);
@@ -552,7 +569,8 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     enum fx8_status status =
         run_on(request, plan->machine.backend, reports, &n_dumps, error);
     if (status == FX8_ERR_DEVICE && plan->machine.backend == FX8_BACKEND_AUTO &&
-        strcmp(plan->machine.kernel, "auto") == 0 && n_dumps == 0) {
+        strcmp(plan->machine.kernel, "auto") == 0 && n_dumps == 0 &&
+        request->ranks->n == 1) {
         const struct fx8_error why = *error;
         warn_of_device(request, why.message);
         struct fx8_run_request again = *request;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
+#include "correlator/ranks/ranks.h"
 #include "correlator/run/job.h"
 #include "correlator/run/quicklook.h"
 #include "correlator/run/results.h"
@@ -49,8 +50,18 @@ struct fx8_run_output {
     struct fx8_run_consumer consumer;
 };
 
+/** What one rank of a run has done; times in seconds. */
+struct fx8_run_rank {
+    int64_t n_dumps;                   /**< computed and written */
+    int64_t n_written;                 /**< of these, by itself */
+    int64_t n_gain_rounds;             /**< as struct fx8_statistics */
+    double read_s, compute_s, write_s; /**< side by side */
+    double wait_s; /**< not computing: for samples, writers, other ranks */
+};
+
 /** What to run. */
 struct fx8_run_request {
+    const struct fx8_ranks *ranks; /**< with the same request on all of them */
     const struct fx8_job *job;
     struct fx8_reader *reader;            /**< inputs not selected yet */
     const struct fx8_run_output *outputs; /**< [job->n_centers] */
@@ -75,7 +86,7 @@ struct fx8_run_request {
      *  an earlier run has finished; may be NULL. */
     void (*ready)(void *context, size_t memory, int64_t n_earlier);
     void *ready_context;
-    /** One line, on the caller's thread; may be NULL. */
+    /** One line, on the caller's thread, of any rank; may be NULL. */
     void (*warn)(void *context, const char *message);
     void *warn_context;
 };
@@ -91,21 +102,25 @@ struct fx8_run_report {
     bool is_old;       /**< an earlier run had completed the result: nothing
                             was computed */
     bool was_interrupted;
+    bool was_paused; /**< as request->is_paused, of any rank */
     double read_s, write_s, total_s;
     double push_s;     /**< of total_s, what came after all was open */
     int64_t n_samples; /**< pushed, per input */
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */
     char kernel[64], fft_plan[64];
-    double clipped_fraction; /**< of valid spectra and channels */
-    double valid_fraction;   /**< of spectra */
-    int64_t n_clamped;       /**< real numbers read that were clamped to
-                                  8 bits */
-    size_t n_zero_level;     /**< inputs and channels with gain 1 because
-                                  they had no power; dead inputs excluded */
-    uint8_t *dead;           /**< [inputs of the job, band by band] 1: in
-                                  some dump, 2: in every one; the caller
-                                  frees */
+    double clipped_fraction;    /**< of valid spectra and channels */
+    double valid_fraction;      /**< of spectra */
+    int64_t n_clamped;          /**< real numbers read that were clamped to
+                                     8 bits */
+    size_t n_zero_level;        /**< inputs and channels with gain 1 because
+                                     they had no power; dead inputs excluded */
+    uint8_t *dead;              /**< [inputs of the job, band by band] 1: in
+                                     some dump, 2: in every one; the caller
+                                     frees */
+    struct fx8_run_rank *ranks; /**< of rank 0: [n_ranks]; NULL for a process
+                                     alone; the caller frees */
+    int n_ranks;
     struct fx8_quicklook_figures
         quicklook; /**< where a quick-look was written */
 };
@@ -120,8 +135,11 @@ struct fx8_run_report {
  * Notes:  1) after a failure no file exists under a final name
  *         2) with automatic choice of the backend, if a GPU fails before it
  *            delivered a dump, the CPU redoes the run, after a warning
- *         3) each phase centre has a session of its own, which gets the same
- *            blocks: its results are those of a run of its own
+ *         3) with several ranks, rank 0 reports for all; the results are those
+ *            of a process alone, but for the quick-look, which is refused.  If
+ *            they are interrupted while dumps are missing between finished
+ * ones, these stay in the .part 4) each phase centre has a session of its own,
+ * which gets the same blocks: its results are those of a run of its own
  */
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
                                  struct fx8_run_report *reports,

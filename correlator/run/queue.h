@@ -31,6 +31,10 @@ bool fx8_queue_put(struct fx8_queue *queue, void *item);
  *  empty. */
 void *fx8_queue_take(struct fx8_queue *queue);
 
+/** Take the oldest item without waiting: *item is NULL if there is none now.
+ *  False when the queue is closed and empty. */
+bool fx8_queue_poll(struct fx8_queue *queue, void **item);
+
 /** No more items: takers get what is left, then NULL; putters get false. */
 void fx8_queue_close(struct fx8_queue *queue);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "config/base/dump_arrays.h"
-#include "config/base/shape.h"
 #include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/sink_private.h"
+
+/* Between two looks for dumps of other ranks. */
+#define LOOK_NS 1000000L
 
 /* Write the gains if there are new ones. */
 static enum fx8_status put_gains(struct fx8_sink *s,
@@ -27,8 +30,16 @@ static enum fx8_status write_results(struct fx8_sink *s,
                                      struct fx8_error *error)
 {
     const size_t dump = (size_t)copy->dump.index;
+    if (fx8_sink_is_shared(s)) {
+        FX8_TRY(fx8_sink_write_shared(s, copy, error));
+        s->earlier.finished[dump] = 1;
+        return FX8_OK;
+    }
+    if (s->ranks->rank > 0)
+        return fx8_sink_send(s, copy, error);
     /* gains first: compare can then read any file with a dump */
-    FX8_TRY(put_gains(s, &copy->gains, error));
+    if (copy != &s->received)
+        FX8_TRY(put_gains(s, &copy->gains, error));
     for (size_t f = 0; f < FX8_N_RESULTS; f++)
         if (s->files[f] != NULL) {
             FX8_TRY(
@@ -51,38 +62,84 @@ static enum fx8_status write_copy(struct fx8_sink *s,
                : fx8_run_quicklook_take(s->quicklook, &copy->dump, error);
 }
 
+/* Write a dump, unless one could not be written. */
+static void write_timed(struct fx8_sink *s, const struct fx8_sink_copy *copy)
+{
+    const double start = fx8_clock_seconds();
+    struct fx8_run_dump dump = {&copy->dump, copy->gains.gain,
+                                copy->counts.valid_spectra, copy->counts.clips};
+    struct fx8_consumer_thread *consumer = copy->is_kept ? NULL : s->consumer;
+    fx8_consumer_give(consumer, &dump);
+    if (s->status == FX8_OK)
+        s->status = write_copy(s, copy, &s->error);
+    s->seconds += fx8_clock_seconds() - start;
+    fx8_consumer_wait(consumer);
+    if (s->status == FX8_OK)
+        s->n_dumps += !copy->is_kept;
+    else
+        atomic_store(&s->has_failed, true);
+}
+
+/* Wakes a caller that waits for an empty copy. */
+static void close_queues(struct fx8_sink *s)
+{
+    fx8_queue_close(&s->empty);
+    fx8_queue_close(&s->full);
+}
+
 static void *write_all(void *argument)
 {
     struct fx8_sink *s = argument;
     struct fx8_sink_copy *copy;
-    while ((copy = fx8_queue_take(&s->full)) != NULL) {
-        const double start = fx8_clock_seconds();
-        struct fx8_run_dump dump = {&copy->dump, copy->gains.gain,
-                                    copy->counts.valid_spectra,
-                                    copy->counts.clips};
-        if (!copy->is_kept)
-            fx8_consumer_give(s->consumer, &dump);
-        s->status = write_copy(s, copy, &s->error);
-        s->seconds += fx8_clock_seconds() - start;
-        if (!copy->is_kept)
-            fx8_consumer_wait(s->consumer);
-        if (s->status != FX8_OK)
-            break;
-        s->n_dumps += !copy->is_kept;
-        fx8_queue_put(&s->empty, copy);
+    while (s->status == FX8_OK && (copy = fx8_queue_take(&s->full)) != NULL) {
+        write_timed(s, copy);
+        if (s->status == FX8_OK)
+            fx8_queue_put(&s->empty, copy);
     }
-    /* wakes a caller that waits for an empty copy */
-    fx8_queue_close(&s->empty);
-    fx8_queue_close(&s->full);
+    close_queues(s);
+    fx8_sink_send_end(s);
     return NULL;
 }
 
-/* Arrays of a dump. */
-enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + FX8_QUICKLOOK_ARRAYS };
+/* Whether this sink writes what other ranks send. */
+static bool is_receiver(const struct fx8_sink *s)
+{
+    return fx8_sink_is_through_rank_0(s) && s->ranks->rank == 0;
+}
 
-/* List the arrays that are written or consumed. */
-static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
-                        struct fx8_array arrays[N_ARRAYS])
+/* The thread of rank 0, which writes dumps of all ranks as they come.  After a
+ * failure it still receives them: the others must not wait for ever. */
+static void *write_all_ranks(void *argument)
+{
+    struct fx8_sink *s = argument;
+    int n_senders = s->ranks->n - 1;
+    void *item = NULL;
+    bool is_there = false;
+    while (fx8_queue_poll(&s->full, &item) || n_senders > 0) {
+        if (item != NULL) {
+            write_timed(s, item);
+            fx8_queue_put(&s->empty, item);
+        }
+        const enum fx8_status status =
+            fx8_sink_receive(s, &n_senders, &is_there, &s->error);
+        if (status != FX8_OK) {
+            s->status = status;
+            atomic_store(&s->has_failed, true);
+            break;
+        }
+        if (is_there)
+            write_timed(s, &s->received);
+        if (s->status != FX8_OK)
+            close_queues(s);
+        if (item == NULL && !is_there)
+            nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    close_queues(s);
+    return NULL;
+}
+
+void fx8_sink_list(const struct fx8_sink *s, struct fx8_dump *dump,
+                   struct fx8_array arrays[FX8_SINK_ARRAYS])
 {
     const struct fx8_axes *axes = &s->job->axes;
     const size_t n_cells =
@@ -107,7 +164,7 @@ enum fx8_status fx8_sink_allocate_copy(const struct fx8_sink *s,
                                        struct fx8_sink_copy *copy,
                                        struct fx8_error *error)
 {
-    struct fx8_array arrays[N_ARRAYS];
+    struct fx8_array arrays[FX8_SINK_ARRAYS];
     const struct fx8_axes *axes = &s->job->axes;
     const size_t n_levels = fx8_sink_levels(s);
     const size_t real = n_levels > 0 ? sizeof(double) : 0;
@@ -121,16 +178,16 @@ enum fx8_status fx8_sink_allocate_copy(const struct fx8_sink *s,
     copy->gains.n_bands = s->job->plan.n_bands;
     copy->gains.n_inputs = axes->n_inputs;
     copy->gains.n_fine = axes->n_fine;
-    list_arrays(s, &copy->dump, arrays);
-    FX8_TRY(fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error));
+    fx8_sink_list(s, &copy->dump, arrays);
+    FX8_TRY(fx8_allocate_arrays(arrays, FX8_SINK_ARRAYS, "dump", error));
     return fx8_allocate_arrays(counts, 6, "counts", error);
 }
 
 static void free_copy(const struct fx8_sink *s, struct fx8_sink_copy *copy)
 {
-    struct fx8_array arrays[N_ARRAYS];
-    list_arrays(s, &copy->dump, arrays);
-    fx8_free_arrays(arrays, N_ARRAYS);
+    struct fx8_array arrays[FX8_SINK_ARRAYS];
+    fx8_sink_list(s, &copy->dump, arrays);
+    fx8_free_arrays(arrays, FX8_SINK_ARRAYS);
     free(copy->gains.gain);
     free(copy->gains.no_power);
     free(copy->gains.is_set);
@@ -139,10 +196,9 @@ static void free_copy(const struct fx8_sink *s, struct fx8_sink_copy *copy)
     free(copy->counts.dead);
 }
 
-static void copy_gains(const struct fx8_sink *s,
+static void copy_gains(const struct fx8_sink *s, struct fx8_input_gains of,
                        const struct fx8_uvh5_gains *gains)
 {
-    const struct fx8_input_gains of = fx8_gains(s->session);
     for (size_t i = 0; i < fx8_sink_levels(s); i++) {
         gains->gain[i] = (double)of.gain[i];
         gains->no_power[i] = (double)of.is_zero[i];
@@ -163,30 +219,56 @@ static void take_counts(const int64_t *counts, size_t n, int64_t *before,
 
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center)
 {
-    const struct fx8_sink unused = {.job = request->job,
+    const struct fx8_sink unused = {.ranks = request->ranks,
+                                    .job = request->job,
                                     .output = &request->outputs[center]};
     struct fx8_dump dump;
-    struct fx8_array arrays[N_ARRAYS];
-    list_arrays(&unused, &dump, arrays);
-    return fx8_product(FX8_SINK_COPIES, fx8_arrays_size(arrays, N_ARRAYS), 1,
-                       1);
+    struct fx8_array arrays[FX8_SINK_ARRAYS];
+    fx8_sink_list(&unused, &dump, arrays);
+    return fx8_product(FX8_SINK_COPIES,
+                       fx8_arrays_size(arrays, FX8_SINK_ARRAYS), 1, 1);
 }
 
 /* --- dumps ------------------------------------------------------- */
 
-enum fx8_status fx8_sink_start(struct fx8_sink *sink, const uint8_t *finished,
-                               struct fx8_error *error)
+/* Start the thread. */
+static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
 {
-    struct fx8_sink *s = sink;
-    FX8_TRY(fx8_sink_add_earlier(s, finished, error));
     for (size_t i = 0; i < FX8_SINK_COPIES; i++)
         fx8_queue_put(&s->empty, &s->copies[i]);
     FX8_TRY(fx8_consumer_open(s->output, &s->consumer, error));
-    if (pthread_create(&s->thread, NULL, write_all, s) != 0)
+    if (is_receiver(s))
+        FX8_TRY(fx8_sink_allocate_copy(s, &s->received, error));
+    if (pthread_create(&s->thread, NULL,
+                       is_receiver(s) ? write_all_ranks : write_all, s) != 0)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "cannot start the writer thread");
     s->has_thread = true;
     return FX8_OK;
+}
+
+/* A .part with dumps must have their gains before other ranks write any. */
+static enum fx8_status put_first_gains(struct fx8_sink *s,
+                                       struct fx8_error *error)
+{
+    const struct fx8_uvh5_gains *gains = &s->copies[0].gains;
+    if (s->ranks->rank > 0 || gains->gain == NULL)
+        return FX8_OK;
+    copy_gains(s, fx8_gains(s->session), gains);
+    return put_gains(s, gains, error);
+}
+
+enum fx8_status fx8_sink_start(struct fx8_sink *sink, struct fx8_error *error)
+{
+    struct fx8_sink *s = sink;
+    if (fx8_sink_is_shared(s)) {
+        FX8_TRY(fx8_ranks_agree(s->ranks, put_first_gains(s, error), error));
+        FX8_TRY(fx8_sink_share(s, error));
+    }
+    const enum fx8_status status = start(s, error);
+    if (status != FX8_OK)
+        fx8_sink_send_end(s);
+    return fx8_ranks_agree(s->ranks, status, error);
 }
 
 const struct fx8_earlier *fx8_sink_earlier(const struct fx8_sink *sink)
@@ -255,13 +337,13 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
     if (copy == NULL)
         return sink->status;
     struct fx8_dump given = *dump;
-    struct fx8_array to[N_ARRAYS], from[N_ARRAYS];
+    struct fx8_array to[FX8_SINK_ARRAYS], from[FX8_SINK_ARRAYS];
     copy->dump.index = dump->index;
-    list_arrays(sink, &copy->dump, to);
-    list_arrays(sink, &given, from);
-    fx8_copy_arrays(to, from, N_ARRAYS);
+    fx8_sink_list(sink, &copy->dump, to);
+    fx8_sink_list(sink, &given, from);
+    fx8_copy_arrays(to, from, FX8_SINK_ARRAYS);
     copy->is_kept = false;
-    copy_gains(sink, &copy->gains);
+    copy_gains(sink, fx8_gains(sink->session), &copy->gains);
     const struct fx8_input_counts counts = fx8_inputs(sink->session);
     const size_t n_rows = sink->job->axes.n_rows;
     take_counts(counts.valid_spectra, n_rows, sink->valid_spectra,
@@ -275,20 +357,21 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
 }
 
 /* Write what is known only at the end: final gains, clipped fractions. */
-static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
+static enum fx8_status put_extras(struct fx8_sink *s,
+                                  const struct fx8_tally *tally,
+                                  struct fx8_error *error)
 {
     double *values = s->copies[0].gains.gain;
     if (values == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
     const struct fx8_axes *axes = &s->job->axes;
-    const struct fx8_input_counts counts = fx8_inputs(s->session);
     const struct fx8_uvh5_counted *all = &s->copies[0].counts;
     for (size_t row = 0; row < axes->n_rows; row++)
         all->valid_spectra[row] =
-            counts.valid_spectra[row] + s->earlier.valid_spectra[row];
+            tally->valid_spectra[row] + s->earlier.valid_spectra[row];
     for (size_t at = 0; at < axes->n_inputs * axes->n_fine; at++)
-        all->clips[at] = counts.clips[at] + s->earlier.clips[at];
-    copy_gains(s, &s->copies[0].gains);
+        all->clips[at] = tally->clips[at] + s->earlier.clips[at];
+    copy_gains(s, fx8_tally_gains(tally), &s->copies[0].gains);
     FX8_TRY(put_gains(s, &s->copies[0].gains, error));
     fx8_uvh5_clip_fractions(&(struct fx8_uvh5_counts){s->job->plan.n_bands,
                                                       axes->n_inputs,
@@ -325,9 +408,14 @@ static bool are_first(const struct fx8_sink *s)
 }
 
 /* What is written after the last dump. */
-static enum fx8_status put_end(struct fx8_sink *s, struct fx8_error *error)
+static enum fx8_status put_end(struct fx8_sink *s,
+                               const struct fx8_tally *tally,
+                               struct fx8_error *error)
 {
-    FX8_TRY(put_extras(s, error));
+    for (size_t f = 0; f < FX8_N_RESULTS && fx8_sink_is_shared(s); f++)
+        if (s->files[f] != NULL)
+            FX8_TRY(fx8_uvh5_unshare(s->files[f], error));
+    FX8_TRY(put_extras(s, tally, error));
     return s->quicklook == NULL
                ? FX8_OK
                : fx8_run_quicklook_finish(s->quicklook, (size_t)n_finished(s),
@@ -338,6 +426,7 @@ static void free_sink(struct fx8_sink *s)
 {
     for (size_t i = 0; i < FX8_SINK_COPIES; i++)
         free_copy(s, &s->copies[i]);
+    free_copy(s, &s->received);
     for (size_t f = 0; f < FX8_N_RESULTS; f++)
         fx8_uvh5_header_clear(&s->headers[f]);
     fx8_earlier_clear(&s->earlier);
@@ -368,25 +457,61 @@ static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
     return status == FX8_OK ? closed : status;
 }
 
-enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+bool fx8_sink_has_failed(const struct fx8_sink *sink)
+{
+    return atomic_load(&sink->has_failed);
+}
+
+void fx8_sink_add_finished(struct fx8_sink *sink, const uint8_t *finished,
+                           int64_t first, int64_t end, int64_t n)
+{
+    for (int64_t d = first; d < end && n > 0; d++) {
+        if (finished[d])
+            continue;
+        sink->earlier.finished[d] = 1;
+        sink->n_dumps++;
+        n--;
+    }
+}
+
+const uint8_t *fx8_sink_finished(const struct fx8_sink *sink)
+{
+    return sink->earlier.finished;
+}
+
+enum fx8_status fx8_sink_drain(struct fx8_sink *s, struct fx8_error *error)
+{
+    fx8_queue_close(&s->full);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    s->has_thread = false;
+    s->report->write_s = s->seconds;
+    struct fx8_error why;
+    const enum fx8_status ended = fx8_sink_end_shared(s, &why);
+    if (s->status == FX8_OK && ended != FX8_OK) {
+        s->status = ended;
+        s->error = why;
+    }
+    s->report->n_dumps = n_finished(s);
+    if (s->status != FX8_OK && error != NULL)
+        *error = s->error;
+    return s->status;
+}
+
+enum fx8_status fx8_sink_close(struct fx8_sink **sink,
+                               const struct fx8_tally *tally, bool keep,
                                struct fx8_error *error)
 {
     struct fx8_sink *s = *sink;
     if (s == NULL)
         return FX8_OK;
     *sink = NULL;
-    fx8_queue_close(&s->full);
-    if (s->has_thread)
-        pthread_join(s->thread, NULL);
+    enum fx8_status status = fx8_sink_drain(s, keep ? error : NULL);
     fx8_consumer_close(&s->consumer);
-    enum fx8_status status = s->status;
-    if (status != FX8_OK && keep && error != NULL)
-        *error = s->error;
     /* a result has no holes: dumps behind one are left for another run */
     keep = keep && are_first(s);
     if (status == FX8_OK && keep && n_finished(s) > 0)
-        status = put_end(s, error);
-    s->report->write_s = s->seconds;
+        status = put_end(s, tally, error);
     status = end_files(s, status, keep, error);
     s->report->n_dumps = status == FX8_OK && keep ? n_finished(s) : 0;
     free_sink(s);

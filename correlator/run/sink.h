@@ -14,6 +14,7 @@
 
 struct fx8_earlier;
 struct fx8_sink;
+struct fx8_tally;
 
 /** Bytes of the dumps in flight of a phase centre. */
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center);
@@ -47,10 +48,14 @@ enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
                                const struct fx8_run_request *request,
                                uint8_t *finished, struct fx8_error *error);
 
-/** Start the writer thread: dumps marked in `finished` are kept, all others
- *  will be handed over. */
-enum fx8_status fx8_sink_start(struct fx8_sink *sink, const uint8_t *finished,
-                               struct fx8_error *error);
+/** Count the dumps marked in `finished`, which are kept; rank 0 does. */
+enum fx8_status fx8_sink_add_earlier(struct fx8_sink *sink,
+                                     const uint8_t *finished,
+                                     struct fx8_error *error);
+
+/** Start the writer thread, before the first dump.  All ranks must call it,
+ * once the gains are known that rank 0 sets. */
+enum fx8_status fx8_sink_start(struct fx8_sink *sink, struct fx8_error *error);
 
 /** Counts of the dumps that are kept. */
 const struct fx8_earlier *fx8_sink_earlier(const struct fx8_sink *sink);
@@ -65,17 +70,35 @@ enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t first, int64_t end,
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error);
 
+/** Whether a dump could not be written; from any thread. */
+bool fx8_sink_has_failed(const struct fx8_sink *sink);
+
+/** Wait for the writer: all dumps that were handed over are written.  Its
+ *  failure is returned.  Fills n_dumps and write_s of the report. */
+enum fx8_status fx8_sink_drain(struct fx8_sink *sink, struct fx8_error *error);
+
+/** Rank 0: another rank has written into the files the first n of the dumps
+ *  [first, end) that are not marked in `finished`. */
+void fx8_sink_add_finished(struct fx8_sink *sink, const uint8_t *finished,
+                           int64_t first, int64_t end, int64_t n);
+
+/** Dumps that are in the files as far as this rank knows, uint8 [n_dumps of the
+ *  job]; once drained. */
+const uint8_t *fx8_sink_finished(const struct fx8_sink *sink);
+
 /**
  * fx8_sink_close -- wait for the writer and finish the files; nulls the
  * handle, a NULL handle is legal.
  *
- * Given:  keep   the dumps written so far are the result; else the run has
+ * Given:  tally  of all ranks, without earlier runs; only needed to keep
+ *         keep   the dumps written so far are the result; else the run has
  *                failed, and finished dumps stay as .part
  *         error  of the failed run: which files stay is added to its message;
  *                may be NULL
  * Returned: n_dumps, write_s and quicklook of the report
  */
-enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+enum fx8_status fx8_sink_close(struct fx8_sink **sink,
+                               const struct fx8_tally *tally, bool keep,
                                struct fx8_error *error);
 
 #endif

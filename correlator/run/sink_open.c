@@ -187,6 +187,8 @@ static enum fx8_status plan_outputs(struct fx8_sink *s,
                                     struct fx8_error *error)
 {
     FX8_TRY(allocate(s, error));
+    if (s->ranks->rank > 0)
+        return FX8_OK;
     s->can_resume = s->is_complete = true;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (s->output->paths[kind] != NULL)
@@ -202,6 +204,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     *sink = NULL;
     struct fx8_sink *s;
     FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
+    s->ranks = request->ranks;
     s->job = request->job;
     s->center = center;
     s->output = &request->outputs[center];
@@ -211,7 +214,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);
     if (status != FX8_OK)
-        fx8_sink_close(&s, false, NULL);
+        fx8_sink_close(&s, NULL, false, NULL);
     *sink = s;
     return status;
 }
@@ -227,6 +230,8 @@ enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
                                uint8_t *finished, struct fx8_error *error)
 {
     struct fx8_sink *s = sink;
+    if (s->ranks->rank > 0)
+        return FX8_OK;
     if (s->can_resume)
         FX8_TRY(restore_gains(s, error));
     FX8_TRY(create_outputs(s, request, error));

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sink_private.h -- the state of a sink, shared by sink_open.c (its outputs)
- * and sink.c (the dumps, and the end).
+ * sink_private.h -- the state of a sink, shared by sink_open.c (its outputs),
+ * sink_ranks.c (outputs that several ranks write) and sink.c (the dumps, and
+ * the end).
  */
 #ifndef FX8_CORRELATOR_RUN_SINK_PRIVATE_H
 #define FX8_CORRELATOR_RUN_SINK_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/dump_arrays.h"
 #include "correlator/fx8.h"
 #include "correlator/run/consumer.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/resume.h"
 #include "correlator/run/sink.h"
+#include "correlator/run/tally.h"
 #include "io/uvh5/uvh5.h"
 
 /** Dumps in flight: one being written, one waiting. */
@@ -29,16 +33,30 @@ struct fx8_sink_copy {
     bool is_kept; /* it is in the visibility files already */
 };
 
+/** Arrays of a dump. */
+enum {
+    FX8_SINK_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + FX8_QUICKLOOK_ARRAYS
+};
+
+/** An output that several ranks write. */
+struct fx8_sink_shared {
+    struct fx8_uvh5_places *places;
+    struct fx8_ranks_file *file;
+};
+
 struct fx8_sink {
+    const struct fx8_ranks *ranks;
     const struct fx8_job *job;
     size_t center; /* index of the phase centre */
     struct fx8_session *session;
     struct fx8_run_report *report;
-    const struct fx8_run_output *output; /* of the phase centre */
-    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
+    const struct fx8_run_output *output;          /* of the phase centre */
+    struct fx8_uvh5_writer *files[FX8_N_RESULTS]; /* of rank 0 */
+    struct fx8_sink_shared shared[FX8_N_RESULTS];
     struct fx8_run_quicklook *quicklook;  /* NULL: not wanted */
     struct fx8_consumer_thread *consumer; /* NULL: not wanted */
     struct fx8_sink_copy copies[FX8_SINK_COPIES];
+    struct fx8_sink_copy received;  /* of rank 0: from another rank */
     int64_t *valid_spectra, *clips; /* the session's, up to the last dump */
     uint8_t *is_set;                /* [n_rows] whose gains are in the file */
     bool has_gains;                 /* they are in the file */
@@ -54,6 +72,7 @@ struct fx8_sink {
     double seconds;
     enum fx8_status status;
     struct fx8_error error;
+    atomic_bool has_failed;
 };
 
 /** Cells with a gain; 0 without a quantiser. */
@@ -68,9 +87,41 @@ enum fx8_status fx8_sink_read_copy(struct fx8_sink *sink, size_t dump,
                                    struct fx8_sink_copy *copy,
                                    bool *is_finished, struct fx8_error *error);
 
-/** Count the dumps that are kept. */
-enum fx8_status fx8_sink_add_earlier(struct fx8_sink *sink,
-                                     const uint8_t *finished,
-                                     struct fx8_error *error);
+/** List the arrays that are written or consumed. */
+void fx8_sink_list(const struct fx8_sink *sink, struct fx8_dump *dump,
+                   struct fx8_array arrays[FX8_SINK_ARRAYS]);
+
+/* --- sink_ranks.c --- */
+
+/** Whether several ranks write into the files themselves, or rank 0 does it for
+ *  them. */
+bool fx8_sink_is_shared(const struct fx8_sink *sink);
+bool fx8_sink_is_through_rank_0(const struct fx8_sink *sink);
+
+/** Let all ranks write into the files, which rank 0 has open.  All ranks must
+ *  call it. */
+enum fx8_status fx8_sink_share(struct fx8_sink *sink, struct fx8_error *error);
+
+/** Write a dump into its places of the shared outputs. */
+enum fx8_status fx8_sink_write_shared(struct fx8_sink *sink,
+                                      const struct fx8_sink_copy *copy,
+                                      struct fx8_error *error);
+
+/** Send a dump to rank 0; NULL: there are no more. */
+enum fx8_status fx8_sink_send(const struct fx8_sink *sink,
+                              const struct fx8_sink_copy *copy,
+                              struct fx8_error *error);
+
+/** Tell rank 0 that there are no more, if it writes them. */
+void fx8_sink_send_end(const struct fx8_sink *sink);
+
+/** Receive a dump that another rank has sent into sink->received, if one is
+ *  waiting; *n_senders counts down as ranks send that they have no more. */
+enum fx8_status fx8_sink_receive(struct fx8_sink *sink, int *n_senders,
+                                 bool *is_there, struct fx8_error *error);
+
+/** Close the shared outputs of this rank: all is on disk. */
+enum fx8_status fx8_sink_end_shared(struct fx8_sink *sink,
+                                    struct fx8_error *error);
 
 #endif

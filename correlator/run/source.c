@@ -30,6 +30,7 @@ struct fx8_source {
     struct fx8_session *session;      /* may be NULL */
     int64_t first_sample, end_sample; /* absolute, of the job */
     int64_t start_sample;             /* to read from */
+    int64_t pause_sample, taken_end;  /* see fx8_source_start() */
     int64_t block_samples;            /* wanted */
     bool is_fitted;       /* blocks end at the session's block ends */
     int64_t most_samples; /* of a block */
@@ -40,10 +41,12 @@ struct fx8_source {
     int8_t *piece;
     ptrdiff_t *piece_offset; /* [n_inputs] */
     struct fx8_source_block blocks[N_BLOCKS];
-    struct fx8_source_block again;
+    struct fx8_source_block *again; /* [n_again], by phase centre */
+    size_t n_again;
     int64_t *row; /* [inputs of the recording] row in the job; -1: none */
     struct fx8_gaps gaps, again_gaps;
     struct fx8_queue empty, full;
+    struct fx8_queue more; /* an item: go on behind pause_sample */
     pthread_mutex_t mutex; /* guards the reader and the members below */
     double seconds;
     enum fx8_status status; /* of the thread, read after it has ended */
@@ -117,7 +120,8 @@ static enum fx8_status list_missing(const struct fx8_source *s, int64_t first,
 static int64_t next_samples(const struct fx8_source *s, int64_t first,
                             bool is_fitted)
 {
-    const int64_t left = s->end_sample - first;
+    const int64_t left =
+        (first < s->pause_sample ? s->pause_sample : s->end_sample) - first;
     const int64_t n =
         is_fitted ? fx8_block_end(s->session, first, s->block_samples) - first
                   : s->block_samples;
@@ -167,6 +171,13 @@ static enum fx8_status read_pieces(struct fx8_source *s, int8_t *samples,
     return FX8_OK;
 }
 
+/* Whether a block is one of those that are read ahead, not again. */
+static bool is_ahead(const struct fx8_source *s,
+                     const struct fx8_source_block *block)
+{
+    return block >= s->blocks && block < s->blocks + N_BLOCKS;
+}
+
 /* Read a block as the recording has it. */
 static enum fx8_status read_whole(struct fx8_source *s, int8_t *samples,
                                   struct fx8_gaps *gaps,
@@ -174,7 +185,7 @@ static enum fx8_status read_whole(struct fx8_source *s, int8_t *samples,
                                   struct fx8_error *error)
 {
     struct fx8_sample_layout layout = {.input_offset = block->input_offset};
-    if (block != &s->again)
+    if (is_ahead(s, block))
         layout.row_samples = s->row_samples;
     FX8_TRY(read_samples(s, block->block.first_sample, block->block.n_samples,
                          samples, &layout, gaps, block, error));
@@ -187,9 +198,9 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
                                   struct fx8_source_block *block,
                                   struct fx8_error *error)
 {
-    const bool is_fitted = s->is_fitted && block != &s->again;
+    const bool is_fitted = s->is_fitted && is_ahead(s, block);
     int8_t *samples = block->buffer;
-    if (block != &s->again)
+    if (is_ahead(s, block))
         samples += (size_t)s->room * sample_bytes(s);
     block->block = (struct fx8_block){
         .samples = samples,
@@ -217,6 +228,8 @@ static void *read_all(void *argument)
     struct fx8_source *s = argument;
     int64_t first = s->start_sample;
     while (first < s->end_sample) {
+        if (first == s->pause_sample && fx8_queue_take(&s->more) == NULL)
+            break;
         struct fx8_source_block *block = fx8_queue_take(&s->empty);
         if (block == NULL)
             break;
@@ -360,7 +373,11 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     set_range(s);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
+    fx8_queue_init(&s->more);
     pthread_mutex_init(&s->mutex, NULL);
+    s->n_again = job->n_centers > 0 ? job->n_centers : 1;
+    FX8_TRY(fx8_allocate(s->n_again, sizeof *s->again, "samples", &s->again,
+                         error));
     FX8_TRY(set_rows(s, error));
     set_sizes(s, block_samples);
     FX8_TRY(allocate_piece(s, error));
@@ -372,19 +389,27 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
 }
 
 enum fx8_status fx8_source_start(struct fx8_source *source,
-                                 int64_t first_sample, struct fx8_error *error)
+                                 int64_t first_sample, int64_t pause_sample,
+                                 struct fx8_error *error)
 {
     struct fx8_source *s = source;
     fx8_source_stop(s);
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
+    fx8_queue_destroy(&s->more);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
+    fx8_queue_init(&s->more);
     for (size_t i = 0; i < n_blocks(s); i++)
         fx8_queue_put(&s->empty, &s->blocks[i]);
     s->status = FX8_OK;
     s->start_sample =
         first_sample > s->first_sample ? first_sample : s->first_sample;
+    s->pause_sample =
+        pause_sample < s->end_sample && pause_sample > s->start_sample
+            ? pause_sample
+            : s->end_sample;
+    s->taken_end = s->start_sample;
     if (pthread_create(&s->thread, NULL, read_all, s) != 0)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "cannot start the reader thread");
@@ -394,7 +419,11 @@ enum fx8_status fx8_source_start(struct fx8_source *source,
 
 struct fx8_source_block *fx8_source_take(struct fx8_source *source)
 {
+    if (source->taken_end == source->pause_sample)
+        fx8_queue_put(&source->more, source);
     struct fx8_source_block *block = fx8_queue_take(&source->full);
+    if (block != NULL)
+        source->taken_end = block->block.first_sample + block->block.n_samples;
     if (block != NULL && block->block.in_place != NULL && !block->is_pinned) {
         fx8_pin(source->session, block->buffer, buffer_bytes(source));
         block->is_pinned = true;
@@ -416,21 +445,22 @@ enum fx8_status fx8_source_status(struct fx8_source *source,
     return source->status;
 }
 
-enum fx8_status fx8_source_reread(struct fx8_source *source,
+enum fx8_status fx8_source_reread(struct fx8_source *source, size_t center,
                                   int64_t first_sample, struct fx8_block *block,
                                   struct fx8_error *error)
 {
+    struct fx8_source_block *again = &source->again[center];
     *block = (struct fx8_block){.first_sample = first_sample};
     if (first_sample >= source->end_sample)
         return FX8_OK;
-    if (source->again.buffer == NULL)
+    if (again->buffer == NULL)
         FX8_TRY(allocate_block(
             source,
             source->reader->buffer_size(source->reader, source->block_samples),
-            &source->again, error));
-    FX8_TRY(read_block(source, first_sample, &source->again_gaps,
-                       &source->again, error));
-    *block = source->again.block;
+            again, error));
+    FX8_TRY(
+        read_block(source, first_sample, &source->again_gaps, again, error));
+    *block = again->block;
     return FX8_OK;
 }
 
@@ -463,6 +493,7 @@ void fx8_source_stop(struct fx8_source *source)
         return;
     fx8_queue_close(&s->empty);
     fx8_queue_close(&s->full);
+    fx8_queue_close(&s->more);
     if (s->has_thread)
         pthread_join(s->thread, NULL);
     s->has_thread = false;
@@ -476,7 +507,9 @@ void fx8_source_close(struct fx8_source **source)
     fx8_source_stop(s);
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
-    free_block(&s->again);
+    for (size_t center = 0; center < s->n_again; center++)
+        free_block(&s->again[center]);
+    free(s->again);
     free(s->piece);
     free(s->piece_offset);
     fx8_gaps_clear(&s->gaps);
@@ -484,6 +517,7 @@ void fx8_source_close(struct fx8_source **source)
     free(s->row);
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
+    fx8_queue_destroy(&s->more);
     pthread_mutex_destroy(&s->mutex);
     free(s);
     *source = NULL;

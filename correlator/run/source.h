@@ -42,11 +42,13 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 struct fx8_source **source,
                                 struct fx8_error *error);
 
-/** Read from this sample on, of those that the job can need.  A source that has
- *  started before starts again: it takes all blocks back, so no session may
- *  use one in place any more. */
+/** Read from this sample on, of those that the job can need.  Samples from
+ *  pause_sample on are read when all before have been taken and more are asked
+ *  for.  A source that has started before starts again: it takes all blocks
+ *  back, so no session may use one in place any more. */
 enum fx8_status fx8_source_start(struct fx8_source *source,
-                                 int64_t first_sample, struct fx8_error *error);
+                                 int64_t first_sample, int64_t pause_sample,
+                                 struct fx8_error *error);
 
 /** Next block in time; NULL at the end, and after a failed read, which
  *  fx8_source_status() reports.  Return it with fx8_source_release(). */
@@ -62,11 +64,12 @@ enum fx8_status fx8_source_status(struct fx8_source *source,
 /**
  * fx8_source_reread -- read a block out of turn.
  *
- * Given:    first_sample  absolute
- * Returned: block         in the source's memory, valid until the next call;
- *                         empty after the last sample
+ * Given:    center        whose session asks: index of the phase centre
+ *           first_sample  absolute
+ * Returned: block         in the source's memory, valid until the next call for
+ *                         this centre; empty after the last sample
  */
-enum fx8_status fx8_source_reread(struct fx8_source *source,
+enum fx8_status fx8_source_reread(struct fx8_source *source, size_t center,
                                   int64_t first_sample, struct fx8_block *block,
                                   struct fx8_error *error);
 

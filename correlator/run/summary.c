@@ -96,6 +96,22 @@ static void print_times(const struct fx8_run_request *request,
             samples / fx8_rate_hz(job->plan.sample_rate) / report->total_s);
 }
 
+/* What each rank has done. */
+static void print_ranks(const struct fx8_run_report *report, FILE *stream)
+{
+    for (int rank = 0; rank < report->n_ranks; rank++) {
+        const struct fx8_run_rank *r = &report->ranks[rank];
+        char name[32];
+        snprintf(name, sizeof name, "rank %d", rank);
+        fprintf(stream,
+                "%-10s %lld %s%s: read %.3f, compute %.3f, write %.3f, wait "
+                "%.3f s\n",
+                name, FX8_COUNTED((long long)r->n_dumps, "dump", "dumps"),
+                r->n_gain_rounds > 0 ? ", levels set" : "", r->read_s,
+                r->compute_s, r->write_s, r->wait_s);
+    }
+}
+
 /* One input that was dead for some or all of the time, with the bands if they
  * differ.  States [n_bands], n_inputs apart. */
 static void print_dead(const struct fx8_job *job, const uint8_t *states,
@@ -203,6 +219,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
     print_kernels(request, reports, stream);
     print_scaling(request, reports, stream);
     print_times(request, reports, stream);
+    print_ranks(reports, stream);
     for (size_t c = 0; c < n; c++) {
         if (n > 1)
             fprintf(stream, "centre     %s\n",

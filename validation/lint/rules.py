@@ -12,6 +12,7 @@ import glob
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -39,7 +40,8 @@ MAY_INCLUDE = {
     "kernels": ("config/base/",),
     "io": ("config/",),
     "correlator/library": ("config/base/", "kernels/"),
-    "correlator/run": ("config/", "io/"),
+    "correlator/ranks": ("config/base/",),
+    "correlator/run": ("config/", "io/", "correlator/ranks/"),
     "correlator/simulate": ("config/", "io/", "kernels/", "correlator/run/"),
     "correlator/plot": ("config/", "io/", "kernels/fft.h", "correlator/run/"),
     "correlator/compare": ("config/", "io/", "correlator/run/",
@@ -51,7 +53,8 @@ MAY_INCLUDE = {
                          "correlator/plot/"),
     "correlator/bench": ("config/", "io/", "kernels/", "correlator/run/",
                          "correlator/commands/"),
-    "correlator/commands": ("config/", "io/", "correlator/run/",
+    "correlator/commands": ("config/", "io/", "correlator/ranks/",
+                            "correlator/run/",
                             "correlator/simulate/", "correlator/compare/",
                             "correlator/fringe/", "correlator/bench/",
                             "correlator/image/", "correlator/plot/"),
@@ -63,6 +66,7 @@ KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
     (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc",
                    "validation/peers/")),
+    (r"mpi\.h", ("correlator/ranks/mpi.c",)),
     (r"fitsio\.h", ("correlator/image/fits.c",)),
     (r"ini\.h", ("config/",)),
     (r"jansson\.h", ("config/base/json.h",)),
@@ -72,6 +76,8 @@ KEPT_HEADERS = (
     (r"\w*intrin\.h", ("kernels/", "correlator/bench/", "validation/peers/")),
     (r"dnnl\w*\.h", ("validation/peers/",)),
 )
+# Compiled by mpicc, where there is one.
+OF_MPI = () if shutil.which("mpicc") else ("correlator/ranks/mpi.c",)
 # libfx8 must not need libraries of the program.
 NOT_NEEDED = ("hdf5", "inih", "erfa", "jansson", "cuda", "cufft", "libz.")
 UNFINISHED = re.compile(
@@ -363,7 +369,7 @@ def check_warnings():
         folder = f"{BUILD}/clang"
         builds = [(folder, "CC=clang", "CFLAGS=-fsyntax-only", *objects_of(
             [path for path in C_SOURCES if path.endswith(".c") and
-             not path.startswith("correlator/examples/")], folder))]
+             not path.startswith(("correlator/examples/", *OF_MPI))], folder))]
     for folder, *arguments in builds:
         good, text = run("make", "-k", f"-j{CPUS}", "STRICT=1",
                          f"BUILD={folder}", *arguments)
@@ -387,7 +393,8 @@ def check_names():
     """what a room shows to others is called fx8_*"""
     objects = objects_of(
         [path for path in C_SOURCES if path.endswith(".c") and not
-         path.startswith(("validation/", "correlator/examples/"))], BUILD)
+         path.startswith(("validation/", "correlator/examples/", *OF_MPI))],
+        BUILD)
     good, text = run("nm", "--defined-only", "--extern-only", "-A", *objects)
     if not good:
         yield text.strip().splitlines()[-1]

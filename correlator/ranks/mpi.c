@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mpi.c -- the plug-in fx8-mpi.so, and the one file that knows MPI.
+ *
+ * Only calls of the MPI 3 standard.  Threads call in turn, under a lock that is
+ * released while a call waits; waiting sleeps, since most MPIs would spin and
+ * take a processor from the rank that is waited for.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "config/base/try.h"
+#include "correlator/ranks/ranks.h"
+
+/* Counts are int in MPI 3: longer messages go in pieces; so do writes, between
+ * which other threads can call. */
+#define MOST_BYTES    ((size_t)1 << 30)
+#define MOST_TO_WRITE ((size_t)16 << 20)
+
+/* Sleep between two looks whether a call has ended: doubled up to the most. */
+#define LEAST_SLEEP_NS 20000L
+#define MOST_SLEEP_NS  2000000L
+
+struct fx8_ranks_file {
+    MPI_File file;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* MPI's text for a code that is not MPI_SUCCESS; a name of a file may be NULL.
+ */
+static enum fx8_status report(int code, const char *path, const char *what,
+                              struct fx8_error *error)
+{
+    char reason[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return FX8_OK;
+    MPI_Error_string(code, reason, &length);
+    return fx8_fail(error, FX8_ERR_SYSTEM, "%s%s%s: %s",
+                    path == NULL ? "" : path, path == NULL ? "mpi: " : ": ",
+                    what, reason);
+}
+
+/* Wait for a request, which the caller has begun under the lock. */
+static int await(MPI_Request *request)
+{
+    long sleep_ns = LEAST_SLEEP_NS;
+    for (;;) {
+        int is_done = 0;
+        pthread_mutex_lock(&lock);
+        const int code = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&lock);
+        if (code != MPI_SUCCESS || is_done)
+            return code;
+        nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
+        if (sleep_ns < MOST_SLEEP_NS)
+            sleep_ns *= 2;
+    }
+}
+
+/* Begin a request under the lock, and wait for it. */
+#define CARRY_OUT(code, request, call)                                         \
+    do {                                                                       \
+        pthread_mutex_lock(&lock);                                             \
+        (code) = (call);                                                       \
+        pthread_mutex_unlock(&lock);                                           \
+        if ((code) == MPI_SUCCESS)                                             \
+            (code) = await(&(request));                                        \
+    } while (0)
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- beginning and end ---------------------------------------------------- */
+
+/* Which rank of the node this is, and which one is the node's first. */
+static int find_node(struct fx8_ranks *ranks)
+{
+    MPI_Comm node;
+    int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                   ranks->rank, MPI_INFO_NULL, &node);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Comm_rank(node, &ranks->local);
+    MPI_Comm_size(node, &ranks->n_local);
+    ranks->node = ranks->rank;
+    code = MPI_Bcast(&ranks->node, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+    return code;
+}
+
+static enum fx8_status start(struct fx8_ranks *ranks, struct fx8_error *error)
+{
+    int provided = 0;
+    FX8_TRY(
+        report(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
+               NULL, "start", error));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks->n);
+    if (provided < MPI_THREAD_SERIALIZED)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "mpi: only one thread may call it: expected an MPI "
+                        "built for several threads");
+    return report(find_node(ranks), NULL, "nodes", error);
+}
+
+static void finish(void)
+{
+    MPI_Finalize();
+}
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static enum fx8_status broadcast(void *bytes, size_t n, struct fx8_error *error)
+{
+    char *at = bytes;
+    for (size_t piece; n > 0; at += piece, n -= piece) {
+        MPI_Request request;
+        int code;
+        piece = least(n, MOST_BYTES);
+        CARRY_OUT(
+            code, request,
+            MPI_Ibcast(at, (int)piece, MPI_BYTE, 0, MPI_COMM_WORLD, &request));
+        FX8_TRY(report(code, NULL, "broadcast", error));
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status gather(const void *bytes, size_t n, void *all,
+                              struct fx8_error *error)
+{
+    MPI_Request request;
+    int code;
+    if (n > MOST_BYTES)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "mpi: gather: %zu bytes: expected fewer", n);
+    CARRY_OUT(code, request,
+              MPI_Igather(bytes, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, 0,
+                          MPI_COMM_WORLD, &request));
+    return report(code, NULL, "gather", error);
+}
+
+static enum fx8_status send(int to, int tag, const void *bytes, size_t n,
+                            struct fx8_error *error)
+{
+    const char *at = bytes;
+    for (size_t piece; n > 0; at += piece, n -= piece) {
+        MPI_Request request;
+        int code;
+        piece = least(n, MOST_BYTES);
+        CARRY_OUT(code, request,
+                  MPI_Isend(at, (int)piece, MPI_BYTE, to, tag, MPI_COMM_WORLD,
+                            &request));
+        FX8_TRY(report(code, NULL, "send", error));
+    }
+    return FX8_OK;
+}
+
+static bool probe(int tag, int *from)
+{
+    int is_there = 0;
+    MPI_Status status;
+    pthread_mutex_lock(&lock);
+    const int code =
+        MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &is_there, &status);
+    pthread_mutex_unlock(&lock);
+    if (code != MPI_SUCCESS || !is_there)
+        return false;
+    *from = status.MPI_SOURCE;
+    return true;
+}
+
+static enum fx8_status receive(int from, int tag, void *bytes, size_t n,
+                               struct fx8_error *error)
+{
+    char *at = bytes;
+    for (size_t piece; n > 0; at += piece, n -= piece) {
+        MPI_Request request;
+        int code;
+        piece = least(n, MOST_BYTES);
+        CARRY_OUT(code, request,
+                  MPI_Irecv(at, (int)piece, MPI_BYTE, from, tag, MPI_COMM_WORLD,
+                            &request));
+        FX8_TRY(report(code, NULL, "receive", error));
+    }
+    return FX8_OK;
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+static enum fx8_status open_file(const char *path, struct fx8_ranks_file **file,
+                                 struct fx8_error *error)
+{
+    struct fx8_ranks_file *new = calloc(1, sizeof *new);
+    if (new == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
+    pthread_mutex_lock(&lock);
+    /* each rank by itself: none waits for one that has failed */
+    const int code = MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_WRONLY,
+                                   MPI_INFO_NULL, &new->file);
+    pthread_mutex_unlock(&lock);
+    if (code == MPI_SUCCESS)
+        *file = new;
+    else
+        free(new);
+    return report(code, path, "cannot be opened by MPI", error);
+}
+
+static enum fx8_status write_piece(struct fx8_ranks_file *file, uint64_t offset,
+                                   const char *bytes, size_t n,
+                                   struct fx8_error *error)
+{
+    MPI_Status status;
+    int written = 0;
+    pthread_mutex_lock(&lock);
+    int code = MPI_File_write_at(file->file, (MPI_Offset)offset, bytes, (int)n,
+                                 MPI_BYTE, &status);
+    if (code == MPI_SUCCESS)
+        code = MPI_Get_count(&status, MPI_BYTE, &written);
+    pthread_mutex_unlock(&lock);
+    FX8_TRY(report(code, NULL, "write", error));
+    /* some MPIs report a full disk by the count alone */
+    return written == (int)n ? FX8_OK
+                             : report(MPI_ERR_NO_SPACE, NULL, "write", error);
+}
+
+static enum fx8_status write_at(struct fx8_ranks_file *file, uint64_t offset,
+                                const void *bytes, size_t n,
+                                struct fx8_error *error)
+{
+    const char *at = bytes;
+    for (size_t piece; n > 0; at += piece, offset += piece, n -= piece) {
+        piece = least(n, MOST_TO_WRITE);
+        FX8_TRY(write_piece(file, offset, at, piece, error));
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status close_file(struct fx8_ranks_file **file,
+                                  struct fx8_error *error)
+{
+    if (*file == NULL)
+        return FX8_OK;
+    pthread_mutex_lock(&lock);
+    const int synced = MPI_File_sync((*file)->file);
+    const int closed = MPI_File_close(&(*file)->file);
+    pthread_mutex_unlock(&lock);
+    free(*file);
+    *file = NULL;
+    return report(synced == MPI_SUCCESS ? closed : synced, NULL, "sync", error);
+}
+
+static const struct fx8_ranks_operations operations = {
+    .start = start,
+    .broadcast = broadcast,
+    .gather = gather,
+    .send = send,
+    .probe = probe,
+    .receive = receive,
+    .open = open_file,
+    .write_at = write_at,
+    .close = close_file,
+    .finish = finish,
+};
+
+extern const struct fx8_ranks_plugin fx8_ranks_plugin;
+__attribute__((visibility("default")))
+const struct fx8_ranks_plugin fx8_ranks_plugin = {{FX8_RANKS_ABI, FX8_VERSION},
+                                                  &operations};

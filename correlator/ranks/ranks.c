@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/number.h"
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/ranks/ranks.h"
+
+/* --- a process alone ------------------------------------------------------ */
+
+static enum fx8_status keep(void *bytes, size_t n, struct fx8_error *error)
+{
+    (void)bytes;
+    (void)n;
+    (void)error;
+    return FX8_OK;
+}
+
+static enum fx8_status gather_own(const void *bytes, size_t n, void *all,
+                                  struct fx8_error *error)
+{
+    (void)error;
+    memcpy(all, bytes, n);
+    return FX8_OK;
+}
+
+static bool probe_nobody(int tag, int *from)
+{
+    (void)tag;
+    (void)from;
+    return false;
+}
+
+/* No messages and no shared files: there is nobody to share with. */
+static const struct fx8_ranks_operations alone = {
+    .broadcast = keep,
+    .gather = gather_own,
+    .probe = probe_nobody,
+};
+
+const struct fx8_ranks fx8_ranks_alone = {
+    .n = 1, .n_local = 1, .operations = &alone};
+
+/* --- the launcher --------------------------------------------------------- */
+
+/* Number of processes that a launcher has started together, by the variables
+ * that it leaves; 0: none.  In this order: within a batch job, SLURM_* describe
+ * the helpers of an mpirun.  SLURM_NTASKS alone shows no launcher: a batch
+ * script has it too.  `can_meet`: the launcher lets MPI find the others. */
+static int64_t count_launched(bool *can_meet)
+{
+    static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                         "MPI_LOCALNRANKS"};
+    int64_t n = 0;
+    *can_meet = true;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const char *text = getenv(counts[i]);
+        if (text != NULL && fx8_number_integer(text, &n) && n > 0)
+            return n;
+    }
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    *can_meet = getenv("PMIX_RANK") != NULL;
+    if (tasks != NULL && fx8_number_integer(tasks, &n) && n > 0)
+        return n;
+    return *can_meet ? 1 : 0;
+}
+
+static enum fx8_status check_launcher(struct fx8_error *error)
+{
+    bool can_meet;
+    const int64_t n = count_launched(&can_meet);
+    if (n == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "no launcher has started this process: "
+                        "expected mpirun fx8 ... or srun fx8 ...");
+    if (can_meet)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "srun has started %lld processes that cannot "
+                    "find one another: expected srun --mpi=pmix (or pmi2; "
+                    "srun --mpi=list shows what there is)",
+                    (long long)n);
+}
+
+enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks, struct fx8_error *error)
+{
+    static const struct fx8_shared_object plugin = {
+        .name = "mpi",
+        .file = "fx8-mpi.so",
+        .symbol = FX8_RANKS_SYMBOL,
+        .variable = FX8_RANKS_VARIABLE,
+        .abi = FX8_RANKS_ABI,
+        .hint = ": expected fx8 built with MPI (mpicc; Debian package "
+                "libopenmpi-dev)",
+    };
+    const struct fx8_shared_object_head *head;
+    FX8_TRY(check_launcher(error));
+    FX8_TRY(fx8_shared_object_open(&plugin, &head, error));
+    *ranks = (struct fx8_ranks){
+        .operations = ((const struct fx8_ranks_plugin *)head)->operations};
+    return ranks->operations->start(ranks, error);
+}
+
+void fx8_ranks_close(const struct fx8_ranks *ranks)
+{
+    if (ranks->operations->finish != NULL)
+        ranks->operations->finish();
+}
+
+/* --- agreement ------------------------------------------------------------ */
+
+/* The first failure in order of ranks; FX8_OK if there is none. */
+static struct fx8_error find_first(const struct fx8_error *errors, int n)
+{
+    struct fx8_error found = {FX8_OK, ""};
+    for (int rank = n; rank-- > 0;)
+        if (errors[rank].status != FX8_OK)
+            found = errors[rank];
+    return found;
+}
+
+enum fx8_status fx8_ranks_agree(const struct fx8_ranks *ranks,
+                                enum fx8_status status, struct fx8_error *error)
+{
+    if (ranks->n == 1)
+        return status;
+    struct fx8_error own = {FX8_OK, ""};
+    if (status != FX8_OK && ranks->rank == 0)
+        own = *error;
+    else if (status != FX8_OK)
+        fx8_fail(&own, status, "rank %d: %s", ranks->rank, error->message);
+    FX8_AUTO_FREE struct fx8_error *all = NULL;
+    FX8_TRY(fx8_allocate((size_t)ranks->n, sizeof *all, "ranks", &all, error));
+    FX8_TRY(ranks->operations->gather(&own, sizeof own, all, error));
+    if (ranks->rank == 0)
+        own = find_first(all, ranks->n);
+    FX8_TRY(ranks->operations->broadcast(&own, sizeof own, error));
+    if (own.status != FX8_OK)
+        *error = own;
+    return own.status;
+}
+
+enum fx8_status fx8_ranks_settle(const struct fx8_ranks *ranks,
+                                 enum fx8_status status, bool *is_paused,
+                                 struct fx8_error *error)
+{
+    struct {
+        enum fx8_status status;
+        bool is_paused;
+    } end = {status, *is_paused};
+    if (ranks->n == 1)
+        return status;
+    FX8_TRY(ranks->operations->broadcast(&end, sizeof end, error));
+    *is_paused = end.is_paused;
+    if (ranks->rank > 0)
+        error->message[0] = '\0';
+    return end.status;
+}

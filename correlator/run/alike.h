@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * alike.h -- whether all ranks of a run have the same task before them.
+ */
+#ifndef FX8_CORRELATOR_RUN_ALIKE_H
+#define FX8_CORRELATOR_RUN_ALIKE_H
+
+#include "correlator/fx8.h"
+#include "correlator/ranks/ranks.h"
+#include "correlator/run/job.h"
+
+/**
+ * fx8_alike_check -- compare recording and configuration with those of rank 0.
+ *
+ * Status: FX8_ERR_INPUT on all ranks: the first rank that differs, in what, and
+ *         both values; FX8_ERR_SYSTEM
+ * Notes:  all ranks must call it
+ */
+enum fx8_status fx8_alike_check(const struct fx8_job *job,
+                                const struct fx8_ranks *ranks,
+                                struct fx8_error *error);
+
+#endif

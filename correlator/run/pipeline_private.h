@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pipeline_private.h -- the state of a run, shared by pipeline.c (its course)
+ * and pipeline_ranks.c (what its ranks do together).
+ */
+#ifndef FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
+#define FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
+
+#include "correlator/run/pipeline.h"
+#include "correlator/run/share.h"
+#include "correlator/run/sink.h"
+#include "correlator/run/source.h"
+#include "correlator/run/talk.h"
+#include "correlator/run/tally.h"
+
+struct fx8_run;
+
+/* What a run does for one phase centre. */
+struct fx8_branch {
+    const struct fx8_run *run;
+    struct fx8_run_report *report;
+    struct fx8_session *session;
+    struct fx8_sink *sink;
+    struct fx8_tally tally; /* of rank 0 at the end: of all ranks */
+    /* of dumps that an earlier run has finished, over rows */
+    int64_t n_spectra, n_valid, n_clipped;
+    bool is_complete; /* every dump of the range has been taken */
+};
+
+struct fx8_run {
+    const struct fx8_run_request *request;
+    const struct fx8_ranks *ranks;
+    struct fx8_talk talk;
+    uint8_t *finished;      /* [n_dumps of the job] by an earlier run */
+    struct fx8_share share; /* of this rank */
+    int64_t share_spectra;  /* that it has to compute */
+    int64_t all_spectra;    /* that all ranks have to */
+    enum fx8_backend backend;
+    struct fx8_source *source;
+    double *input_gain;             /* [inputs of the job] */
+    struct fx8_run_report *reports; /* [n] */
+    struct fx8_branch *branches;    /* [n] */
+    size_t n;
+    int64_t end_dump;  /* of the range that is computed */
+    int64_t n_kept;    /* spectra of finished dumps of the share before it */
+    bool has_begun;    /* fx8_run_begin() was called */
+    bool is_under_way; /* and has succeeded, on all ranks */
+    int64_t at_sample; /* behind the last one pushed, absolute */
+    double compute_s;  /* in the session */
+    double start_s;    /* when all was open */
+};
+
+/* As request->interrupted and request->is_paused, of any rank. */
+int fx8_run_interrupted(const struct fx8_run *run);
+bool fx8_run_is_paused(const struct fx8_run *run);
+
+/* Learn from rank 0 what an earlier run has finished, and divide the rest; all
+ * ranks must call it. */
+enum fx8_status fx8_run_divide(struct fx8_run *run, struct fx8_error *error);
+
+/* Listen to the other ranks, and tell them of an interruption and how far this
+ * rank is. */
+enum fx8_status fx8_run_talk(struct fx8_run *run, struct fx8_error *error);
+
+/* Show the progress of all ranks; rank 0 does. */
+void fx8_run_show_progress(struct fx8_run *run);
+
+/* Whether rank 0 knows the gains that the others wait for. */
+bool fx8_run_has_gains(const struct fx8_run *run);
+
+/* Give the gains of rank 0 to all, let all write; every rank must call it,
+ * once, with its status so far.  Fails on all ranks if one has failed. */
+enum fx8_status fx8_run_begin(struct fx8_run *run, enum fx8_status status,
+                              struct fx8_error *error);
+
+/* Behind its last sample, with its status so far: wait for the writers, and on
+ * rank 0 for all others, whose counts are added to its own.  The status of rank
+ * 0 becomes that of the run. */
+enum fx8_status fx8_run_gather(struct fx8_run *run, enum fx8_status status,
+                               struct fx8_error *error);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/run/share.h"
+
+/* First dump of a rank; of rank n: behind the last one.  (n_dumps rank) / n
+ * without overflow. */
+static int64_t first_dump(int64_t n_dumps, int64_t rank, int64_t n)
+{
+    return n_dumps / n * rank + n_dumps % n * rank / n;
+}
+
+struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
+                              const struct fx8_ranks *ranks)
+{
+    struct fx8_share share = {0, n_dumps};
+    int64_t n_left = 0, n_before = 0;
+    if (ranks->n == 1)
+        return share;
+    for (int64_t d = 0; d < n_dumps; d++)
+        n_left += !finished[d];
+    const int64_t begin = first_dump(n_left, ranks->rank, ranks->n);
+    const int64_t end = first_dump(n_left, ranks->rank + 1, ranks->n);
+    share.end = 0;
+    for (int64_t d = 0; d < n_dumps; d++) {
+        if (finished[d])
+            continue;
+        if (n_before == begin)
+            share.first = d;
+        if (n_before >= begin && n_before < end)
+            share.end = d + 1;
+        n_before++;
+    }
+    return begin < end ? share : (struct fx8_share){0, 0};
+}
+
+/* The processors that a rank may use, and on which node. */
+struct processors {
+    int node;
+    cpu_set_t set;
+};
+
+enum fx8_status fx8_share_threads(const struct fx8_ranks *ranks,
+                                  size_t *n_threads, struct fx8_error *error)
+{
+    *n_threads = fx8_parallel_cpus();
+    if (ranks->n == 1)
+        return FX8_OK;
+    FX8_AUTO_FREE struct processors *all = NULL;
+    struct processors own = {.node = ranks->node};
+    CPU_ZERO(&own.set);
+    sched_getaffinity(0, sizeof own.set, &own.set);
+    FX8_TRY(fx8_allocate((size_t)ranks->n, sizeof *all, "ranks", &all, error));
+    FX8_TRY(ranks->operations->gather(&own, sizeof own, all, error));
+    FX8_TRY(ranks->operations->broadcast(all, (size_t)ranks->n * sizeof *all,
+                                         error));
+    size_t n_alike = 0;
+    for (int rank = 0; rank < ranks->n; rank++)
+        n_alike +=
+            all[rank].node == own.node && CPU_EQUAL(&all[rank].set, &own.set);
+    *n_threads = *n_threads > n_alike ? *n_threads / n_alike : 1;
+    return FX8_OK;
+}

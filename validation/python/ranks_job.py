@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of several ranks of MPI on this machine, for the scenarios about them."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+
+MPIRUN = shutil.which("mpirun")
+PLUGIN = os.path.join(program.BUILD, "fx8-mpi.so")
+# Ranks of a test share processors and one machine's loopback.  The path of
+# temporary files must be short enough for a socket.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
+    "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_hwloc_base_binding_policy":
+    "none"}
+# What a launcher leaves must not reach a process that is to run alone.
+LAUNCHED = re.compile(r"OMPI_COMM_|PMIX?_|SLURM_")
+
+
+
+def everything(path):
+    """Every dataset and attribute of an HDF5 file, the history without date and
+    command."""
+    found = {}
+
+    def visit(name, item):
+        for key, value in item.attrs.items():
+            found[f"{name}@{key}"] = np.asarray(value)
+        if isinstance(item, h5py.Dataset):
+            found[name] = item[()]
+
+    with h5py.File(path, "r") as file:
+        visit("", file)
+        file.visititems(visit)
+    history = found.get("Header/history")
+    if history is not None:
+        lines = [line for line in history.decode().splitlines()
+                 if not re.match(r"fx8 \S+, written |command: ", line)]
+        found["Header/history"] = np.array(lines)
+    return found
+
+
+@unittest.skipUnless(MPIRUN and os.path.exists(PLUGIN),
+                     "no mpirun, or fx8 was built without mpicc")
+class Ranks(program.Job):
+    """Runs of several ranks."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment = {
+            **{name: value for name, value in os.environ.items()
+               if not LAUNCHED.match(name)}, **ENVIRONMENT,
+            "OMPI_MCA_orte_tmpdir_base": self.folder}
+
+    def mpirun(self, n, *arguments, before=(), **options):
+        """Start n ranks and wait; nothing is checked."""
+        return subprocess.run(
+            [MPIRUN, "-n", str(n), *before, program.FX8,
+             *map(str, arguments)], capture_output=True, text=True, timeout=120,
+            stdin=subprocess.DEVNULL, env=self.environment, **options)
+
+    def errors(self, done):
+        """The lines that fx8 has written to stderr."""
+        return [line for line in done.stderr.splitlines()
+                if line.startswith("fx8: ") and "warning" not in line]
+
+    def assert_one_error(self, done, code, *mentions):
+        """One line of fx8 among mpirun's own, and the exit code."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        lines = self.errors(done)
+        self.assertEqual(len(lines), 1, done.stderr)
+        for mention in mentions:
+            self.assertIn(mention, lines[0])
+
+    def assert_same(self, got, want):
+        """Two files of the same content."""
+        got, want = everything(got), everything(want)
+        self.assertEqual(sorted(got), sorted(want))
+        for name in want:
+            np.testing.assert_array_equal(got[name], want[name], name)
+
+    def files(self):
+        return sorted(name for name in os.listdir(self.folder)
+                      if ".uvh5" in name)
+
+    def check(self, recording, counts, *extra):
+        """Results of n ranks are those of one process."""
+        self.well(*self.words(recording, "--quiet", *extra), code=(0, 3))
+        names = self.files()
+        self.assertGreater(len(names), 0)
+        for name in names:
+            os.rename(self.path(name), self.path(f"{name}.one"))
+        for n in counts:
+            with self.subTest(ranks=n, extra=extra):
+                done = self.mpirun(n, *self.words(recording, "--mpi", "--quiet",
+                                                  *extra))
+                self.assertIn(done.returncode, (0, 3), done.stderr)
+                self.assertEqual(self.files(),
+                                 sorted(names + [f"{k}.one" for k in names]))
+                for name in names:
+                    self.assert_same(self.path(name), self.path(f"{name}.one"))
+                    program.read(self.path(name))   # checks the checksums
+                    os.remove(self.path(name))
+        for name in names:
+            os.remove(self.path(f"{name}.one"))
+
+    def eventful(self, n_dumps=7, is_complex=True, name="eventful.h5"):
+        """Dumps of 2 ms, 3 antennas: inputs that begin in dump 2 and near the
+        end of dump 4, a dead one, missing samples, markers across the borders
+        of dumps, a last dump of 70 %."""
+        n = int(2000 * (n_dumps - 0.3))
+        samples = program.noise(2026, 3, 2, n, is_complex=is_complex)
+        samples[0, 1, :4700] = 0
+        samples[1, 0, :9990] = 0
+        samples[2, 1] = 0
+        samples[1, 1, 3950:4200] = -128 * (1 + 1j if is_complex else 1)
+        missing = [(-1, -1, 7900, 300), (0, 0, 1990, 20), (2, 0, 0, 2500)]
+        return self.write(program.Scene(samples, missing=missing), name)
+
+    def set_up(self, precision="int8", keys=None, **more):
+        # loud enough to clip
+        self.configure(oracle.Setup(16, 0.002, precision=precision,
+                                    target_rms=60, missing_value=-128, **more),
+                       {"correlator.threads": 1, **(keys or {})})

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several ranks of MPI, started by mpirun on this machine, against one process.
+
+Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
+    process writes, in every dataset and attribute but the date and the command
+    of the history: INT8, FP32, both and bounds; compressed or not; large dumps
+    in chunks of their own; a shorter last dump; missing data and markers; inputs
+    that begin late, in another rank's dumps, or never; tracking and phase
+    centres; more ranks than dumps (FX8_LONG=1: all of these together)
+Within: to the bit
+In: scenario/ranks_ends.py
+"""
+import itertools
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+
+import oracle
+import program
+from ranks_job import LAUNCHED, Ranks
+
+TRACKING = {"delay.mode": "track", "delay.phase_center_ra_deg": 201.4,
+            "delay.phase_center_dec_deg": -43.0, "delay.dut1_s": -0.1}
+
+
+class Equal(Ranks):
+    """Results of several ranks."""
+
+    def test_equal_to_one_process(self):
+        recording = self.eventful()
+        for precision, compression, counts in (
+                ("int8", "none", (1, 3, 8)), ("both", "gzip", (2, 5)),
+                ("interval", "none", (2,))):
+            self.set_up(precision, {"output.compression": compression})
+            self.check(recording, counts)
+
+    def test_tracking_and_phase_centers(self):
+        recording = self.eventful()
+        self.set_up(keys=TRACKING)
+        self.check(recording, (3,))
+        centers = self.save("centers.csv", "name,ra_deg,dec_deg\n"
+                            "a,201.4,-43.0\nb,187.7,12.4\n")
+        self.set_up("both", {"delay.mode": "track", "delay.dut1_s": -0.1,
+                             "delay.phase_centers": centers})
+        self.check(recording, (4,))
+
+    def test_every_combination(self):
+        if not program.LONG:
+            self.skipTest("long: FX8_LONG=1")
+        for is_complex, precision, compression, keys in itertools.product(
+                (True, False), ("int8", "fp32", "both", "interval"),
+                ("none", "gzip"), ({}, TRACKING)):
+            recording = self.eventful(is_complex=is_complex)
+            self.set_up(precision, {"output.compression": compression, **keys})
+            self.check(recording, (1, 2, 3, 5, 8))
+            os.remove(recording)
+
+    def test_chunks_of_large_dumps(self):
+        """Dumps of several chunks; so few spectra that the gains are known at
+        the end of the recording."""
+        recording = self.write(program.Scene(program.noise(7, 24, 2, 8192)))
+        self.configure(oracle.Setup(512, 0.002048, taps=2, precision="int8"),
+                       {"correlator.threads": 1})
+        self.check(recording, (3,))
+
+    def test_summary_names_every_rank(self):
+        self.set_up()
+        done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("result "), 1)
+        found = re.findall(r"^rank (\d) +(\d) dumps[\w, ]*: read [\d.]+, compute "
+                           r"[\d.]+, write [\d.]+, wait [\d.]+ s$", done.stdout,
+                           re.MULTILINE)
+        self.assertEqual(found, [("0", "2"), ("1", "2"), ("2", "3")])
+        self.assertNotIn("warning", done.stderr)
+
+    def test_more_ranks_than_dumps(self):
+        self.set_up()
+        done = self.mpirun(9, *self.words(self.eventful(), "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("warning"), 1)
+        self.assertIn("9 ranks for 7 dumps: 2 of them have nothing to do",
+                      done.stderr)
+
+    def test_gains_come_from_rank_0(self):
+        """Other ranks read nothing again when all inputs begin at once."""
+        n = 14_000
+        recording = self.write(program.Scene(program.noise(5, 2, 1, n)))
+        self.set_up()
+        done = self.mpirun(2, *self.words(recording, "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"rank 0 +3 dumps, levels set: read")
+        self.assertRegex(done.stdout, r"rank 1 +4 dumps: read")
+
+
+class Launchers(program.Job):
+    """How --mpi finds that it cannot work."""
+
+    def refused(self, code, *mentions, **variables):
+        environment = {name: value for name, value in os.environ.items()
+                       if not LAUNCHED.match(name)}
+        done = subprocess.run(
+            [program.FX8, *self.words(self.recording(), "--mpi")],
+            capture_output=True, text=True, timeout=60,
+            env={**environment, **variables})
+        self.assert_refused(done, code, *mentions)
+
+    def test_no_launcher(self):
+        self.refused(2, "--mpi: no launcher", "mpirun fx8", "srun fx8")
+        self.refused(2, "--mpi: no launcher", SLURM_NTASKS="4",
+                     SLURM_PROCID="0")
+
+    def test_copies_that_cannot_meet(self):
+        self.refused(2, "--mpi: srun has started 4 processes that cannot find "
+                     "one another", "srun --mpi=pmix", SLURM_STEP_NUM_TASKS="4",
+                     SLURM_PROCID="1")
+
+    def test_no_plugin(self):
+        self.refused(1, "mpi: plug-in missing: there is no /nowhere.so",
+                     OMPI_COMM_WORLD_SIZE="2", FX8_MPI_PLUGIN="/nowhere.so")
+        lonely = shutil.copy(program.FX8, self.path("fx8"))
+        environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2"}
+        done = subprocess.run(
+            [lonely, *self.words(self.recording(), "--mpi")],
+            capture_output=True, text=True, timeout=60, env=environment)
+        self.assert_refused(done, 1, "--mpi: mpi: plug-in missing: fx8-mpi.so",
+                            "libopenmpi-dev")

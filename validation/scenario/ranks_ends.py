@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of several ranks that do not end well, and what goes on with them.
+
+Shows (failures, ends of ranks): a rank without its recording, another recording
+    on one rank, no launcher, no plug-in, a full disk, a signal: one line, all
+    end with its code; finished dumps are kept, and --resume with any number of
+    ranks makes the result of one process of them
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+from ranks_job import MPIRUN, Ranks
+
+
+class Ends(Ranks):
+    """Failures and signals."""
+
+    def others(self, n, words, n_more, more):
+        """As mpirun(), but the last ranks have words of their own."""
+        return self.mpirun(n, *words, ":", "-n", n_more, program.FX8, *more)
+
+    def test_a_rank_without_its_recording(self):
+        self.set_up()
+        recording = self.eventful()
+        gone = self.path("gone.h5")
+        done = self.others(2, self.words(recording, "--mpi"), 1,
+                           self.words(gone, "--mpi"))
+        self.assert_one_error(done, 1, f"rank 2: {gone}")
+        self.assertEqual(self.files(), [])
+
+    def test_another_recording_on_one_rank(self):
+        self.set_up()
+        recording = self.eventful()
+        other = self.eventful(6, name="other.h5")
+        done = self.others(2, self.words(recording, "--mpi"), 1,
+                           self.words(other, "--mpi"))
+        self.assert_one_error(done, 1, f"rank 2: {other}: bytes of the file: ",
+                              "as on rank 0")
+        done = self.others(1, self.words(recording, "--mpi"), 1, self.words(
+            recording, "--mpi", "--set", "quantizer.target_rms=19"))
+        self.assert_one_error(done, 1, "rank 1: ",
+                              "digest of the configuration")
+        self.assertEqual(self.files(), [])
+
+    def test_a_wrong_configuration_is_reported_once(self):
+        self.set_up(keys={"channelizer.taps": 0})
+        done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
+        self.assert_one_error(done, 2, "taps")
+        self.set_up(keys={"postprocess.quicklook": self.path("look.h5")})
+        done = self.mpirun(2, *self.words(self.eventful(), "--mpi"))
+        self.assert_one_error(done, 2, "quicklook", "expected none with several "
+                              "ranks")
+        self.save(self.output, "precious")
+        self.set_up()
+        done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
+        self.assert_one_error(done, 2, "out.uvh5: exists")
+
+    def test_a_recording_that_ends_its_run(self):
+        """Damage in the part of one rank stops all; dumps of others stay."""
+        n = 60_000
+        samples = program.noise(11, 3, 1, n)
+        recording = self.write(program.Scene(samples), chunks=(3, 1, 2000),
+                               compression="gzip")
+        self.set_up()
+        want = self.result(recording)
+        with h5py.File(recording) as file:
+            chunk = file["voltages"].id.get_chunk_info(25)
+        program.overwrite(recording, chunk.byte_offset + 20, bytes(40))
+        done = self.mpirun(2, *self.words(recording, "--mpi"))
+        self.assert_one_error(done, 1, f"rank 1: {recording}", "keeps")
+        self.assert_part(want, self.errors(done)[0])
+
+    def assert_part(self, want, line):
+        """As many dumps of the .part as a line says are marked, and right."""
+        part = self.output + ".part"
+        found = re.search(rf"; {re.escape(part)} keeps (\d+) dumps?:", line)
+        self.assertIsNotNone(found, line)
+        n_kept = int(found.group(1))
+        got = program.read(part)
+        with h5py.File(part) as file:
+            is_there = file["fx8/checksum"][...] != -1
+        self.assertEqual(n_kept, np.count_nonzero(is_there))
+        for name in "visibilities", "flags", "nsamples":
+            np.testing.assert_array_equal(getattr(got, name)[is_there],
+                                          getattr(want, name)[is_there])
+        self.assertFalse(np.any(got.nsamples[~is_there]))
+        os.remove(part)
+        return is_there
+
+    def test_no_room(self):
+        samples = program.noise(171, 12, 2, 40_000)
+        recording = self.write(program.Scene(samples))
+        for compression in "none", "gzip":
+            self.configure(oracle.Setup(64, 0.002, taps=4, precision="int8"),
+                           {"output.compression": compression})
+            want = self.result(recording)
+            for size in 20_000, 600_000:
+                with self.subTest(compression=compression, size=size):
+                    done = self.mpirun(2, *self.words(recording, "--mpi"),
+                                       before=("prlimit", f"--fsize={size}"))
+                    self.assert_one_error(done, 1, "out.uvh5.part")
+                    if "keeps" in done.stderr:
+                        self.assert_part(want, self.errors(done)[0])
+                    self.assertEqual(self.files(), [])
+
+    # --- signals --------------------------------------------------------------
+
+    def start_ranks(self, n, *arguments):
+        """Start n ranks; returns mpirun and the processes of the ranks, in no
+        order, once they write."""
+        process = subprocess.Popen(
+            [MPIRUN, "-n", str(n), program.FX8, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.wait_for(process, self.output + ".part")
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        ranks = [int(pid) for pid in program.text(children).split()]
+        self.assertEqual(len(ranks), n)
+        return process, ranks
+
+    def wait_for_dump(self, process):
+        """Wait until a dump is marked."""
+        part = self.output + ".part"
+        for _ in range(2000):
+            self.assertIsNone(process.poll(), process.stderr)
+            try:
+                with h5py.File(part, locking=False) as file:
+                    if np.any(file["fx8/checksum"][...] != -1):
+                        return
+            except (OSError, KeyError):
+                pass
+            time.sleep(0.01)
+        self.fail("no dump")
+
+    def test_a_signal_to_one_rank_stops_all(self):
+        recording = self.slow()
+        want = self.result(recording)
+        for victim in 0, 2:
+            with self.subTest(victim=victim):
+                process, ranks = self.start_ranks(
+                    3, *self.words(recording, "--mpi", "--quiet"))
+                self.wait_for_dump(process)
+                os.kill(sorted(ranks)[victim], signal.SIGTERM)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, errors)
+                lines = [line for line in errors.splitlines()
+                         if line.startswith("fx8: ")]
+                self.assertEqual(len(lines), 1, errors)
+                self.assertRegex(lines[0], r"interrupted after \d+ of 201 dumps")
+                is_there = self.assert_part(want, lines[0])
+                self.assertFalse(np.all(is_there))
+                self.assertEqual(self.files(), [])
+
+    def test_resume(self):
+        """What several ranks have left, others go on with: more, fewer, one
+        process; and they go on with what one process has left."""
+        recording = self.slow()
+        self.well(*self.words(recording, "--quiet"))
+        os.rename(self.output, self.path("want"))
+        go_on = self.words(recording, "--resume", "--quiet")
+        for n_before, n_after in ((3, 2), (2, 1), (1, 3)):
+            with self.subTest(before=n_before, after=n_after):
+                extra = ("--mpi",) if n_before > 1 else ()
+                process, ranks = self.start_ranks(
+                    n_before, *self.words(recording, "--quiet", *extra))
+                self.wait_for_dump(process)
+                os.kill(max(ranks), signal.SIGUSR1)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 75, errors)
+                self.assertRegex(errors, r"paused after (\d+) of 201 dumps; "
+                                 r"\S+ keeps \1 dumps?: --resume goes on")
+                if n_after == 1:
+                    self.well(*go_on)
+                else:
+                    done = self.mpirun(n_after, *go_on, "--mpi")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                self.assert_same(self.output, self.path("want"))
+                os.remove(self.output)
+
+    def test_a_killed_rank(self):
+        """The launcher ends the others; what was marked is right, and --resume
+        goes on with it."""
+        recording = self.slow()
+        self.well(*self.words(recording, "--quiet"))
+        want = program.read(self.output)
+        os.rename(self.output, self.path("want"))
+        process, ranks = self.start_ranks(
+            3, *self.words(recording, "--mpi", "--quiet"))
+        self.wait_for_dump(process)
+        os.kill(sorted(ranks)[1], signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        part = self.output + ".part"
+        with h5py.File(part) as file:
+            n = np.count_nonzero(file["fx8/checksum"][...] != -1)
+        self.assertGreater(n, 0)
+        shutil.copy(part, self.path("kept"))
+        self.assert_part(want, f"; {part} keeps {n} dumps: --resume goes on")
+        os.rename(self.path("kept"), part)
+        done = self.mpirun(4, *self.words(recording, "--mpi", "--resume"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"; {n} finished before", done.stdout)
+        self.assert_same(self.output, self.path("want"))

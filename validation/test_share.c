@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_share.c -- every unfinished dump belongs to one rank, in their order,
+ * and no rank has two more than another.
+ *
+ * Shows (failures, division of dumps): for up to 12 dumps, 14 ranks and every
+ *     pattern of finished dumps
+ * Within: exact
+ */
+#include "correlator/run/share.h"
+#include "validation/testing.h"
+
+enum { MOST_DUMPS = 12, MOST_RANKS = 14 };
+
+/* Check the shares of n ranks. */
+static void check_shares(const uint8_t *finished, int64_t n_dumps, int n)
+{
+    int64_t next = 0, least = INT64_MAX, most = 0;
+    for (int rank = 0; rank < n; rank++) {
+        const struct fx8_ranks ranks = {.rank = rank, .n = n};
+        const struct fx8_share share = fx8_share_of(finished, n_dumps, &ranks);
+        int64_t n_own = 0;
+        if (share.first < share.end) {
+            for (; next < share.first; next++)
+                assert_true(finished[next] == 1);
+            assert_int_equal(next, share.first);
+            for (; next < share.end; next++)
+                n_own += !finished[next];
+            assert_int_equal(finished[share.first], 0);
+            assert_int_equal(finished[share.end - 1], 0);
+        }
+        least = n_own < least ? n_own : least;
+        most = n_own > most ? n_own : most;
+    }
+    for (; next < n_dumps; next++)
+        assert_int_equal(finished[next], 1);
+    assert_true(most <= least + 1);
+}
+
+TEST(every_dump_has_one_rank)
+{
+    for (int64_t n_dumps = 1; n_dumps <= MOST_DUMPS; n_dumps++)
+        for (unsigned pattern = 0; pattern < 1u << n_dumps; pattern++) {
+            uint8_t finished[MOST_DUMPS];
+            for (int64_t d = 0; d < n_dumps; d++)
+                finished[d] = pattern >> d & 1;
+            for (int n = 2; n <= MOST_RANKS; n++)
+                check_shares(finished, n_dumps, n);
+        }
+}
+
+/* A process alone has all dumps: the quick-look looks at finished ones too. */
+TEST(a_process_alone_has_all)
+{
+    const uint8_t finished[3] = {1, 0, 1};
+    const struct fx8_share share = fx8_share_of(finished, 3, &fx8_ranks_alone);
+    assert_int_equal(share.first, 0);
+    assert_int_equal(share.end, 3);
+    size_t n_threads;
+    struct fx8_error error;
+    must(fx8_share_threads(&fx8_ranks_alone, &n_threads, &error), error);
+    assert_true(n_threads >= 1);
+}
