@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/observation.h"
 #include "correlator/fx8.h"
@@ -84,6 +85,7 @@ extern const struct fx8_bench_section fx8_bench_banks;
 extern const struct fx8_bench_section fx8_bench_functions;
 extern const struct fx8_bench_section fx8_bench_growth;
 extern const struct fx8_bench_section fx8_bench_jobs;
+extern const struct fx8_bench_section fx8_bench_node;
 extern const struct fx8_bench_section fx8_bench_reading;
 extern const struct fx8_bench_section fx8_bench_shapes;
 extern const struct fx8_bench_section fx8_bench_transforms;
@@ -212,9 +214,9 @@ void fx8_bench_print_heading(const struct fx8_bench_section *section);
 void fx8_bench_print_rates(const struct fx8_bench_figure *figure, char *text,
                            size_t size);
 
-/** Print the JSON document on stdout; verdicts of `gate`, NULL: none. */
+/** Print the JSON document; verdicts of `gate`, NULL: none. */
 void fx8_bench_print_json(const struct fx8_bench_report *report,
-                          const struct fx8_bench_gate *gate);
+                          const struct fx8_bench_gate *gate, FILE *stream);
 
 void fx8_bench_report_clear(struct fx8_bench_report *report);
 
@@ -359,6 +361,16 @@ struct fx8_bench_array {
 
 /** From small arrays with wide bands to large ones with narrow bands. */
 extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
+
+/* --- writing: jobs.c ----------------------------------------------------- */
+
+/** Report the figures of writing: a job of one dump of 256 inputs x 64
+ *  channels, whose result is written when all is computed.  `compression` is a
+ *  word of [output] compression.  Status as of a job: FX8_ERR_USAGE without
+ *  its plug-in. */
+enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
+                                          const char *compression,
+                                          struct fx8_error *error);
 
 /* --- samples: memory.c; recordings: reading.c ---------------------------- */
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 #include "correlator/run/results.h"
 #include "io/native/native.h"
 #include "io/reader.h"
+#include "io/uvh5/uvh5.h"
+#include "kernels/baseline.h"
 
 /* Samples of a job over all inputs: one dump of 16384 to 65536 spectra, some
  * seconds of a band of a megahertz.  The least that is worth measuring. */
@@ -33,18 +36,19 @@ struct variety {
     const char *name;
     const char *precision;
     enum fx8_result_kind result;
-    const char *quicklook; /* mode of math, or NULL: no quick-look */
-    int64_t n_samples;     /* most, over all inputs */
-    bool has_single;       /* by turns with one thread */
+    const char *quicklook;   /* mode of math, or NULL: no quick-look */
+    int64_t n_samples;       /* most, over all inputs */
+    bool has_single;         /* by turns with one thread */
+    const char *compression; /* NULL: none */
 };
 
 static const struct variety varieties[] = {
-    {"int8", "int8", FX8_RESULT_INT8, NULL, JOB_SAMPLES, true},
-    {"fp32", "fp32", FX8_RESULT_FP32, NULL, SHORT_SAMPLES, false},
+    {"int8", "int8", FX8_RESULT_INT8, NULL, JOB_SAMPLES, true, NULL},
+    {"fp32", "fp32", FX8_RESULT_FP32, NULL, SHORT_SAMPLES, false, NULL},
     {"int8 quick-look ieee", "int8", FX8_RESULT_INT8, "ieee", SHORT_SAMPLES,
-     false},
+     false, NULL},
     {"int8 quick-look fast", "int8", FX8_RESULT_INT8, "fast", SHORT_SAMPLES,
-     false},
+     false, NULL},
 };
 
 #define N_VARIETIES (sizeof varieties / sizeof varieties[0])
@@ -60,7 +64,8 @@ struct task {
     const struct fx8_bench_array *array;
     const struct variety *variety;
     struct names names;
-    int64_t n_samples; /* recorded, over all inputs */
+    int64_t n_samples;   /* recorded, over all inputs */
+    double result_bytes; /* of the last round */
 };
 
 static enum fx8_status load(const struct fx8_bench_run *run, size_t n_threads,
@@ -69,7 +74,7 @@ static enum fx8_status load(const struct fx8_bench_run *run, size_t n_threads,
                             struct fx8_error *error)
 {
     const struct variety *variety = task->variety;
-    char texts[6][FX8_BENCH_PATH_SIZE + 32];
+    char texts[7][FX8_BENCH_PATH_SIZE + 32];
     const char *overrides[] = {
         "correlator.integration_time_s=all",
         "correlator.backend=cpu",
@@ -80,8 +85,9 @@ static enum fx8_status load(const struct fx8_bench_run *run, size_t n_threads,
         texts[3],
         texts[4],
         texts[5],
+        texts[6],
     };
-    const size_t n = variety->quicklook != NULL ? 9 : 7;
+    const size_t n = variety->quicklook != NULL ? 10 : 8;
     snprintf(texts[0], sizeof *texts, "channelizer.channels=%zu",
              task->array->n_channels);
     snprintf(texts[1], sizeof *texts, "correlator.precision=%s",
@@ -89,9 +95,11 @@ static enum fx8_status load(const struct fx8_bench_run *run, size_t n_threads,
     snprintf(texts[2], sizeof *texts, "correlator.kernel=%s",
              run->operations->name);
     snprintf(texts[3], sizeof *texts, "correlator.threads=%zu", n_threads);
-    snprintf(texts[4], sizeof *texts, "postprocess.math=%s",
+    snprintf(texts[4], sizeof *texts, "output.compression=%s",
+             variety->compression != NULL ? variety->compression : "none");
+    snprintf(texts[5], sizeof *texts, "postprocess.math=%s",
              variety->quicklook != NULL ? variety->quicklook : "");
-    snprintf(texts[5], sizeof *texts, "postprocess.quicklook=%s",
+    snprintf(texts[6], sizeof *texts, "postprocess.quicklook=%s",
              task->names.quicklook);
     return fx8_settings_load(NULL, overrides, n, true, settings, error);
 }
@@ -103,7 +111,7 @@ static int is_stopped(void)
 }
 
 static enum fx8_status run_job(const struct fx8_bench_run *run,
-                               size_t n_threads, const struct task *task,
+                               size_t n_threads, struct task *task,
                                struct fx8_run_report *report,
                                struct fx8_error *error)
 {
@@ -133,6 +141,9 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
     };
     const enum fx8_status status = fx8_pipeline_run(&request, report, error);
     free(report->dead);
+    struct stat file = {0};
+    (void)stat(names->result, &file); /* none after a failure */
+    task->result_bytes = (double)file.st_size;
     unlink(names->result);
     unlink(names->quicklook);
     return status;
@@ -141,7 +152,7 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
 /* A job on one core: reading and writing have their threads, but share it. */
 struct single {
     const struct fx8_bench_run *run;
-    const struct task *task;
+    struct task *task;
     struct fx8_run_report report;
     enum fx8_status status;
     struct fx8_error *error;
@@ -218,10 +229,12 @@ static const char *const parts[] = {
 
 #define N_PARTS    (sizeof parts / sizeof parts[0])
 #define N_LIMITING 3
+#define WRITE      (N_PARTS - 1)
 
 /* Results of the rounds of a job. */
 struct rounds {
     double total_s[FX8_BENCH_ROUNDS];
+    double start_s[FX8_BENCH_ROUNDS]; /* opening and closing */
     double part_s[N_PARTS][FX8_BENCH_ROUNDS];
     double whole[FX8_BENCH_ROUNDS];            /* samples per second */
     double single[FX8_BENCH_ROUNDS];           /* the same on one core */
@@ -237,6 +250,7 @@ static void keep_report(const struct fx8_run_report *report, double samples,
         s->quicklook_s, s->gains_s,      report->read_s, report->write_s,
     };
     rounds->total_s[round] = report->total_s;
+    rounds->start_s[round] = report->total_s - report->push_s - report->write_s;
     rounds->whole[round] = samples / report->total_s;
     for (size_t k = 0; k < N_PARTS; k++)
         rounds->part_s[k][round] = seconds[k];
@@ -290,9 +304,8 @@ static void list_quantities(size_t index, const char *quantities[])
 }
 
 static enum fx8_status measure_round(const struct fx8_bench_run *run,
-                                     const struct task *task,
-                                     struct rounds *rounds, size_t round,
-                                     struct fx8_error *error)
+                                     struct task *task, struct rounds *rounds,
+                                     size_t round, struct fx8_error *error)
 {
     struct fx8_run_report report;
     const double samples = (double)task->n_samples;
@@ -307,6 +320,26 @@ static enum fx8_status measure_round(const struct fx8_bench_run *run,
     return single.status;
 }
 
+/* Record, and measure all rounds. */
+static enum fx8_status measure_rounds(const struct fx8_bench_run *run,
+                                      struct task *task, struct rounds *rounds,
+                                      struct fx8_error *error)
+{
+    struct names *names = &task->names;
+    FX8_TRY(fx8_bench_file("h5", names->recording, error));
+    FX8_TRY(fx8_bench_file("uvh5", names->result, error));
+    FX8_TRY(fx8_bench_file("quicklook.h5", names->quicklook, error));
+    fx8_command_stop_at_once(names->recording);
+    enum fx8_status status = record(run, task, error);
+    fx8_command_count_signals();
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++)
+        status = measure_round(run, task, rounds, r, error);
+    unlink(names->recording);
+    /* act now on a signal that came between two jobs */
+    fx8_command_stop_at_once(NULL);
+    return status;
+}
+
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
@@ -315,22 +348,38 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         .array = &fx8_bench_array_shapes[index / N_VARIETIES],
         .variety = &varieties[index % N_VARIETIES],
     };
-    struct names *names = &task.names;
     struct rounds rounds;
-    FX8_TRY(fx8_bench_file("h5", names->recording, error));
-    FX8_TRY(fx8_bench_file("uvh5", names->result, error));
-    FX8_TRY(fx8_bench_file("quicklook.h5", names->quicklook, error));
-    fx8_command_stop_at_once(names->recording);
-    enum fx8_status status = record(run, &task, error);
-    fx8_command_count_signals();
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++)
-        status = measure_round(run, &task, &rounds, r, error);
-    unlink(names->recording);
-    /* act now on a signal that came between two jobs */
-    fx8_command_stop_at_once(NULL);
-    return status == FX8_OK
-               ? put_figures(run, &rounds, task.variety->has_single, error)
-               : status;
+    FX8_TRY(measure_rounds(run, &task, &rounds, error));
+    return put_figures(run, &rounds, task.variety->has_single, error);
+}
+
+enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
+                                          const char *compression,
+                                          struct fx8_error *error)
+{
+    const struct fx8_bench_array array = {256, 64, false};
+    const struct variety variety = {.precision = "int8",
+                                    .result = FX8_RESULT_INT8,
+                                    .n_samples = LEAST_SAMPLES,
+                                    .compression = compression};
+    struct task task = {.array = &array, .variety = &variety};
+    struct rounds rounds;
+    FX8_TRY(measure_rounds(run, &task, &rounds, error));
+    const size_t n_antennas = array.n_inputs / 2;
+    const double bytes =
+        (double)fx8_uvh5_bytes(1, fx8_baseline_count(n_antennas),
+                               array.n_channels, fx8_baseline_products(2));
+    double rates[FX8_BENCH_ROUNDS], sizes[FX8_BENCH_ROUNDS];
+    for (size_t r = 0; r < run->n_rounds; r++) {
+        rates[r] = bytes / rounds.part_s[WRITE][r];
+        sizes[r] = task.result_bytes / bytes;
+    }
+    struct fx8_bench_figure figure = {.quantity = "rate", .unit = "byte/s"};
+    FX8_TRY(fx8_bench_put(run, figure, rates, NULL, error));
+    figure = (struct fx8_bench_figure){.quantity = "size", .unit = "times"};
+    FX8_TRY(fx8_bench_put(run, figure, sizes, NULL, error));
+    figure = (struct fx8_bench_figure){.quantity = "start", .unit = "s"};
+    return fx8_bench_put(run, figure, rounds.start_s, NULL, error);
 }
 
 const struct fx8_bench_section fx8_bench_jobs = {

@@ -50,7 +50,7 @@ static const struct fx8_bench_section *const sections[] = {
     &ceilings,          &fx8_bench_variants,  &fx8_bench_transforms,
     &fx8_bench_banks,   &fx8_bench_arrays,    &fx8_bench_shapes,
     &fx8_bench_growth,  &fx8_bench_functions, &fx8_bench_jobs,
-    &fx8_bench_reading,
+    &fx8_bench_reading, &fx8_bench_node,
 };
 
 /* --- cases ------------------------------------------------------- */

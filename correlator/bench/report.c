@@ -200,7 +200,7 @@ static const struct {
     {"result/s", "values of a function per second"},
     {"cell/s", "visibilities per second"},
     {"s", "seconds"},
-    {"times", "a quotient of two times"},
+    {"times", "a quotient of two times, or of two sizes"},
     {"power", "exponent of a power law"},
 };
 
@@ -247,9 +247,9 @@ static void put_record(struct fx8_json *json,
 }
 
 void fx8_bench_print_json(const struct fx8_bench_report *report,
-                          const struct fx8_bench_gate *gate)
+                          const struct fx8_bench_gate *gate, FILE *stream)
 {
-    struct fx8_json json = {.stream = stdout};
+    struct fx8_json json = {.stream = stream};
     fx8_json_object(&json, NULL);
     fx8_json_text(&json, "fx8_version", fx8_version());
     fx8_json_text(&json, "command", report->command);

@@ -37,7 +37,7 @@ enum {
 static const struct fx8_option options[] = {
     [SECTION] = {.name = "section",
                  .argument = "ceilings|variants|transforms|banks|arrays|shapes|"
-                             "growth|functions|jobs|reading",
+                             "growth|functions|jobs|reading|node",
                  .help = "one section, see below; default: all but shapes and "
                          "growth"},
     [CASE] = {.name = "case",
@@ -137,6 +137,11 @@ const struct fx8_command fx8_command_bench = {
         "           the same file: from the page cache, and from the disk if\n"
         "           the system drops the file; packed ones also on all\n"
         "           threads.\n"
+        "node       what fx8 plan needs to know of a node: time per sample of\n"
+        "           filter bank and correlator, per cell of a dump, and of\n"
+        "           level setting, on one thread and on all, for arrays from\n"
+        "           4 x 4096 to 512 x 32 and as recorded (x 1); reading;\n"
+        "           writing with every compression.\n"
         "\n"
         "A gate file has a section for each case, with lines QUANTITY = "
         "SHARE,\n"
@@ -249,7 +254,7 @@ static enum fx8_status measure(const struct fx8_command_line *line,
         status =
             fx8_bench_gate_judge(gate, report.records, report.n_records, error);
     if (report.is_silent)
-        fx8_bench_print_json(&report, wish->gate);
+        fx8_bench_print_json(&report, wish->gate, stdout);
     else if (wish->gate != NULL)
         fx8_bench_gate_print(gate);
     FX8_TRY(status);

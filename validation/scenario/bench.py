@@ -26,7 +26,7 @@ import time
 import program
 
 SECTIONS = ["ceilings", "variants", "transforms", "banks", "arrays", "shapes",
-            "growth", "functions", "jobs", "reading"]
+            "growth", "functions", "jobs", "reading", "node"]
 FIELDS = ["section", "case", "variant", "quantity", "threads", "rounds",
           "value", "unit", "ruler", "ceiling", "share", "lowest_share"]
 LEVELS = ["reference", "avx2", "avxvnni", "avx512"]
@@ -233,6 +233,27 @@ class Figures(Bench):
                                    delta=1e-13)
         self.assertEqual(figures["real of complex"]["ceiling"],
                          figures["complex"]["value"])
+
+    def test_node(self):
+        """All that fx8 plan asks for, on one thread and on two."""
+        for case, quantities in (
+                ("stages 16 x 1024 int8",
+                 ["channelize", "correlate", "dump", "level"]),
+                ("result gzip", ["rate", "size", "start"]),
+                ("memory", ["first touch", "copy"])):
+            document = self.document("--case", case, "--rounds", "1",
+                                     "--threads", "2")
+            self.assertEqual(
+                [(r["quantity"], r["threads"]) for r in document["records"]],
+                [(quantity, threads)
+                 for threads in ((1, 2) if case.startswith("stages") else (1,))
+                 for quantity in quantities])
+            for record in document["records"]:
+                self.assertGreater(record["value"], 0)
+                self.assertIsNone(record["ruler"])
+        document = self.document("--case", "recording", "--rounds", "1")
+        self.assertEqual([(r["section"], r["unit"]) for r in
+                          document["records"][:1]], [("node", "byte/s")])
 
     def test_growth(self):
         figures = self.figures("growth with channels*")
