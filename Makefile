@@ -71,8 +71,8 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
-	correlator/compare correlator/fringe correlator/image correlator/library correlator/plot \
-	correlator/ranks correlator/run correlator/simulate
+	correlator/compare correlator/fringe correlator/image correlator/library correlator/plan \
+	correlator/plot correlator/ranks correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock dump_arrays median parallel shape shared_object status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))
@@ -410,6 +410,19 @@ station: all ## correlate seconds of a station of 256 antennas, beside real time
 	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \
 		PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python validation/station.py \
 		$(if $(PAGE),--page '$(PAGE)')
+
+# CPU=1: CPU times of one core, on a machine that is not idle.
+.PHONY: plan-check
+plan-check: all $(BUILD)/cpu_clock.so ## compare fx8 plan with runs, minutes (idle machine)
+	$(Q)FX8=$(abspath $(BUILD)/fx8) FX8_BUILD=$(abspath $(BUILD)) \
+		PYTHONPATH=validation/python PYTHONDONTWRITEBYTECODE=1 \
+		$(BUILD)/venv/bin/python validation/plan_check.py $(if $(CPU),--cpu) \
+		$(if $(PAGE),--page '$(PAGE)')
+
+.PHONY: plan-arrays
+plan-arrays: all ## plan four large arrays, NODE=NODE.json, beside the arithmetic (PAGE=)
+	$(if $(NODE),,$(error NODE: expected what fx8 bench --section node --json prints))
+	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/plan_arrays.py '$(NODE)' $(PAGE)
 
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats

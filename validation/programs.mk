@@ -73,6 +73,10 @@ $(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(PLUGIN_S
 $(BUILD)/faulty_io.so: $(BUILD)/validation/scenario/faulty_io.o
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -shared $^ -ldl $(LDFLAGS) -o $@
 
+# Loaded before the C library, makes programs measure CPU time.
+$(BUILD)/cpu_clock.so: $(BUILD)/validation/cpu_clock.o
+	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -shared $^ $(LDFLAGS) -o $@
+
 # Targets of the fuzzer: clang's, with its coverage in what is fuzzed (SAN).
 $(BUILD)/fuzz_%: $(BUILD)/validation/fuzz/fuzz_%.o $(FUZZED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer $^ $(PC_LIBS) \

@@ -23,7 +23,7 @@ const struct fx8_command *const fx8_commands[] = {
     &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
     &fx8_command_plot,      &fx8_command_image,   &fx8_command_simulate,
     &fx8_command_fringe,    &fx8_command_join,    &fx8_command_config,
-    &fx8_command_bench,
+    &fx8_command_plan,      &fx8_command_bench,
 };
 const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
 

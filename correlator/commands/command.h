@@ -86,6 +86,7 @@ extern const struct fx8_command fx8_command_fringe;
 extern const struct fx8_command fx8_command_image;
 extern const struct fx8_command fx8_command_info;
 extern const struct fx8_command fx8_command_join;
+extern const struct fx8_command fx8_command_plan;
 extern const struct fx8_command fx8_command_plot;
 extern const struct fx8_command fx8_command_simulate;
 

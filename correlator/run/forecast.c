@@ -32,13 +32,13 @@ static void print_bands(const struct fx8_job *job, FILE *stream)
     fprintf(stream, " MHz\n");
 }
 
-static void print_input(const struct fx8_run_request *request, FILE *stream)
+static void print_input(const struct fx8_job *job, const char *brief,
+                        FILE *stream)
 {
-    const struct fx8_job *job = request->job;
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     fprintf(stream, "input      ");
-    fx8_text_print(request->input_brief, stream);
+    fx8_text_print(brief, stream);
     fprintf(stream,
             "\n           %zu %s x %zu %s, %s samples at "
             "%.9g MS/s, %.6g s of %.6g s\n",
@@ -153,12 +153,11 @@ static void print_sky(const struct fx8_job *job, FILE *stream)
             turns, 100.0 * loss);
 }
 
-/* A size in the unit that suits it. */
-static void format_bytes(double bytes, char text[32])
+void fx8_forecast_format_bytes(double bytes, char text[32])
 {
-    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
     size_t unit = 0;
-    for (bytes *= 1e-3; bytes >= 1000.0 && unit < 3; unit++)
+    for (bytes *= 1e-3; bytes >= 1000.0 && unit < 4; unit++)
         bytes *= 1e-3;
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
 }
@@ -180,13 +179,14 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
         char size[32];
         if (path == NULL)
             continue;
-        format_bytes(is_look ? (double)fx8_quicklook_file_bytes(
-                                   n_dumps, axes->n_baselines, axes->n_inputs,
-                                   axes->n_channels, axes->n_products)
-                             : (double)fx8_uvh5_bytes(
-                                   n_dumps, axes->n_baselines, axes->n_channels,
-                                   axes->n_products),
-                     size);
+        fx8_forecast_format_bytes(
+            is_look
+                ? (double)fx8_quicklook_file_bytes(
+                      n_dumps, axes->n_baselines, axes->n_inputs,
+                      axes->n_channels, axes->n_products)
+                : (double)fx8_uvh5_bytes(n_dumps, axes->n_baselines,
+                                         axes->n_channels, axes->n_products),
+            size);
         fprintf(stream, "output     ");
         fx8_text_print(path, stream);
         fprintf(stream, ": %s%s of data%s\n", is_packed ? "at most " : "", size,
@@ -196,13 +196,19 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
     }
 }
 
+void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
+                             FILE *stream)
+{
+    print_input(job, brief, stream);
+    print_plan(job, stream);
+    print_channels(job, stream);
+}
+
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
                         int64_t n_earlier, FILE *stream)
 {
     const struct fx8_job *job = request->job;
-    print_input(request, stream);
-    print_plan(job, stream);
-    print_channels(job, stream);
+    fx8_forecast_print_plan(job, request->input_brief, stream);
     print_sky(job, stream);
     for (size_t c = 0; c < job->n_centers; c++)
         print_outputs(request, c, stream);

@@ -10,6 +10,13 @@
 
 #include "correlator/run/pipeline.h"
 
+/** A size in the unit that suits it, "1.23 GB". */
+void fx8_forecast_format_bytes(double bytes, char text[32]);
+
+/** Print input, plan and channels; `brief` names the input. */
+void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
+                             FILE *stream);
+
 /** Print input, plan, channels, what is left out, delays, the sizes of the
  *  result and of the memory (bytes), and what an earlier run has left, as
  *  request->ready() gets them. */

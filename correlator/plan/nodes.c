@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nodes.c -- the time of a run on some nodes.
+ *
+ * On a node, reading, computing and writing overlap, but share its cores: a run
+ * takes as long as the longest of them, or as all of their work on all cores.
+ * The last dump is written when all is computed.  Nodes take ranges of dumps
+ * or, if there are fewer dumps than nodes, ranges of spectra, whose sums are
+ * then added.  The first node sets the levels while the others wait, and
+ * compresses what is compressed.
+ */
+#include <math.h>
+
+#include "correlator/plan/plan.h"
+
+/* Most nodes that are tried for real time. */
+#define MOST_NODES ((size_t)1 << 20)
+
+/* A limit of the time. */
+static void limit(struct fx8_cost_time *time, double seconds, const char *bound)
+{
+    if (seconds > time->seconds)
+        *time = (struct fx8_cost_time){seconds, bound};
+}
+
+/* The stage with the most CPU time: `runs` of each on a node. */
+static const char *longest(const struct fx8_cost_job *cost,
+                           const double runs[FX8_COST_LEVEL])
+{
+    enum fx8_cost_stage found = FX8_COST_READ;
+    double most = 0.0;
+    for (enum fx8_cost_stage k = FX8_COST_READ; k < FX8_COST_LEVEL; k++) {
+        const bool is_single = k == FX8_COST_READ || k == FX8_COST_WRITE;
+        const double busy = runs[k] * cost->stages[k].seconds *
+                            (is_single ? 1.0 : (double)cost->n_threads);
+        if (busy > most) {
+            most = busy;
+            found = k;
+        }
+    }
+    return cost->stages[found].name;
+}
+
+/* Dumps of the node that has most, and nodes to a dump. */
+struct share {
+    double n_dumps, n_parts;
+};
+
+static struct share share_of(const struct fx8_cost_job *cost, double n_nodes)
+{
+    if (n_nodes == 1.0)
+        return (struct share){cost->whole_dumps, 1.0};
+    const double most =
+        fmax(1.0, floor(cost->spectra_per_dump / FX8_COST_SEGMENT));
+    return (struct share){
+        ceil(cost->n_dumps / n_nodes),
+        fmin(fmax(1.0, floor(n_nodes / cost->n_dumps)), most)};
+}
+
+/* Between the start and the last dump's writing. */
+static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
+                                   const struct fx8_cost_site *site,
+                                   double n_nodes)
+{
+    const struct fx8_cost_work *stages = cost->stages;
+    const struct share share = share_of(cost, n_nodes);
+    const double cores = (double)cost->n_cores;
+    const double write_s = stages[FX8_COST_WRITE].seconds;
+    const double read_s = stages[FX8_COST_READ].seconds / share.n_parts;
+    const double compute_s = (stages[FX8_COST_CHANNELIZE].seconds +
+                              stages[FX8_COST_CORRELATE].seconds) /
+                                 share.n_parts +
+                             stages[FX8_COST_DUMP].seconds;
+    /* the first node compresses the dumps of all */
+    const double n_written = fmax(
+        0.0, (cost->is_packed ? cost->n_dumps : ceil(share.n_dumps)) - 1.0);
+    const double computed_s = share.n_dumps * compute_s;
+    const char *most = longest(
+        cost,
+        (const double[]){[FX8_COST_READ] = share.n_dumps / share.n_parts,
+                         [FX8_COST_CHANNELIZE] = share.n_dumps / share.n_parts,
+                         [FX8_COST_CORRELATE] = share.n_dumps / share.n_parts,
+                         [FX8_COST_DUMP] = share.n_dumps,
+                         [FX8_COST_WRITE] = n_written});
+    struct fx8_cost_time time = {computed_s, most};
+    limit(&time,
+          (computed_s * (double)cost->n_threads + share.n_dumps * read_s +
+           n_written * write_s) /
+              cores,
+          most);
+    limit(&time, share.n_dumps * read_s / (double)cost->n_threads,
+          stages[FX8_COST_READ].name);
+    limit(&time, compute_s + n_written * write_s, stages[FX8_COST_WRITE].name);
+    const double result_bytes = cost->n_dumps * stages[FX8_COST_WRITE].amount;
+    limit(&time,
+          (cost->whole_dumps * stages[FX8_COST_READ].amount +
+           result_bytes * cost->stored_size) /
+              site->storage_bytes_s,
+          "storage");
+    if (cost->is_packed)
+        limit(&time,
+              result_bytes * (1.0 - 1.0 / n_nodes) / site->network_bytes_s,
+              "network");
+    const double adding_s =
+        (share.n_parts - 1.0) * cost->sums_bytes / site->network_bytes_s;
+    if (adding_s > time.seconds)
+        time.bound = "network";
+    time.seconds += adding_s;
+    return time;
+}
+
+struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
+                                      const struct fx8_cost_site *site,
+                                      size_t n_nodes)
+{
+    struct fx8_cost_time time = middle(cost, site, (double)n_nodes);
+    const double write_s = cost->stages[FX8_COST_WRITE].seconds;
+    const double fixed_s = cost->stages[FX8_COST_LEVEL].seconds +
+                           cost->stages[FX8_COST_START].seconds +
+                           (n_nodes > 1 ? FX8_COST_MPI_S : 0.0);
+    if (fixed_s > time.seconds + write_s)
+        time.bound = "start and levels";
+    else if (write_s > time.seconds)
+        time.bound = cost->stages[FX8_COST_WRITE].name;
+    time.seconds += fixed_s + write_s;
+    return time;
+}
+
+size_t fx8_cost_real_time_nodes(const struct fx8_cost_job *cost,
+                                const struct fx8_cost_site *site)
+{
+    size_t enough = 1, less = 0;
+    while (fx8_cost_time_on(cost, site, enough).seconds > cost->recorded_s) {
+        if (enough >= MOST_NODES)
+            return 0;
+        less = enough;
+        enough *= 2;
+    }
+    while (enough - less > 1) {
+        const size_t middle_n = less + (enough - less) / 2;
+        if (fx8_cost_time_on(cost, site, middle_n).seconds > cost->recorded_s)
+            less = middle_n;
+        else
+            enough = middle_n;
+    }
+    return enough;
+}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fx8 plan`: the job that `fx8 correlate --dry-run` describes, from figures of a
+node with round numbers; what it refuses.
+
+Shows (commands, planning): input, plan and channels are the lines of a dry run; a
+    result is as large as said; with --inputs, work is that of the array; times of
+    the document follow from its stages; a node measured here is kept, and serves
+    again; wrong use is refused in one line
+Within: sizes 128 kB and 5 %; sums 10⁻⁹
+Because: besides its rows, a file has a header; a document has all digits of a
+    double, and times near a microsecond are added up
+"""
+import json
+import math
+import os
+
+import oracle
+import program
+
+GOOD = {"threads": 2, "date_utc": "today",
+        "machine": {"cpu": "a CPU", "n_cpus": 2}}
+# quantity: value on one thread, per second but for level
+STAGES = {"channelize": 1e6, "correlate": 1e6, "dump": 1e6, "level": 1.0}
+ONCE = {"recording": {"one thread": 1e6}, "memory": {"first touch": 1e18, "copy": 1e18},
+        "result none": {"rate": 1e6, "size": 1.0, "start": 1.0},
+        "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
+
+
+def node():
+    """A document, every stage as fast for all shapes, twice on two threads."""
+    records = [(f"stages {shape} {precision}", quantity, threads,
+                value / threads if quantity == "level" else value * threads)
+               for shape in ("4 x 4096", "512 x 32", "512 x 1")
+               for precision in ("int8", "fp32")
+               for quantity, value in STAGES.items() for threads in (1, 2)]
+    records += [(name, quantity, 1, value) for name, figures in ONCE.items()
+                for quantity, value in figures.items()]
+    names = ("case", "quantity", "threads", "value")
+    return {**GOOD, "records": [{"section": "node", **dict(zip(names, record))}
+                                for record in records]}
+
+
+class Plan(program.Job):
+
+    def setUp(self):
+        super().setUp()
+        self.configure(oracle.Setup(64, 0.02, precision="int8"))
+        self.input = self.write(program.Scene(
+            program.noise(471, 6, 2, 156_000)))
+        self.node = self.save("node.json", json.dumps(node()))
+        self.machine = ("--machine", self.node)
+        self.config = self.path("config.ini")
+
+    def plan(self, *words):
+        return self.well("plan", self.config, *words, *self.machine).stdout
+
+    def document(self, *words):
+        return json.loads(self.plan(*words, "--json"))
+
+    def stage(self, document, name):
+        return next(stage for stage in document["stages"]
+                    if stage["name"] == name)
+
+    def test_the_job_of_a_dry_run(self):
+        dry = self.well(*self.words(self.input, "--dry-run")).stdout
+        before = self.contents()
+        page = self.plan(self.input)
+        self.assertEqual(self.contents(), before)
+        self.assertTrue(dry.startswith(page[:page.index("result")]), page)
+        for text in ("2 of 2 CPUs, 2 threads", "\n 1024 ", "storage 10 GB/s",
+                     "\nreal time "):
+            self.assertIn(text, page)
+        self.assertNotIn("kWh", page)
+        document = self.document(self.input)
+        self.assertEqual((document["n_inputs"], document["n_channels"],
+                          document["n_dumps"]), (12, 64, 8))
+        self.assertEqual([row["nodes"] for row in document["nodes"]],
+                         [2**k for k in range(11)])
+        self.well(*self.words(self.input))
+        size = os.path.getsize(self.output)
+        self.assertLess(abs(document["result_bytes"] - size),
+                        128e3 + 0.05 * size)
+
+    def test_times_follow_from_stages(self):
+        document = self.document(self.input, "--cores", "1", "--nodes", "1",
+                                 "--watts", "100")
+        seconds = sum(stage["seconds"] for stage in document["stages"])
+        [row] = document["nodes"]
+        self.assertAlmostEqual(row["seconds"] / seconds, 1, delta=1e-9)
+        self.assertAlmostEqual(row["energy_j"] / (100 * seconds), 1, delta=1e-9)
+        self.assertAlmostEqual(row["times_real_time"] * row["seconds"], 0.156,
+                               delta=1e-9)
+        # 2,425 spectra in whole dumps of 312 and one of 241, 12 inputs
+        self.assertAlmostEqual(self.stage(document, "filter bank")["amount"],
+                               2430 * 64 * 12, delta=5 * 64 * 12)
+        self.assertIn("kWh", self.plan(self.input, "--watts", "100"))
+
+    def test_an_array_without_a_recording(self):
+        words = ("--inputs", "512", "--set", "input.duration_s=60", "--set",
+                 "observation.sample_rate_hz=25000000/27", "--set",
+                 "correlator.integration_time_s=2")
+        one = self.document(*words)
+        samples = 60 * 25e6 / 27 * 512
+        cmac = self.stage(one, "correlator")["amount"]
+        self.assertAlmostEqual(cmac / (samples * 513 / 2), 1, delta=1e-4)
+        self.assertAlmostEqual(
+            self.stage(one, "read")["amount"] / (2 * samples), 1, delta=1e-4)
+        self.assertEqual(one["n_dumps"], 30)
+        # 256 x 257 / 2 baselines of 64 channels and 4 products, and columns
+        self.assertAlmostEqual(one["result_bytes"],
+                               30 * 32896 * (64 * 4 * 13 + 96))
+        many = self.document(*words, "--bands", "384")
+        self.assertAlmostEqual(
+            self.stage(many, "correlator")["amount"] / cmac, 384)
+        self.assertTrue(math.isclose(many["n_channels"], 384 * 64))
+        real = self.document(*words, "--real")
+        self.assertAlmostEqual(self.stage(real, "correlator")["amount"] / cmac,
+                               0.5, delta=1e-4)
+
+    def test_nodes_for_real_time(self):
+        words = ("--inputs", "64", "--set", "observation.sample_rate_hz=1e6",
+                 "--set", "input.duration_s=600", "--storage-gbs", "100",
+                 "--network-gbs", "100")
+        enough = self.document(*words)["real_time_nodes"]
+        self.assertGreater(enough, 1)
+        for nodes, is_enough in ((enough, True), (enough - 1, False)):
+            [row] = self.document(*words, "--nodes", str(nodes))["nodes"]
+            self.assertEqual(row["times_real_time"] >= 1, is_enough)
+        few = self.document(*words[:-4], "--storage-gbs", "0.001")
+        self.assertEqual((few["real_time_nodes"], few["nodes"][-1]["bound"]),
+                         (0, "storage"))
+
+    def test_refused(self):
+        good = (self.config, self.input)
+        made = (self.config, "--inputs", "8")
+        damaged = self.save("damaged.json", "{\n\"records\": [}")
+        other = self.save("other.json", json.dumps({**GOOD, "records": []}))
+        half = node()
+        half["records"] = [r for r in half["records"]
+                           if r["quantity"] != "dump"]
+        half = self.save("half.json", json.dumps(half))
+        for words, *mentions in (
+                ((), "no CONFIG.ini"),
+                ((self.config,), "input.files: not given"),
+                ((*good, "--inputs", "8"), "--inputs"),
+                ((*good, "--bands", "2"), "--bands"),
+                ((*good, "--cores", "3"), "--cores: 3: expected at most 2"),
+                ((*good, "--cores", "0.5"), "--cores: 0.5: expected a whole"),
+                ((*good, "--nodes", "0"), "--nodes: 0: expected"),
+                ((*good, "--storage-gbs", "-1"), "--storage-gbs: -1: expected"),
+                ((*good, "--watts", "nan"), "--watts: nan: expected"),
+                ((*good, "--write-machine", "x"), "--write-machine"),
+                ((*good, "--machine", damaged), f"{damaged}:2: "),
+                ((*good, "--machine", other), f"{other}: ", "section node"),
+                ((*good, "--machine", half), f"{half}: ", "no dump of int8"),
+                ((*good, "--machine", "none.json"), "none.json: "),
+                ((*good, "--set", "correlator.backend=cuda"),
+                 "correlator.backend: cuda: "),
+                ((*good, "--set", "output.compression=bitshuffle"),
+                 "output.compression: bitshuffle: ", self.node),
+                (made, "observation.sample_rate_hz: not given"),
+                ((*made, "--set", "observation.sample_rate_hz=1e6"),
+                 "input.duration_s: ", "expected seconds"),
+                ((self.config, "--inputs", "7", "--set",
+                  "observation.sample_rate_hz=1e6", "--set",
+                  "input.duration_s=1", "--set", "array.polarizations=2"),
+                 "array.polarizations: 2: expected a divisor of --inputs 7")):
+            with self.subTest(words=words):
+                options = () if "--machine" in words else self.machine
+                done = program.run("plan", *words, *options)
+                self.assert_one_line(done, 2, *mentions)
+                self.assertEqual(done.stdout, "")

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_cost.c -- the arithmetic of `fx8 plan`, worked out by hand for a node
+ * with round figures.
+ *
+ * Shows (commands, cost arithmetic): seconds of every stage, on one thread and
+ *     on two, of one precision and of both; times on one node and on many, and
+ *     what bounds them; wrong documents are refused by name
+ * Within: 10⁻¹²
+ * Because: some products and one logarithm in double
+ */
+#include <stdio.h>
+
+#include "correlator/plan/plan.h"
+#include "validation/job_case.h"
+#include "validation/testing.h"
+
+#define ROUNDING 1e-12
+
+/* A node of two CPUs that does everything twice as fast on both.  INT8:
+ * microseconds per sample of the filter bank 1 to 2 for 16 to 256 channels, of
+ * the correlator 1 to 4 for 4 to 16 inputs, a microsecond per cell, a
+ * millisecond per channel and input for levels.  FP32 takes twice as long. */
+static char document[8192];
+
+static void add(const char *name, const char *quantity, int n_threads,
+                double value)
+{
+    char record[256];
+    snprintf(record, sizeof record,
+             "%s{\"section\": \"node\", \"case\": \"%s\", \"quantity\": "
+             "\"%s\", \"threads\": %d, \"value\": %.17g}",
+             document[strlen(document) - 1] == '[' ? "" : ", ", name, quantity,
+             n_threads, value);
+    assert_true(strlen(document) + strlen(record) < sizeof document - 8);
+    strcat(document, record);
+}
+
+static void add_stages(const char *name, int n_threads, double bank_s,
+                       double products_s, double cell_s, double level_s)
+{
+    const double n = n_threads;
+    add(name, "channelize", n_threads, n / bank_s);
+    add(name, "correlate", n_threads, n / products_s);
+    add(name, "dump", n_threads, n / cell_s);
+    add(name, "level", n_threads, level_s / n);
+}
+
+static struct fx8_cost_machine machine;
+
+/* The node; without the case `but`. */
+static enum fx8_status load_node(const char *but, struct fx8_error *error)
+{
+    snprintf(document, sizeof document,
+             "{\"threads\": 2, \"date_utc\": \"today\", \"machine\": {\"cpu\": "
+             "\"a CPU\", \"n_cpus\": 2}, \"records\": [");
+    for (int t = 1; t <= 2; t++) {
+        add_stages("stages 4 x 16 int8", t, 1e-6, 1e-6, 1e-6, 0.064);
+        add_stages("stages 16 x 256 int8", t, 2e-6, 4e-6, 1e-6, 4.096);
+        add_stages("stages 4 x 16 fp32", t, 2e-6, 2e-6, 2e-6, 0.0);
+        add_stages("stages 16 x 256 fp32", t, 4e-6, 8e-6, 2e-6, 0.0);
+        add_stages("stages 16 x 1 int8", t, 5e-7, 4e-6, 3e-6, 0.0);
+    }
+    if (strcmp(but, "recording") != 0)
+        add("recording", "one thread", 1, 2e6);
+    add("memory", "first touch", 1, 1e30);
+    add("memory", "copy", 1, 1e9);
+    add("result none", "rate", 1, 1e6);
+    add("result none", "size", 1, 1.0);
+    add("result none", "start", 1, 0.25);
+    add("result gzip", "rate", 1, 1e4);
+    add("result gzip", "size", 1, 0.5);
+    strcat(document, "]}");
+    fx8_cost_machine_clear(&machine);
+    return fx8_cost_machine_parse("node.json", document, &machine, error);
+}
+
+/* 8 inputs, 1555 spectra of 64 channels in dumps of 156, the last one of 151:
+ * 79,872 samples and 2,560 cells of a dump, 34,240 bytes of result,
+ * whose copy takes 68.48 us. */
+static struct fx8_cost_job plan(size_t n_cores, const char *set)
+{
+    struct fx8_cost_job cost;
+    struct fx8_error error;
+    const struct fx8_observation o = recording();
+    must(load_node("", &error), error);
+    good(&o, (const char *[]){"channelizer.channels=64",
+                              "correlator.backend=cpu", set, NULL});
+    must(fx8_cost_job_of(&job, &machine, n_cores, &cost, &error), error);
+    return cost;
+}
+
+static void check(double found, double expected)
+{
+    if (!(fabs(found - expected) <= ROUNDING * fabs(expected)))
+        fail_msg("%.17g: expected %.17g", found, expected);
+}
+
+static void check_stages(const struct fx8_cost_job *cost,
+                         const double expected[FX8_N_COST_STAGES])
+{
+    for (size_t k = 0; k < FX8_N_COST_STAGES; k++)
+        check(cost->stages[k].seconds, expected[k]);
+}
+
+/* Filter bank 1.5 us, half-way between the logarithms of 16 and 256; correlator
+ * 2 us, a third of the way from 4 to 16. */
+TEST(stages_by_hand)
+{
+    const double n = 79872.0;
+    struct fx8_cost_job cost = plan(1, NULL);
+    check(cost.n_dumps, 10);
+    check(cost.whole_dumps, 1555.0 / 156.0);
+    check(cost.stages[FX8_COST_CORRELATE].amount, n * 4.5);
+    check_stages(&cost, (const double[]){n * 1e-6, n * 1.5e-6, n * 2e-6,
+                                         2628.48e-6, 0.03424, 0.512, 0.25});
+    cost = plan(2, NULL);
+    check_stages(&cost, (const double[]){n * 1e-6, n * 0.75e-6, n * 1e-6,
+                                         1348.48e-6, 0.03424, 0.256, 0.25});
+    /* one thread of two */
+    cost = plan(2, "correlator.threads=1");
+    check(cost.stages[FX8_COST_CORRELATE].seconds, n * 2e-6);
+    /* one filter bank, the slower; two correlations and results */
+    cost = plan(1, "correlator.precision=both");
+    check_stages(&cost, (const double[]){n * 1e-6, n * 3e-6, n * 6e-6,
+                                         7816.96e-6, 2 * 0.03424, 0.512, 0.25});
+    /* half of the taps: 2 x 4 + 15 operations instead of 2 x 8 + 15 */
+    cost = plan(1, "channelizer.taps=4");
+    check(cost.stages[FX8_COST_CHANNELIZE].seconds,
+          (double)job.plan.spectra_per_dump * 512.0 * 1.5e-6 * 23.0 / 31.0);
+}
+
+static const struct fx8_cost_site fast = {1e30, 1e30, NAN};
+
+static void check_time(const struct fx8_cost_job *cost,
+                       const struct fx8_cost_site *site, size_t n_nodes,
+                       double seconds, const char *bound)
+{
+    const struct fx8_cost_time time = fx8_cost_time_on(cost, site, n_nodes);
+    check(time.seconds, seconds);
+    assert_string_equal(time.bound, bound);
+}
+
+/* Level and start 0.762 s; a dump takes 0.28218048 s of computing and 0.079872
+ * s of reading. */
+TEST(times_by_hand)
+{
+    const double compute = 0.119808 + 0.159744 + 0.00262848, read = 0.079872;
+    const double write = 0.03424, n = 1555.0 / 156.0;
+    struct fx8_cost_job cost = plan(1, NULL);
+    check_time(&cost, &fast, 1,
+               0.762 + n * (compute + read) + 9 * write + write, "correlator");
+    /* 4 nodes: 3 dumps of the one that has most, and MPI */
+    check_time(&cost, &fast, 4,
+               0.762 + 0.5 + 3 * (compute + read) + 2 * write + write,
+               "start and levels");
+    /* as many nodes as dumps: a dump has less than two segments */
+    check_time(&cost, &fast, 10, 1.262 + compute + read + write,
+               "start and levels");
+    check_time(&cost, &fast, 1000, 1.262 + compute + read + write,
+               "start and levels");
+    /* all cores: reading on the other one is hidden by one thread that
+     * computes, as both take less than half of the node */
+    cost = plan(2, "correlator.threads=1");
+    check_time(&cost, &fast, 1, 0.762 + n * compute + write, "correlator");
+}
+
+TEST(what_nodes_share_bounds_them)
+{
+    const struct fx8_cost_site disk = {1e30, 1e5, NAN};
+    const struct fx8_cost_site wire = {1e3, 1e30, NAN};
+    const double bytes = 1555.0 / 156.0 * 159744.0 + 342400.0;
+    struct fx8_cost_job cost = plan(1, NULL);
+    check_time(&cost, &disk, 8, 1.262 + bytes / 1e5 + 0.03424, "storage");
+    /* the first node gets all that others have, and compresses it */
+    cost = plan(1, "output.compression=gzip");
+    check_time(&cost, &wire, 4, 1.262 + 342400.0 * 0.75 / 1e3 + 3.424,
+               "network");
+    check_time(&cost, &fast, 10,
+               1.262 + 3.424 + 0.28218048 + 0.079872 + 9 * 3.424, "write");
+}
+
+/* Segments of 512 spectra: a dump of 1,555 has 3, whose sums, 16 bytes each,
+ * are added over the network. */
+TEST(dumps_are_divided)
+{
+    const struct fx8_cost_site wire = {1e5, 1e30, NAN};
+    const struct fx8_cost_job cost =
+        plan(1, "correlator.integration_time_s=all");
+    const double part = 8 * 64 * 1555 * (1e-6 + 1.5e-6 + 2e-6) / 3;
+    check_time(&cost, &wire, 7,
+               1.262 + part + 2628.48e-6 + 2 * 16 * 2560 / 1e5 + 0.03424,
+               "correlator");
+}
+
+TEST(enough_nodes_for_real_time)
+{
+    struct fx8_cost_job cost = plan(1, NULL);
+    double before = INFINITY;
+    for (size_t n = 1; n <= 1024; n *= 2) {
+        const double seconds = fx8_cost_time_on(&cost, &fast, n).seconds;
+        assert_true(seconds <= before || n == 2);
+        before = seconds;
+    }
+    /* 0.1 s are recorded, but starting takes longer */
+    assert_int_equal(fx8_cost_real_time_nodes(&cost, &fast), 0);
+    for (double s = 1.75; s < 8.0; s += 0.25) {
+        cost.recorded_s = s;
+        const size_t n = fx8_cost_real_time_nodes(&cost, &fast);
+        assert_true(n >= 1 && fx8_cost_time_on(&cost, &fast, n).seconds <= s);
+        assert_true(n == 1 ||
+                    fx8_cost_time_on(&cost, &fast, n - 1).seconds > s);
+    }
+}
+
+static void refuse_document(const char *text, const char *part)
+{
+    struct fx8_cost_machine none;
+    struct fx8_error error;
+    assert_int_equal(fx8_cost_machine_parse("node.json", text, &none, &error),
+                     FX8_ERR_USAGE);
+    if (strstr(error.message, part) == NULL ||
+        strncmp(error.message, "node.json:", 10) != 0)
+        fail_msg("%s: expected %s", error.message, part);
+}
+
+TEST(wrong_documents)
+{
+    refuse_document("{", "node.json:1: ");
+    refuse_document("[]", "machine.n_cpus: missing");
+    refuse_document("{\"machine\": {\"n_cpus\": 2}}", "threads: missing");
+    refuse_document("{\"threads\": 2.5, \"machine\": {\"n_cpus\": 2}}",
+                    "threads: missing");
+    refuse_document(
+        "{\"threads\": 2, \"machine\": {\"n_cpus\": 2}, \"records\": "
+        "[{\"section\": \"arrays\"}]}",
+        "records: none of section node");
+    refuse_document(
+        "{\"threads\": 2, \"machine\": {\"n_cpus\": 2}, \"records\": "
+        "[{\"section\": \"node\", \"case\": \"memory\", \"quantity\": "
+        "\"rate\", \"threads\": 1, \"value\": -1}]}",
+        "records[0]: ");
+}
+
+static void refuse_job(const char *but, size_t n_cores, const char *set,
+                       const char *part)
+{
+    struct fx8_cost_job cost;
+    struct fx8_error error;
+    const struct fx8_observation o = recording();
+    must(load_node(but, &error), error);
+    good(&o, (const char *[]){"channelizer.channels=64", set, NULL});
+    assert_int_equal(fx8_cost_job_of(&job, &machine, n_cores, &cost, &error),
+                     FX8_ERR_USAGE);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("%s: expected %s", error.message, part);
+}
+
+TEST(what_has_no_figures)
+{
+    refuse_job("recording", 1, NULL,
+               "node.json: records: no one thread of \"recording\" on 1 "
+               "thread");
+    refuse_job("", 3, NULL, "--cores: 3: expected at most 2");
+    refuse_job("", 1, "correlator.backend=cuda", "correlator.backend: cuda: ");
+    refuse_job("", 1, "correlator.precision=interval",
+               "correlator.precision: interval: ");
+    refuse_job("", 1, "output.compression=bitshuffle",
+               "output.compression: bitshuffle: expected one that node.json");
+    fx8_cost_machine_clear(&machine);
+}
