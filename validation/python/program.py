@@ -533,16 +533,14 @@ class Job(Case):
         return self.write(Scene(noise(161, 2, 1, n_samples)), name, **options)
 
     def slow(self, late=0):
-        """A recording of 400 ms, 200 small dumps, that takes seconds.  The first
-        input is dead for the first `late` samples."""
+        """400 ms, 200 small dumps, that take seconds; one input begins late."""
         noise = np.random.default_rng(181).integers(-60, 60, (24, 2, 20_000, 2))
-        self.configure(oracle.Setup(64, 0.002, taps=8, precision="int8"),
-                       {"correlator.threads": 1,
-                        "correlator.kernel": "reference"})
+        self.configure(oracle.Setup(64, 0.002, taps=8, precision="int8"), {
+            "correlator.threads": 1, "correlator.kernel": "reference"})
         samples = np.tile(noise[..., 0] + 1j * noise[..., 1], (1, 1, 20))
         samples[0, 0, :late] = 0
-        return self.write(
-            Scene(samples), "slow.h5", axes=("time", "antenna", "pol"))
+        return self.write(Scene(samples), "slow.h5",
+                          axes=("time", "antenna", "pol"))
 
     def words(self, recording, *extra):
         return ["correlate", self.config, recording, "-o", self.output, *extra]
