@@ -508,7 +508,7 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
         warn_of_names(work);
         warn_of_idle_ranks(work);
     }
-    if (!request.is_trial && work->ranks.n == 1)
+    if (work->ranks.n == 1)
         FX8_TRY(compare_live(work, error));
     request.reader = work->reader;
     request.outputs = work->outputs;
