@@ -167,7 +167,8 @@ static size_t correlate(const char *const *sets)
         outputs[c].consumer = fx8_compare_live_consumer(live[c]);
         assert_true(outputs[c].consumer.memory > 0);
     }
-    const struct fx8_run_request request = {.job = &job,
+    const struct fx8_run_request request = {.ranks = &fx8_ranks_alone,
+                                            .job = &job,
                                             .reader = &reader,
                                             .outputs = outputs,
                                             .force = true,
