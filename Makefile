@@ -537,7 +537,7 @@ export PKG_CONFIG_FILE
 .PHONY: install
 install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, header, documents, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
-		$(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8 \
+		$(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8/slurm \
 		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
@@ -545,7 +545,8 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.a $(DESTDIR)$(libdir)
 	$(if $(PLUGIN)$(MPI_PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(MPI_PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
-	$(Q)$(INSTALL) -m 644 $(wildcard config/ready/*) $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) -m 644 $(wildcard config/ready/*.*) $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) -m 755 $(wildcard config/ready/slurm/*.sh) $(DESTDIR)$(datadir)/fx8/slurm
 	$(Q)for page in $(INSTALLED_PAGES); do \
 		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(docdir)/$$page || exit 1; done
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.1 $(DESTDIR)$(mandir)/man1

@@ -16,8 +16,8 @@ BUILD_PACKAGES="gcc libc6-dev make pkg-config libhdf5-dev zlib1g-dev libfftw3-de
 # Unit tests; kernels on the CPU; thread checker and layout; the independent oracle and pyuvdata.
 CHECK_PACKAGES="libcmocka-dev g++ clang libclang-rt-14-dev clang-format python3 python3-venv ca-certificates openmpi-bin libopenmpi-dev"
 
-# An imager; what the correlator of LSL is built with.
-LONG_PACKAGES="wsclean libgsl-dev libgdbm-dev libfftw3-dev python3-dev"
+# An imager; what the correlator of LSL is built with; a batch system.
+LONG_PACKAGES="wsclean libgsl-dev libgdbm-dev libfftw3-dev python3-dev munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins"
 
 case "${1:-check}" in
 build) wanted=$BUILD_PACKAGES ;;

@@ -532,12 +532,11 @@ class Job(Case):
         """A good recording of two antennas; returns its path."""
         return self.write(Scene(noise(161, 2, 1, n_samples)), name, **options)
 
-    def slow(self, late=0):
+    def slow(self, late=0, n_antennas=24):
         """400 ms, 200 small dumps, that take seconds; one input begins late."""
-        noise = np.random.default_rng(181).integers(-60, 60, (24, 2, 20_000, 2))
-        self.configure(oracle.Setup(64, 0.002, taps=8, precision="int8"), {
+        self.configure(oracle.Setup(64, 0.002, precision="int8"), {
             "correlator.threads": 1, "correlator.kernel": "reference"})
-        samples = np.tile(noise[..., 0] + 1j * noise[..., 1], (1, 1, 20))
+        samples = np.tile(noise(181, n_antennas, 2, 20_000), (1, 1, 20))
         samples[0, 0, :late] = 0
         return self.write(Scene(samples), "slow.h5",
                           axes=("time", "antenna", "pol"))

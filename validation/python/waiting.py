@@ -7,6 +7,15 @@ import signal
 import time
 
 
+def holds_dump(part):
+    """Whether a .part holds a finished dump: its first bytes are written after
+    the first one."""
+    if not os.path.exists(part):
+        return False
+    with open(part, "rb") as file:
+        return file.read(4) == b"\x89HDF"
+
+
 class Waits:
     """Part of program.Case."""
 
@@ -22,13 +31,8 @@ class Waits:
         self.wait_until(process, path, lambda: os.path.exists(path))
 
     def wait_for_dump(self, process, part):
-        """Wait until a process has finished the first dump of a .part, whose
-        first bytes are written last."""
-        def is_there():
-            with open(part, "rb") as file:
-                return file.read(4) == b"\x89HDF"
-        self.wait_for(process, part)
-        self.wait_until(process, f"a dump of {part}", is_there)
+        """Wait until a process has finished the first dump of a .part."""
+        self.wait_until(process, f"a dump of {part}", lambda: holds_dump(part))
 
     def wait_for_handler(self, process):
         """Wait until a process catches SIGINT."""

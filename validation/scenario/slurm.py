@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scripts of config/ready/slurm as shipped, on a real Slurm with two
+pretended nodes: time limits, nodes that fail, job arrays, MPI.
+
+Shows (runs that survive, a batch system): a job that its time limit stops, and
+    one whose node fails, queue again and end with the result of a run that
+    nobody stopped; ranks on two nodes write the same; an array of coarse
+    channels is joined by the job that depends on it
+Within: every dataset and attribute equal but for history's date and command
+In: scenario/resume.py, scenario/ranks.py, scenario/join.py without Slurm
+"""
+import os
+import shutil
+import tempfile
+import unittest
+
+import numpy as np
+
+import mini_slurm
+import oracle
+import program
+import same_file
+import waiting
+
+SCRIPTS = os.path.abspath("config/ready/slurm")
+# Slurm looks at time limits every 30 s, and starts a requeued job after 8 s.
+MINUTES_S = 300
+
+
+@unittest.skipUnless(program.LONG, "FX8_LONG=1: a batch system")
+class Slurm(program.Job):
+    """One cluster for all tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        lacking = mini_slurm.missing()
+        if lacking:
+            raise unittest.SkipTest(f"not installed: {', '.join(lacking)}")
+        folder = tempfile.mkdtemp(prefix="fx8-slurm-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.cluster = mini_slurm.Cluster(folder)
+        cls.cluster.environment["FX8"] = program.FX8
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.cluster.start()
+
+    def submit(self, script, *words, options=()):
+        """sbatch of a script with a core for each task; its log is `log`."""
+        self.log = self.path(f"{script}.log")
+        return self.cluster.submit(
+            f"--output={self.log}", f"--chdir={self.folder}",
+            "--cpus-per-task=1", *options, f"{SCRIPTS}/{script}", *words)
+
+    def finish(self, job, seconds=MINUTES_S):
+        try:
+            self.cluster.wait(job, "COMPLETED", seconds)
+        except AssertionError as error:
+            raise AssertionError(
+                f"{error}: {program.text(self.log)}") from None
+
+    def restarts(self, job):
+        """How often a job was queued again."""
+        shown = self.cluster.run("scontrol", "show", "job", job).stdout
+        return int(shown.split("Restarts=")[1].split()[0])
+
+    def job(self, **options):
+        """The words of a job, after one run that nobody stops.  The mean of
+        all channels, for a small result."""
+        words = [self.slow(**options), "--set", "output.channel_average=64"]
+        self.well(*self.words(*words), timeout=MINUTES_S)
+        self.want = self.path("want.uvh5")
+        os.rename(self.output, self.want)
+        return [self.config, self.output, *words]
+
+    def check(self):
+        self.assertEqual(same_file.differences(self.output, self.want), [])
+        self.assertFalse(os.path.exists(self.output + ".part"))
+
+    def await_dump(self):
+        """Wait until the .part holds a dump."""
+        mini_slurm.wait_for(
+            lambda: waiting.holds_dump(self.output + ".part"), 60)
+
+    def test_time_limit(self):
+        words = self.job(n_antennas=256)
+        job = self.submit("one_node.sh", *words,
+                          options=("--time=1", "--signal=USR1@60"))
+        self.finish(job)
+        self.assertGreater(self.restarts(job), 0)
+        self.check()
+
+    def test_node_fails(self):
+        words = self.job()
+        job = self.submit("one_node.sh", *words, options=("--nodelist=n1",))
+        self.await_dump()
+        self.cluster.run("scontrol", "update", "nodename=n1", "state=down",
+                         "reason=test")
+        self.cluster.wait(job, "PENDING", 60)
+        # refused if the node has come back by itself
+        self.cluster.run("scontrol", "update", "nodename=n1", "state=resume",
+                         check=False)
+        self.finish(job)
+        self.assertEqual(self.restarts(job), 1)
+        self.check()
+
+    def test_ranks_on_two_nodes(self):
+        words = self.job()
+        job = self.submit("many_nodes.sh", *words,
+                          options=("--nodes=2", "--ntasks-per-node=2"))
+        self.await_dump()
+        self.cluster.run("scancel", "--signal=USR1", job)
+        self.finish(job)
+        self.assertEqual(self.restarts(job), 1)
+        self.check()
+
+    def test_array_of_channels(self):
+        sets, wants = [], []
+        for number in range(3):
+            sets.append(self.path(f"channel_{204 + number}"))
+            os.mkdir(sets[-1])
+            samples = program.noise(180 + number, 3, 2, 40_000)
+            self.write(program.Scene(samples, dc_hz=(204 + number) * 1e6),
+                       f"channel_{204 + number}/part.h5")
+            self.configure(oracle.Setup(16, 0.002, precision="fp32"))
+            wants.append(program.read(self.written(f"{sets[-1]}/part.h5")))
+        array = self.submit("channels.sh", self.config, self.path("results"),
+                            *sets, options=("--array=0-2",))
+        whole = self.path("all.uvh5")
+        last = self.submit("join.sh", self.path("results"), whole,
+                           options=(f"--dependency=afterok:{array}",))
+        self.finish(last)
+        got = program.read(whole)
+        for name, axis in (("visibilities", 2), ("flags", 2), ("nsamples", 2)):
+            np.testing.assert_array_equal(
+                getattr(got, name),
+                np.concatenate([getattr(want, name) for want in wants], axis))
+
+    def written(self, recording):
+        """A result of its own name."""
+        self.count += 1
+        path = self.path(f"piece{self.count}.uvh5")
+        self.well("correlate", self.config, recording, "-o", path)
+        return path
