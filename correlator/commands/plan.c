@@ -256,24 +256,21 @@ static enum fx8_status make_observation(const struct fx8_command_line *line,
     return FX8_OK;
 }
 
+/* --inputs takes the place of the configuration's antennas; where they are
+ * costs nothing. */
 static enum fx8_status load(const struct fx8_command_line *line,
                             struct work *work, struct fx8_error *error)
 {
-    FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                              false, &work->settings, error));
-    if (line->given[INPUTS] == NULL ||
-        work->settings.array.positions[0] != '\0')
-        return FX8_OK;
-    /* where antennas are costs nothing */
-    static const char none[] = "array.positions=none";
+    static const char *const made[] = {"array.antennas=all",
+                                       "array.positions=none"};
     const size_t n = line->n_settings;
-    FX8_AUTO_FREE const char **more = NULL;
-    FX8_TRY(fx8_allocate(n + 1, sizeof *more, "settings", &more, error));
+    const size_t n_made = line->given[INPUTS] != NULL ? 2 : 0;
+    FX8_AUTO_FREE const char **all = NULL;
+    FX8_TRY(fx8_allocate(2 + n, sizeof *all, "settings", &all, error));
+    memcpy(all, made, n_made * sizeof *all);
     if (n > 0)
-        memcpy(more, line->settings, n * sizeof *more);
-    more[n] = none;
-    fx8_settings_clear(&work->settings);
-    return fx8_settings_load(line->files[0], more, n + 1, false,
+        memcpy(all + n_made, line->settings, n * sizeof *all);
+    return fx8_settings_load(line->files[0], all, n_made + n, false,
                              &work->settings, error);
 }
 

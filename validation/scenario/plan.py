@@ -113,6 +113,8 @@ class Plan(program.Job):
         self.assertAlmostEqual(
             self.stage(many, "correlator")["amount"] / cmac, 384)
         self.assertTrue(math.isclose(many["n_channels"], 384 * 64))
+        self.configure(extra={"array.antennas": 1})     # of a recording
+        self.assertEqual(self.document(*words)["n_inputs"], 512)
         real = self.document(*words, "--real")
         self.assertAlmostEqual(self.stage(real, "correlator")["amount"] / cmac,
                                0.5, delta=1e-4)
