@@ -369,9 +369,10 @@ static enum fx8_status join_histories(const struct fx8_uvh5_pieces *pieces,
     if (stream == NULL)
         return fx8_no_memory("history", error);
     fx8_number_format_time((struct fx8_time){time(NULL), 0}, date);
-    fprintf(stream, "fx8 %s, %zu files joined by %s, written %s\ncommand: %s\n",
-            fx8_version(), pieces->n, pieces->by_time ? "time" : "frequency",
-            date, command);
+    fprintf(stream,
+            "fx8 " FX8_VERSION ", %zu files joined by %s, written %s\n"
+            "command: %s\n",
+            pieces->n, pieces->by_time ? "time" : "frequency", date, command);
     const enum fx8_status status = print_histories(pieces, stream, error);
     const bool is_whole = fclose(stream) == 0;
     FX8_TRY(status);
