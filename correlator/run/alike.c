@@ -4,11 +4,24 @@
 #include <sys/stat.h>
 
 #include "config/base/sha256.h"
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/alike.h"
+#include "correlator/run/describe.h"
 
 /* What must be the same. */
-enum { SIZE, SAMPLES, RATE, START, FREQUENCY, INPUTS, DUMPS, KEYS, N_FACTS };
+enum {
+    SIZE,
+    SAMPLES,
+    RATE,
+    START,
+    FREQUENCY,
+    INPUTS,
+    DUMPS,
+    KEYS,
+    TABLES,
+    N_FACTS
+};
 
 static const char *const names[N_FACTS] = {
     [SIZE] = "bytes of the file",
@@ -19,27 +32,63 @@ static const char *const names[N_FACTS] = {
     [INPUTS] = "antennas x polarizations x bands",
     [DUMPS] = "dumps",
     [KEYS] = "digest of the configuration",
+    [TABLES] = "digest of positions, delays, gains and phase centres",
 };
 
 struct facts {
     char texts[N_FACTS][FX8_SHA256_TEXT_SIZE];
 };
 
-/* Digest of the keys that decide the results. */
-static enum fx8_status digest(const struct fx8_job *job, char *text,
-                              struct fx8_error *error)
+/* The keys that decide the results. */
+static enum fx8_status print_keys(const struct fx8_job *job, FILE *stream,
+                                  struct fx8_error *error)
 {
-    FX8_AUTO_FREE char *keys = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&keys, &size);
-    if (stream == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "out of memory: the configuration");
+    (void)error;
     fx8_settings_dump_results(job->settings, stream);
-    if (fclose(stream) != 0)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "out of memory: the configuration");
-    fx8_sha256(keys, size, text);
+    return FX8_OK;
+}
+
+/* What files named by those keys decide. */
+static enum fx8_status print_tables(const struct fx8_job *job, FILE *stream,
+                                    struct fx8_error *error)
+{
+    const struct fx8_observation *o = &job->observation;
+    fprintf(stream, "%a %a %a\n", o->site.latitude_deg, o->site.longitude_deg,
+            o->site.altitude_m);
+    for (size_t i = 0; i < job->plan.n_antennas; i++)
+        fprintf(stream, "%a %a %a\n", o->antennas[i].enu_m[0],
+                o->antennas[i].enu_m[1], o->antennas[i].enu_m[2]);
+    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
+        const struct fx8_input_item *item = &fx8_input_items[i];
+        FX8_AUTO_FREE double *values = NULL;
+        FX8_TRY(fx8_describe_inputs(job, item, &values, error));
+        for (size_t v = 0; v < job->axes.n_inputs * item->n_columns; v++)
+            fprintf(stream, "%a\n", values[v]);
+    }
+    for (size_t i = 0; i < job->n_centers; i++)
+        fprintf(stream, "%s %a %a\n", job->centers[i].place.name,
+                job->centers[i].place.icrs_deg[0],
+                job->centers[i].place.icrs_deg[1]);
+    return FX8_OK;
+}
+
+static enum fx8_status digest(const struct fx8_job *job,
+                              enum fx8_status (*print)(const struct fx8_job *,
+                                                       FILE *,
+                                                       struct fx8_error *),
+                              char *text, struct fx8_error *error)
+{
+    FX8_AUTO_FREE char *words = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&words, &size);
+    if (stream == NULL)
+        return fx8_no_memory("the configuration", error);
+    const enum fx8_status status = print(job, stream, error);
+    const bool is_whole = fclose(stream) == 0;
+    FX8_TRY(status);
+    if (!is_whole)
+        return fx8_no_memory("the configuration", error);
+    fx8_sha256(words, size, text);
     return FX8_OK;
 }
 
@@ -65,7 +114,8 @@ static enum fx8_status collect(const struct fx8_job *job, struct facts *facts,
         job->plan.n_bands);
     PUT(DUMPS, "%lld", (long long)job->n_dumps);
 #undef PUT
-    return digest(job, facts->texts[KEYS], error);
+    FX8_TRY(digest(job, print_keys, facts->texts[KEYS], error));
+    return digest(job, print_tables, facts->texts[TABLES], error);
 }
 
 enum fx8_status fx8_alike_check(const struct fx8_job *job,

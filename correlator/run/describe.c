@@ -298,3 +298,44 @@ enum fx8_status fx8_describe(const struct fx8_job_center *center,
         fx8_uvh5_header_clear(header);
     return status;
 }
+
+/* --- tables of the inputs ---------------------------------------- */
+
+static void fill_cable_delay(const struct fx8_job *job, size_t input,
+                             double *columns)
+{
+    const size_t n_feeds = job->plan.n_polarizations;
+    columns[0] = job->observation.antennas[input / n_feeds]
+                     .cable_delay_s[input % n_feeds];
+}
+
+static void fill_calibration(const struct fx8_job *job, size_t input,
+                             double *columns)
+{
+    const struct fx8_gain *gain = &job->gains[input];
+    columns[0] = gain->amplitude;
+    columns[1] = gain->phase_deg;
+    columns[2] = gain->delay_s * 1e9;
+}
+
+const struct fx8_input_item fx8_input_items[FX8_INPUT_ITEMS] = {
+    {"cable_delay",
+     "cable delay of the antenna tables, s, by input (antenna-major); not "
+     "removed in mode none",
+     1, fill_cable_delay},
+    {"calibration",
+     "gain divided out, by input: amplitude, phase (deg), delay (ns)", 3,
+     fill_calibration},
+};
+
+enum fx8_status fx8_describe_inputs(const struct fx8_job *job,
+                                    const struct fx8_input_item *item,
+                                    double **values, struct fx8_error *error)
+{
+    const size_t n = job->axes.n_inputs;
+    FX8_TRY(fx8_allocate(fx8_product(n, item->n_columns, 1, 1), sizeof **values,
+                         item->name, values, error));
+    for (size_t input = 0; input < n; input++)
+        item->fill(job, input, *values + input * item->n_columns);
+    return FX8_OK;
+}

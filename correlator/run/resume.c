@@ -7,6 +7,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/describe.h"
 #include "correlator/run/resume.h"
 
 /* --- counts of finished dumps ------------------------------------ */
@@ -253,6 +254,29 @@ static void compare_axes(const struct fx8_uvh5_header *mine,
     compare_text("instrument", theirs->instrument, mine->instrument, d);
 }
 
+/* What tables say of the inputs: CONFSHA knows but the names of their files. */
+static enum fx8_status compare_inputs(const struct fx8_job *job,
+                                      struct fx8_uvh5_file *file,
+                                      struct differences *d,
+                                      struct fx8_error *error)
+{
+    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
+        const struct fx8_input_item *item = &fx8_input_items[i];
+        const size_t n = job->axes.n_inputs * item->n_columns;
+        FX8_AUTO_FREE double *theirs = NULL, *mine = NULL;
+        size_t shape[3];
+        char name[32];
+        snprintf(name, sizeof name, "fx8/%s", item->name);
+        FX8_TRY(fx8_uvh5_get(file, item->name, shape, &theirs, error));
+        FX8_TRY(fx8_describe_inputs(job, item, &mine, error));
+        if (theirs == NULL || shape[0] * shape[1] * shape[2] != n)
+            add(d, "%s: missing: expected %zu values", name, n);
+        else
+            compare_reals(name, n, theirs, mine, d);
+    }
+    return FX8_OK;
+}
+
 /* --- the file of an earlier run ---------------------------------- */
 
 /* Compare all that the file holds, and read its gains. */
@@ -272,6 +296,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
     compare_keywords(request->job->settings, header, &found, &d);
     compare_axes(header, &found, &d);
+    FX8_TRY(compare_inputs(request->job, file, &d, error));
     if (planned == NULL || planned[0] != (double)header->n_times)
         add(&d, "fx8/%s: %.0f: expected %zu", FX8_PLANNED_DUMPS,
             planned == NULL ? 0.0 : planned[0], header->n_times);

@@ -25,33 +25,19 @@ static struct fx8_provenance provenance_of(
 }
 
 /* What the file says of delays and gains besides the keywords. */
-static enum fx8_status put_delays(const struct fx8_job *job,
+static enum fx8_status put_inputs(const struct fx8_job *job,
                                   struct fx8_uvh5_writer *file,
                                   struct fx8_error *error)
 {
-    const size_t n = job->axes.n_inputs;
-    const size_t shape[] = {n, 3};
-    FX8_AUTO_FREE double *values = NULL;
-    FX8_TRY(fx8_allocate(fx8_product(n, 4, 1, 1), sizeof *values, "delays",
-                         &values, error));
-    double *gains = values + n;
-    for (size_t input = 0; input < n; input++) {
-        const size_t feed = input % job->plan.n_polarizations;
-        const size_t antenna = input / job->plan.n_polarizations;
-        const struct fx8_gain *gain = &job->gains[input];
-        values[input] = job->observation.antennas[antenna].cable_delay_s[feed];
-        gains[3 * input] = gain->amplitude;
-        gains[3 * input + 1] = gain->phase_deg;
-        gains[3 * input + 2] = gain->delay_s * 1e9;
+    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
+        const struct fx8_input_item *item = &fx8_input_items[i];
+        const size_t shape[] = {job->axes.n_inputs, item->n_columns};
+        FX8_AUTO_FREE double *values = NULL;
+        FX8_TRY(fx8_describe_inputs(job, item, &values, error));
+        FX8_TRY(fx8_uvh5_put(file, item->name, item->n_columns == 1 ? 1 : 2,
+                             shape, values, item->text, error));
     }
-    FX8_TRY(fx8_uvh5_put(file, "cable_delay", 1, shape, values,
-                         "cable delay of the antenna tables, s, by input "
-                         "(antenna-major); not removed in mode none",
-                         error));
-    return fx8_uvh5_put(file, "calibration", 2, shape, gains,
-                        "gain divided out, by input: amplitude, phase (deg), "
-                        "delay (ns)",
-                        error);
+    return FX8_OK;
 }
 
 /* --- outputs of an earlier run ----------------------------------- */
@@ -141,7 +127,7 @@ static enum fx8_status create_file(struct fx8_sink *s,
         error));
     FX8_TRY(fx8_uvh5_open_dead(s->files[kind], s->job->plan.n_bands,
                                axes->n_inputs, error));
-    FX8_TRY(put_delays(s->job, s->files[kind], error));
+    FX8_TRY(put_inputs(s->job, s->files[kind], error));
     FX8_TRY(fx8_uvh5_put(s->files[kind], FX8_PLANNED_DUMPS, 0, NULL, &n_dumps,
                          "dumps of the whole run", error));
     return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,

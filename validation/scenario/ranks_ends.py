@@ -49,6 +49,15 @@ class Ends(Ranks):
             recording, "--mpi", "--set", "quantizer.target_rms=19"))
         self.assert_one_error(done, 1, "rank 1: ",
                               "digest of the configuration")
+        shutil.copy(recording, other)
+        with h5py.File(other, "r+") as file:
+            table = file["antennas"][...]
+            table["cable_delay_s"] += 1e-9
+            file["antennas"][...] = table
+        done = self.others(1, self.words(recording, "--mpi"), 1,
+                           self.words(other, "--mpi"))
+        self.assert_one_error(done, 1, "rank 1: ", "digest of positions, "
+                              "delays, gains and phase centres")
         self.assertEqual(self.files(), [])
 
     def test_a_wrong_configuration_is_reported_once(self):

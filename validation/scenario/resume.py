@@ -225,6 +225,26 @@ class Resume(ResumedJob):
                 program.put(f"Header/extra_keywords/{name}", was)(file)
         self.assertEqual(self.resume("--set", "correlator.threads=2"), 5)
 
+    def test_tables_that_have_changed(self):
+        """The name of a table is the same, what it says is not."""
+        head = "number,pol,amplitude,phase_deg,delay_ns\n"
+        gains = self.save("gains.csv", head + "2,X,2,0,0\n")
+        antennas = self.save(
+            "antennas.csv", "number,east_m,north_m,up_m,cable_delay_ns\n" + "".join(
+                f"{i},{10 * i},0,0,{i}\n" for i in range(4)))
+        self.job({**SLOW, "array.gains": gains, "array.positions": antennas})
+        self.end_early(self.start(*self.words(self.input)), signal.SIGUSR1,
+                       code=75)
+        for path, old, new, mention in (
+                (gains, "2,X,2,", "2,X,3,", "fx8/calibration: 2: expected 3"),
+                (antennas, "0,0,3", "0,0,4", "fx8/cable_delay: ")):
+            was = program.text(path)
+            self.assertEqual(was.count(old), 1)
+            self.save(os.path.basename(path), was.replace(old, new))
+            self.refuse_as_is(self.part, ("--resume",), mention)
+            self.save(os.path.basename(path), was)
+        self.assertGreater(self.complete(), 0)
+
     def test_recording_that_has_grown(self):
         self.job()
         self.copy_want()
