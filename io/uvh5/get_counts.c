@@ -7,6 +7,7 @@
 #include "config/base/try.h"
 #include "io/h5/storage.h"
 #include "io/uvh5/uvh5_reader.h"
+#include "io/uvh5/writer.h"
 
 static const char valid_name[] = "fx8/valid_spectra",
                   clips_name[] = "fx8/clips";
@@ -25,6 +26,11 @@ void fx8_uvh5_clip_fractions(const struct fx8_uvh5_counts *counts,
                     ? 0.0
                     : (double)clips[at] / (double)valid_spectra[row];
         }
+}
+
+size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file)
+{
+    return fx8_uvh5_count_unfinished(file->file);
 }
 
 /* Open integers [n_times][a][b]. */

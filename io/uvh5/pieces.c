@@ -109,7 +109,7 @@ static enum fx8_status open_piece(struct fx8_uvh5_pieces *pieces, size_t k,
     struct fx8_uvh5_piece *piece = &pieces->piece[k];
     piece->path = path;
     FX8_TRY(fx8_uvh5_open(path, &piece->file, &piece->header, error));
-    const size_t n_unfinished = fx8_uvh5_count_unfinished(piece->file->file);
+    const size_t n_unfinished = fx8_uvh5_unfinished(piece->file);
     if (n_unfinished > 0)
         return fx8_refuse(error, path, "fx8/checksum",
                           "%zu of %zu dumps are not finished: expected a "

@@ -365,6 +365,9 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
                              size_t shape[3], double **values,
                              struct fx8_error *error);
 
+/** Dumps of a file of fx8 that are not finished; 0 in other files. */
+size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file);
+
 /** Find what was counted in each dump; n_fine is 0 where either is absent.
  *  FX8_ERR_INPUT: sizes that do not suit each other and the dumps. */
 enum fx8_status fx8_uvh5_find_counts(struct fx8_uvh5_file *file,

@@ -165,6 +165,15 @@ class Resume(ResumedJob):
             self.complete()
         self.check()
 
+    def test_complete_but_for_a_dump(self):
+        """Under its final name, as a rank that wrote elsewhere leaves it."""
+        self.job()
+        shutil.copy(self.want[self.output], self.output)
+        with h5py.File(self.output, "r+") as file:
+            file["fx8/checksum"][2] = -1
+        self.assertEqual(self.resume(), self.n_dumps - 1)
+        self.check()
+
     # --- other runs ---
 
     def refuse_as_is(self, path, extra, *mentions):
