@@ -324,7 +324,7 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
  * fx8_uvh5_leave -- close the file of a failed run; nulls the handle.
  *
  * Given: n_dumps  dumps finished: if any, the .part is kept, opens, and holds
- *                 them; if 0, it is removed
+ *                 them; if 0, it is removed unless it is an earlier run's
  *        error    of the run, may be NULL: the contents of a kept .part are
  *                 added to its message
  */

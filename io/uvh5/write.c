@@ -469,10 +469,11 @@ static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
 static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
-    char what[64];
-    snprintf(what, sizeof what, "%zu %s: --resume goes on", n_dumps,
-             n_dumps == 1 ? "dump" : "dumps");
+    char what[64] = "what was finished before: --resume goes on";
     if (n_dumps > 0)
+        snprintf(what, sizeof what, "%zu %s: --resume goes on", n_dumps,
+                 n_dumps == 1 ? "dump" : "dumps");
+    if (n_dumps > 0 || writer->is_reopened)
         fx8_output_leave(&writer->output, what, error);
     else
         fx8_output_abandon(&writer->output);
@@ -500,7 +501,7 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (status == FX8_OK && n_dumps > 0)
         status = fx8_output_commit(&writer->output, error);
     else
-        leave(writer, n_dumps, error);
+        leave(writer, n_dumps, status == FX8_OK ? NULL : error);
     free(writer);
     return status;
 }

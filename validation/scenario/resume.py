@@ -86,6 +86,20 @@ class Resume(ResumedJob):
             process.communicate()
             self.assertGreater(self.complete(), 0)
 
+    def test_result_that_cannot_be_taken_up(self):
+        """It is a .part by then, and the message says so."""
+        self.job(SLOW)
+        self.end_early(self.start(*self.words(self.input, "--quiet")),
+                       signal.SIGTERM)
+        done = self.correlate(
+            self.input, "--quiet", "--resume",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                  (4096, 4096)))
+        self.assert_one_line(done, 1, "cannot write", "out.uvh5.part keeps what "
+                             "was finished before: --resume goes on")
+        self.assertFalse(os.path.exists(self.output))
+        self.assertGreater(self.complete(), 0)
+
     def test_complete_and_new(self):
         """The same command first, after a requeue, and after the end."""
         self.job()
