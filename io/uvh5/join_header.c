@@ -226,25 +226,28 @@ static enum fx8_status join_group(const struct fx8_uvh5_pieces *pieces,
 /* What becomes of a keyword that differs. */
 enum choice { LEFT_OUT = 0, REFUSED, LARGEST, OF_THE_FIRST };
 
+static const struct {
+    const char *name;
+    enum choice choice;
+} choices[] = {
+    {"PRECISN", REFUSED},
+    {"DELAYMOD", REFUSED},
+    {"AUTOCORR", REFUSED},
+    {"CHANAVG", REFUSED},
+    {"DELMAX", LARGEST},
+    {"DELRATE", LARGEST},
+    {"DELREST", LARGEST},
+    {"DELLOSS", LARGEST},
+    /* goes with the length of the first dump; a short last one may be alone in
+     * its file */
+    {"NSPECTRA", OF_THE_FIRST},
+};
+
+#define N_CHOICES (sizeof choices / sizeof *choices)
+
 static enum choice choice_of(const char *name)
 {
-    static const struct {
-        const char *name;
-        enum choice choice;
-    } choices[] = {
-        {"PRECISN", REFUSED},
-        {"DELAYMOD", REFUSED},
-        {"AUTOCORR", REFUSED},
-        {"CHANAVG", REFUSED},
-        {"DELMAX", LARGEST},
-        {"DELRATE", LARGEST},
-        {"DELREST", LARGEST},
-        {"DELLOSS", LARGEST},
-        /* goes with the length of the first dump; a short last one may be alone
-         * in its file */
-        {"NSPECTRA", OF_THE_FIRST},
-    };
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+    for (size_t i = 0; i < N_CHOICES; i++)
         if (strcmp(choices[i].name, name) == 0)
             return choices[i].choice;
     return LEFT_OUT;
@@ -297,12 +300,34 @@ static enum fx8_status join_keyword(const struct fx8_uvh5_pieces *pieces,
     }
 }
 
+/* Refuse what only other pieces than the first have, if it must not differ. */
+static enum fx8_status check_keywords(const struct fx8_uvh5_pieces *pieces,
+                                      struct fx8_error *error)
+{
+    const struct fx8_h5_place first = fx8_uvh5_header_of(&pieces->piece[0]);
+    for (size_t i = 0; i < N_CHOICES; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "extra_keywords/%s", choices[i].name);
+        if (choices[i].choice != REFUSED || fx8_h5_has(&first, path))
+            continue;
+        for (size_t k = 1; k < pieces->n; k++) {
+            const struct fx8_h5_place other =
+                fx8_uvh5_header_of(&pieces->piece[k]);
+            if (fx8_h5_has(&other, path))
+                return fx8_refuse(error, other.path, path,
+                                  "set: expected none as in %s", first.path);
+        }
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status join_keywords(const struct fx8_uvh5_pieces *pieces,
                                      const struct fx8_h5_target *target,
                                      struct fx8_error *error)
 {
     struct fx8_h5_place words = fx8_uvh5_header_of(&pieces->piece[0]);
     FX8_H5_AUTO made = FX8_H5_NONE, id = FX8_H5_NONE;
+    FX8_TRY(check_keywords(pieces, error));
     FX8_TRY(fx8_h5_put_group(target, "extra_keywords", &made, error));
     if (!fx8_h5_is_group(&words, "extra_keywords"))
         return FX8_OK;

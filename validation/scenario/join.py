@@ -197,6 +197,10 @@ class Join(program.Case):
                                       np.bytes_("ODD")), "f.uvh5")
             self.refuse([a, odd], f"{odd}: extra_keywords/{name}: ODD: "
                         "expected ", f" as in {a}")
+            none = self.changed(a, lambda file: file["Header/extra_keywords"]
+                                .pop(name), "g.uvh5")
+            self.refuse([none, c], f"{c}: extra_keywords/{name}: set: expected "
+                        f"none as in {none}")
 
     # --- frequency ---
 
