@@ -51,9 +51,10 @@ void fx8_earlier_add(struct fx8_earlier *earlier, const struct fx8_job *job,
 
 /* --- is it the same run? ----------------------------------------- */
 
-/* Differences found so far, as a text. */
+/* Differences found so far, as a text that leaves room for the name of the file
+ * and what to do. */
 struct differences {
-    char text[FX8_ERROR_MESSAGE_SIZE];
+    char text[FX8_ERROR_MESSAGE_SIZE - 256];
     size_t length;
 };
 
@@ -269,8 +270,10 @@ static enum fx8_status compare_inputs(const struct fx8_job *job,
         snprintf(name, sizeof name, "fx8/%s", item->name);
         FX8_TRY(fx8_uvh5_get(file, item->name, shape, &theirs, error));
         FX8_TRY(fx8_describe_inputs(job, item, &mine, error));
-        if (theirs == NULL || shape[0] * shape[1] * shape[2] != n)
-            add(d, "%s: missing: expected %zu values", name, n);
+        const size_t n_theirs =
+            theirs == NULL ? 0 : shape[0] * shape[1] * shape[2];
+        if (n_theirs != n)
+            add(d, "%s: %zu values: expected %zu", name, n_theirs, n);
         else
             compare_reals(name, n, theirs, mine, d);
     }

@@ -224,6 +224,21 @@ class Resume(ResumedJob):
                                        "correlator.precision = int8")),
             (("--set", "output.compression=gzip"),
              ("output.compression = none: expected gzip",)),
+            # more differences than a message holds: what to do is not cut off
+            (("--fft-plan", "estimate", "--precision", "fp32", *(
+                word for key in ("quantizer.target_rms=21",
+                                 "channelizer.channels=32",
+                                 "channelizer.taps=3",
+                                 "channelizer.window=hann",
+                                 "correlator.kernel=reference",
+                                 "correlator.integration_time_s=0.003",
+                                 "observation.telescope=" + 40 * "t",
+                                 "observation.instrument=" + 40 * "i",
+                                 "array.antennas=0-2",
+                                 "array.x_orientation=north",
+                                 "output.compression=gzip")
+                for word in ("--set", key))),
+             ("or --force without --resume to replace it",)),
         ]
         for extra, mentions in cases:
             with self.subTest(extra=extra):
