@@ -186,7 +186,7 @@ enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
 static enum fx8_status create(const struct fx8_run_request *request,
                               size_t center,
                               const struct fx8_provenance *provenance,
-                              bool force, struct fx8_quicklook_file **file,
+                              bool is_resumed, struct fx8_quicklook_file **file,
                               struct fx8_error *error)
 {
     static const char *const maths[] = {
@@ -205,18 +205,17 @@ static enum fx8_status create(const struct fx8_run_request *request,
         .math = maths[plan->math],
         .precision = provenance->precision,
     };
-    return fx8_quicklook_file_create(request->outputs[center].path_quicklook,
-                                     request->force || force, &header, file,
-                                     error);
+    const char *path = request->outputs[center].path_quicklook;
+    const bool force = request->force ||
+                       (is_resumed && fx8_quicklook_file_is_of(path, &header));
+    return fx8_quicklook_file_create(path, force, &header, file, error);
 }
 
-enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
-                                       size_t center,
-                                       const struct fx8_provenance *provenance,
-                                       enum fx8_result_kind kind, bool force,
-                                       const struct fx8_session *session,
-                                       struct fx8_run_quicklook **quicklook,
-                                       struct fx8_error *error)
+enum fx8_status fx8_run_quicklook_open(
+    const struct fx8_run_request *request, size_t center,
+    const struct fx8_provenance *provenance, enum fx8_result_kind kind,
+    bool is_resumed, const struct fx8_session *session,
+    struct fx8_run_quicklook **quicklook, struct fx8_error *error)
 {
     const struct fx8_axes *axes = &request->job->axes;
     FX8_TRY(
@@ -225,7 +224,7 @@ enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
                                              .kind = kind,
                                              .n_baselines = axes->n_baselines,
                                              .n_products = axes->n_products};
-    return create(request, center, provenance, force, &(*quicklook)->file,
+    return create(request, center, provenance, is_resumed, &(*quicklook)->file,
                   error);
 }
 

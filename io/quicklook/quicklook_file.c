@@ -148,6 +148,20 @@ static enum fx8_status create_cubes(struct fx8_quicklook_file *file,
 
 /* --- metadata written first -------------------------------------- */
 
+/* Attributes that say of which run a file is, and keywords that do. */
+static const struct {
+    const char *name, *keyword;
+} origins[] = {{"configuration", "CONFSHA"}, {"input", "INPUT"}};
+
+#define N_ORIGINS (sizeof origins / sizeof *origins)
+
+static const char *origin(const struct fx8_quicklook_header *header, size_t i)
+{
+    const struct fx8_keyword *keyword =
+        fx8_uvh5_keyword(header->uvh5, origins[i].keyword);
+    return keyword == NULL ? "" : keyword->text;
+}
+
 static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
                                       const struct fx8_quicklook_header *header,
                                       struct fx8_error *error)
@@ -165,6 +179,8 @@ static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
         {FX8_PUT_INTEGER("spectra_per_dump", header->spectra_per_dump)},
         {FX8_PUT_REAL("integration_time_s", uvh5->integration_s[0])},
         {FX8_PUT_REAL("coherence_scale", header->coherence_scale)},
+        {FX8_PUT_TEXT(origins[0].name, origin(header, 0))},
+        {FX8_PUT_TEXT(origins[1].name, origin(header, 1))},
     };
     return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
                              error);
@@ -293,6 +309,23 @@ static uint64_t file_bytes(const struct fx8_quicklook_file *file,
 static bool is_quicklook(hid_t file)
 {
     return fx8_h5_has_format(file, FX8_QUICKLOOK_FORMAT);
+}
+
+bool fx8_quicklook_file_is_of(const char *path,
+                              const struct fx8_quicklook_header *header)
+{
+    fx8_h5_quiet();
+    /* fx8_h5_open_file() would protect it from being replaced */
+    FX8_H5_AUTO file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    bool is_same = file >= 0 && is_quicklook(file);
+    for (size_t i = 0; i < N_ORIGINS && is_same; i++) {
+        char text[FX8_TEXT_SIZE];
+        const struct fx8_h5_place root = {path, file, true};
+        is_same = fx8_h5_get_texts(&root, origins[i].name, 1, sizeof text, text,
+                                   NULL) == FX8_OK &&
+                  strcmp(text, origin(header, i)) == 0;
+    }
+    return is_same;
 }
 
 static void discard(struct fx8_quicklook_file **file)

@@ -48,6 +48,10 @@ struct fx8_quicklook_item {
 
 struct fx8_quicklook_file;
 
+/** Whether a file is a quick-look of this configuration and recording. */
+bool fx8_quicklook_file_is_of(const char *path,
+                              const struct fx8_quicklook_header *header);
+
 /** Bytes of the datasets with a row for each dump. */
 uint64_t fx8_quicklook_file_bytes(size_t n_dumps, size_t n_baselines,
                                   size_t n_inputs, size_t n_channels,

@@ -100,6 +100,21 @@ class Resume(ResumedJob):
         self.assertFalse(os.path.exists(self.output))
         self.assertGreater(self.complete(), 0)
 
+    def test_another_quick_look_stays(self):
+        """Whatever has its name by then is not of this run."""
+        self.job({**SLOW, "postprocess.quicklook": self.look},
+                 ("out.uvh5", "look.h5"))
+        self.end_early(self.start(*self.words(self.input, "--quiet")),
+                       signal.SIGTERM)
+        with h5py.File(self.look, "r+") as file:
+            file.attrs["input"] = "other.h5"
+        self.assert_one_line(self.correlate(self.input, "--resume"), 2,
+                             "look.h5: exists", "--resume goes on")
+        with h5py.File(self.look) as file:
+            self.assertEqual(file.attrs["input"], "other.h5")
+        os.remove(self.look)
+        self.assertGreater(self.complete(), 0)
+
     def test_complete_and_new(self):
         """The same command first, after a requeue, and after the end."""
         self.job()
