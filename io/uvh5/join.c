@@ -89,8 +89,8 @@ static enum fx8_status create(struct join *join, struct fx8_error *error)
                                 compression, &join->writer, error);
 }
 
-/* Choose the rows of a block: whole chunks where they are packed, so that each
- * is packed once. */
+/* Choose the rows of a block: whole chunks where they are packed, so that few
+ * are packed twice: by time, those in which a piece ends. */
 static enum fx8_status allocate(struct join *join, struct fx8_error *error)
 {
     const struct fx8_uvh5_pieces *pieces = &join->pieces;

@@ -13,8 +13,8 @@
 struct fx8_uvh5_piece {
     const char *path;
     struct fx8_uvh5_file *file;
-    struct fx8_uvh5_header header; /**< without antennas and baselines, but of
-                                        the first one opened */
+    struct fx8_uvh5_header header; /**< whole in the first one opened; only
+                                        dates and channels in the others */
     double start;                  /**< first date, or first frequency */
     size_t first; /**< dump, or channel, of the result at which it begins */
 };

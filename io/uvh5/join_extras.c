@@ -71,13 +71,12 @@ static enum fx8_status put_fractions(const struct fx8_uvh5_pieces *pieces,
             add_counts(writer, FX8_UVH5_CLIPS, dump, n, part, clips, error));
     }
     struct fx8_keyword most = {.name = "CLIPMAX", .type = FX8_KEYWORD_REAL};
-    for (size_t i = 0; i < n; i++) {
-        const size_t input = i / n_fine, band = i % n_fine / (n_fine / n_bands);
-        const int64_t of = valid[band * n_inputs + input];
-        fractions[i] = of > 0 ? (double)clips[i] / (double)of : 0.0;
+    fx8_uvh5_clip_fractions(
+        &(struct fx8_uvh5_counts){n_bands, n_inputs, n_fine}, valid, clips,
+        fractions);
+    for (size_t i = 0; i < n; i++)
         if (fractions[i] > most.real)
             most.real = fractions[i];
-    }
     FX8_TRY(fx8_uvh5_put(writer, "clip_fraction", 2, shape, fractions,
                          "fraction of valid spectra clamped, by input and "
                          "channel",
@@ -244,7 +243,8 @@ static enum fx8_status join_extra(const struct fx8_uvh5_pieces *pieces,
     else
         FX8_TRY(keep_same(pieces, &extra, &is_kept, writer, error));
     if (!is_kept)
-        warn("fx8/%s: not the same in all files: left out", name);
+        warn("fx8/%s: %s: left out", name,
+             extra.is_real ? "not the same in all files" : "not of reals");
     return FX8_OK;
 }
 

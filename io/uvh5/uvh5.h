@@ -387,7 +387,7 @@ struct fx8_uvh5_join_request {
     size_t n_paths;           /**< at least two */
     const char *output;
     bool force;
-    bool has_compression; /**< else that of the first path */
+    bool has_compression; /**< else that of the first in order */
     enum fx8_compression compression;
     const char *command; /**< as it was given, for the history */
     /** Called with each remark on what is left out. */
