@@ -161,7 +161,8 @@ TEST(dumps_in_their_places)
         close(file);
         free(places);
         free(copy);
-        must(fx8_uvh5_unshare(writer, &error), error);
+        size_t n = N_DUMPS;
+        must(fx8_uvh5_unshare(writer, &n, &error), error);
         must(fx8_uvh5_close(&writer, N_DUMPS, &error), error);
         must(fx8_uvh5_close(&plain, N_DUMPS, &error), error);
         check_file("placed.uvh5", &f.header, N_DUMPS, N_DUMPS);
@@ -193,8 +194,31 @@ TEST(dumps_in_their_places_of_runs_that_end_early)
             check_file("early.uvh5.part", &f.header, N_DUMPS, 2);
             continue;
         }
-        must(fx8_uvh5_unshare(writer, &error), error);
+        size_t n = 2;
+        must(fx8_uvh5_unshare(writer, &n, &error), error);
         must(fx8_uvh5_close(&writer, 2, &error), error);
         check_file("early.uvh5", &f.header, 2, 2);
     }
+}
+
+/* What has gone into another file of the same name is missing. */
+TEST(dumps_that_did_not_arrive)
+{
+    static struct fixture f;
+    struct fx8_error error;
+    struct fx8_uvh5_places *places;
+    size_t n = N_DUMPS;
+    fill(&f, N_DUMPS, 6, 4);
+    struct fx8_uvh5_writer *writer = create_counted("gone.uvh5", &f.header, 6);
+    must(fx8_uvh5_share(writer, &places, &error), error);
+    const int file = open(scratch_path("gone.uvh5.part"), O_WRONLY);
+    for (size_t d = 0; d + 1 < N_DUMPS; d++)
+        write_placed(places, file, &f.header, d, 6);
+    close(file);
+    free(places);
+    assert_int_equal(fx8_uvh5_unshare(writer, &n, &error), FX8_ERR_SYSTEM);
+    assert_int_equal(n, N_DUMPS - 1);
+    assert_non_null(strstr(error.message, "gone.uvh5.part: 1 of "));
+    fx8_uvh5_leave(&writer, n, &error);
+    check_file("gone.uvh5.part", &f.header, N_DUMPS, n);
 }

@@ -407,6 +407,17 @@ static bool are_first(const struct fx8_sink *s)
     return n == n_finished(s);
 }
 
+/* Take a file back from the ranks that have written the first dumps into it. */
+static enum fx8_status take_back(struct fx8_sink *s,
+                                 struct fx8_uvh5_writer *file,
+                                 struct fx8_error *error)
+{
+    size_t n_dumps = (size_t)n_finished(s);
+    const enum fx8_status status = fx8_uvh5_unshare(file, &n_dumps, error);
+    s->n_dumps = (int64_t)n_dumps - s->earlier.n_dumps;
+    return status;
+}
+
 /* What is written after the last dump. */
 static enum fx8_status put_end(struct fx8_sink *s,
                                const struct fx8_tally *tally,
@@ -414,7 +425,7 @@ static enum fx8_status put_end(struct fx8_sink *s,
 {
     for (size_t f = 0; f < FX8_N_RESULTS && fx8_sink_is_shared(s); f++)
         if (s->files[f] != NULL)
-            FX8_TRY(fx8_uvh5_unshare(s->files[f], error));
+            FX8_TRY(take_back(s, s->files[f], error));
     FX8_TRY(put_extras(s, tally, error));
     return s->quicklook == NULL
                ? FX8_OK

@@ -286,6 +286,21 @@ size_t fx8_uvh5_count_unfinished(hid_t file)
     return n_dumps - n_finished;
 }
 
+enum fx8_status fx8_uvh5_count_marked(struct fx8_uvh5_writer *writer,
+                                      size_t *n_dumps, struct fx8_error *error)
+{
+    const size_t n = *n_dumps;
+    *n_dumps = 0;
+    for (size_t dump = 0; dump < n; dump++) {
+        int64_t checksum;
+        FX8_TRY(fx8_h5_cube_read(writer->output,
+                                 &writer->counts[FX8_UVH5_CHECKSUM], dump,
+                                 &checksum, error));
+        *n_dumps += checksum != unfinished;
+    }
+    return FX8_OK;
+}
+
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
                                     size_t n_dumps, struct fx8_error *error)
 {

@@ -297,13 +297,29 @@ static enum fx8_status open_again(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
+/* A process may have written into another file of the same name. */
+static enum fx8_status check_marks(struct fx8_uvh5_writer *writer,
+                                   size_t *n_dumps, struct fx8_error *error)
+{
+    const size_t n = *n_dumps;
+    FX8_TRY(fx8_uvh5_count_marked(writer, n_dumps, error));
+    return *n_dumps == n
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_SYSTEM,
+                          "%s: %zu of %zu dumps did not arrive: expected a "
+                          "folder that all ranks share",
+                          fx8_uvh5_name(writer), n - *n_dumps, n);
+}
+
 enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
-                                 struct fx8_error *error)
+                                 size_t *n_dumps, struct fx8_error *error)
 {
     fx8_h5_quiet();
     enum fx8_status status =
         fx8_output_open_hdf5(writer->output, 0, &writer->file, error);
     if (status == FX8_OK)
         status = open_again(writer, error);
+    if (status == FX8_OK)
+        status = check_marks(writer, n_dumps, error);
     return fx8_output_noted(&writer->failure, status, error);
 }

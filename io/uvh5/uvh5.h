@@ -221,9 +221,16 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
                                       fx8_uvh5_put_bytes *put, void *context,
                                       struct fx8_error *error);
 
-/** Open the file with HDF5 again: all has been written. */
+/**
+ * fx8_uvh5_unshare -- open the file with HDF5 again, and look whether what
+ * other processes have written is in it.
+ *
+ * Given:    n_dumps  that were written: the first ones
+ * Status:   FX8_ERR_SYSTEM also if some of them are not marked
+ * Returned: n_dumps  of them, how many are
+ */
 enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
-                                 struct fx8_error *error);
+                                 size_t *n_dumps, struct fx8_error *error);
 
 /**
  * fx8_uvh5_reopen -- lock the PATH.part of an earlier run, or PATH, which a

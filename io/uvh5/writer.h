@@ -132,6 +132,10 @@ bool fx8_uvh5_holds_no_dump(hid_t file);
 /** Dumps of such a file that are not finished; 0 in other files. */
 size_t fx8_uvh5_count_unfinished(hid_t file);
 
+/** Reduce *n_dumps to how many of the first *n_dumps are finished. */
+enum fx8_status fx8_uvh5_count_marked(struct fx8_uvh5_writer *writer,
+                                      size_t *n_dumps, struct fx8_error *error);
+
 /** Cut the datasets of /fx8 to n_dumps. */
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,
                                     size_t n_dumps, struct fx8_error *error);

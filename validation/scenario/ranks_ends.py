@@ -24,9 +24,10 @@ from ranks_job import MPIRUN, Ranks
 class Ends(Ranks):
     """Failures and signals."""
 
-    def others(self, n, words, n_more, more):
+    def others(self, n, words, n_more, more, before=(), more_before=()):
         """As mpirun(), but the last ranks have words of their own."""
-        return self.mpirun(n, *words, ":", "-n", n_more, program.FX8, *more)
+        return self.mpirun(n, *words, ":", "-n", n_more, *more_before,
+                           program.FX8, *more, before=before)
 
     def test_a_rank_without_its_recording(self):
         self.set_up()
@@ -120,6 +121,21 @@ class Ends(Ranks):
                     if "keeps" in done.stderr:
                         self.assert_part(want, self.errors(done)[0])
                     self.assertEqual(self.files(), [])
+
+    def test_folders_that_are_not_shared(self):
+        """A rank writes into a file of the same name elsewhere."""
+        self.set_up()
+        here, there = self.path("here"), self.path("there")
+        for folder in here, there:
+            os.mkdir(folder)
+        self.save(os.path.join(there, "out.uvh5.part"), "")
+        words = ["correlate", self.config, self.eventful(), "-o", "out.uvh5",
+                 "--mpi"]
+        done = self.others(1, words, 1, words, before=("--wdir", here),
+                           more_before=("--wdir", there))
+        self.assert_one_error(done, 1, "out.uvh5.part: 4 of 7 dumps did not "
+                              "arrive", "out.uvh5.part keeps 3 dumps")
+        self.assertEqual(os.listdir(here), ["out.uvh5.part"])
 
     # --- signals --------------------------------------------------------------
 
