@@ -261,10 +261,10 @@ static enum fx8_status put_first_gains(struct fx8_sink *s,
 enum fx8_status fx8_sink_start(struct fx8_sink *sink, struct fx8_error *error)
 {
     struct fx8_sink *s = sink;
-    if (fx8_sink_is_shared(s)) {
+    if (s->ranks->n > 1)
         FX8_TRY(fx8_ranks_agree(s->ranks, put_first_gains(s, error), error));
+    if (fx8_sink_is_shared(s))
         FX8_TRY(fx8_sink_share(s, error));
-    }
     const enum fx8_status status = start(s, error);
     if (status != FX8_OK)
         fx8_sink_send_end(s);

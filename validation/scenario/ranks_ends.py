@@ -213,6 +213,33 @@ class Ends(Ranks):
                 self.assert_same(self.output, self.path("want"))
                 os.remove(self.output)
 
+    def test_killed_without_a_dump_of_rank_0(self):
+        """More ranks than dumps, and only the shorter last one is
+        finished: it counts, as its gains are in the file."""
+        recording = self.slow(n_antennas=3)
+        # time to kill it: the last dump has less to read
+        self.environment["FX8_BLOCK_SAMPLES"] = "1"
+        for compression in "none", "gzip":
+            with self.subTest(compression=compression):
+                self.configure(oracle.Setup(64, 0.25, precision="int8"), {
+                    "correlator.threads": 1, "correlator.kernel": "reference",
+                    "output.compression": compression})
+                process, ranks = self.start_ranks(
+                    3, *self.words(recording, "--mpi", "--quiet"))
+                self.wait_for_dump(process)
+                for rank in ranks:
+                    os.kill(rank, signal.SIGKILL)
+                process.communicate(timeout=60)
+                with h5py.File(self.output + ".part") as file:
+                    n = np.count_nonzero(file["fx8/checksum"][...] != -1)
+                self.assertGreater(n, 0)
+                done = self.well(*self.words(recording, "--resume"))
+                self.assertIn(f"; {n} finished before", done.stdout)
+                os.rename(self.output, self.path("got"))
+                self.well(*self.words(recording, "--quiet"))
+                self.assert_same(self.path("got"), self.output)
+                os.remove(self.output)
+
     def test_a_killed_rank(self):
         """The launcher ends the others; what was marked is right, and --resume
         goes on with it."""
