@@ -174,6 +174,19 @@ static enum fx8_status compute_range(struct fx8_run *run, int64_t first,
                                               : push_block(run, NULL, error);
 }
 
+/* Give the quick-looks the dumps [first, end), which are kept. */
+static enum fx8_status look(struct fx8_run *run, int64_t first, int64_t end,
+                            struct fx8_error *error)
+{
+    for (size_t b = 0; b < run->n; b++)
+        for (int64_t d = first; d < end && run->branches[b].sink != NULL; d++) {
+            if (fx8_run_interrupted(run) > 1)
+                return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+            FX8_TRY(fx8_sink_look(run->branches[b].sink, d, error));
+        }
+    return FX8_OK;
+}
+
 /* Compute what an earlier run has not finished of the share. */
 static enum fx8_status compute(struct fx8_run *run, struct fx8_error *error)
 {
@@ -183,10 +196,7 @@ static enum fx8_status compute(struct fx8_run *run, struct fx8_error *error)
     while (end < last && !has_tried(run)) {
         for (; end < last && run->finished[end]; end++)
             run->n_kept += fx8_dump_spectra(&job->plan, end);
-        for (size_t b = 0; b < run->n; b++)
-            if (run->branches[b].sink != NULL)
-                FX8_TRY(
-                    fx8_sink_look(run->branches[b].sink, first, end, error));
+        FX8_TRY(look(run, first, end, error));
         first = end;
         while (end < last && !run->finished[end])
             end++;

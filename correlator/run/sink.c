@@ -301,32 +301,37 @@ static void copy_quicklook(const struct fx8_sink *s, struct fx8_sink_copy *copy,
     fx8_copy_arrays(to, from, FX8_QUICKLOOK_ARRAYS);
 }
 
-enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t first, int64_t end,
+enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
                               struct fx8_error *error)
 {
     struct fx8_sink *s = sink;
-    for (int64_t d = first; d < end && s->quicklook != NULL; d++) {
-        bool is_finished;
-        /* once all copies are empty, the thread leaves the files alone */
-        struct fx8_sink_copy *copy = NULL, *others[FX8_SINK_COPIES - 1];
-        for (size_t i = 0; i < FX8_SINK_COPIES; i++) {
-            if (copy != NULL)
-                others[i - 1] = copy;
-            if ((copy = take_empty(s, error)) == NULL)
-                return s->status;
-        }
-        const enum fx8_status status =
-            fx8_sink_read_copy(s, (size_t)d, copy, &is_finished, error);
-        for (size_t i = 0; i + 1 < FX8_SINK_COPIES; i++)
-            fx8_queue_put(&s->empty, others[i]);
-        FX8_TRY(status);
-        struct fx8_dump dump = copy->dump;
-        dump.index = copy->dump.index = d;
-        FX8_TRY(fx8_look(s->session, &dump, error));
-        copy_quicklook(s, copy, &dump);
-        copy->is_kept = true;
-        fx8_queue_put(&s->full, copy);
+    const char *unfinished;
+    if (s->quicklook == NULL)
+        return FX8_OK;
+    /* once all copies are empty, the thread leaves the files alone */
+    struct fx8_sink_copy *copy = NULL, *others[FX8_SINK_COPIES - 1];
+    for (size_t i = 0; i < FX8_SINK_COPIES; i++) {
+        if (copy != NULL)
+            others[i - 1] = copy;
+        if ((copy = take_empty(s, error)) == NULL)
+            return s->status;
     }
+    const enum fx8_status status =
+        fx8_sink_read_copy(s, (size_t)dump, copy, &unfinished, error);
+    for (size_t i = 0; i + 1 < FX8_SINK_COPIES; i++)
+        fx8_queue_put(&s->empty, others[i]);
+    FX8_TRY(status);
+    if (unfinished != NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: dump %lld: cannot be read again: expected what "
+                        "its checksum says",
+                        unfinished, (long long)dump);
+    struct fx8_dump kept = copy->dump;
+    kept.index = copy->dump.index = dump;
+    FX8_TRY(fx8_look(s->session, &kept, error));
+    copy_quicklook(s, copy, &kept);
+    copy->is_kept = true;
+    fx8_queue_put(&s->full, copy);
     return FX8_OK;
 }
 

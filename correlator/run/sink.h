@@ -60,9 +60,8 @@ enum fx8_status fx8_sink_start(struct fx8_sink *sink, struct fx8_error *error);
 /** Counts of the dumps that are kept. */
 const struct fx8_earlier *fx8_sink_earlier(const struct fx8_sink *sink);
 
-/** Give the quick-look the dumps [first, end), which are kept; none without a
- *  quick-look. */
-enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t first, int64_t end,
+/** Give the quick-look, if there is one, a dump that is kept. */
+enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
                               struct fx8_error *error);
 
 /** Hand over a dump, which is copied.  Waits while two are in flight.  A

@@ -91,15 +91,21 @@ static enum fx8_status restore_gains(struct fx8_sink *s,
 
 enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump,
                                    struct fx8_sink_copy *copy,
-                                   bool *is_finished, struct fx8_error *error)
+                                   const char **unfinished,
+                                   struct fx8_error *error)
 {
-    *is_finished = true;
+    *unfinished = NULL;
     /* counts last of INT8, which has clips */
-    for (size_t f = FX8_N_RESULTS; f-- > 0 && *is_finished;)
-        if (s->files[f] != NULL)
-            FX8_TRY(fx8_uvh5_read_dump(s->files[f], dump, &copy->counts,
-                                       &copy->dump.results[f], is_finished,
-                                       error));
+    for (size_t f = FX8_N_RESULTS; f-- > 0 && *unfinished == NULL;) {
+        bool is_finished;
+        if (s->files[f] == NULL)
+            continue;
+        FX8_TRY(fx8_uvh5_read_dump(s->files[f], dump, &copy->counts,
+                                   &copy->dump.results[f], &is_finished,
+                                   error));
+        if (!is_finished)
+            *unfinished = fx8_uvh5_name(s->files[f]);
+    }
     return FX8_OK;
 }
 
@@ -222,11 +228,13 @@ enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
         FX8_TRY(restore_gains(s, error));
     FX8_TRY(create_outputs(s, request, error));
     for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
-        bool is_finished = false;
+        const char *unfinished = "";
+        if (request->interrupted != NULL && request->interrupted() > 1)
+            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         if (s->can_resume && finished[dump])
-            FX8_TRY(fx8_sink_read_copy(s, dump, &s->copies[0], &is_finished,
-                                       error));
-        finished[dump] = is_finished;
+            FX8_TRY(
+                fx8_sink_read_copy(s, dump, &s->copies[0], &unfinished, error));
+        finished[dump] = unfinished == NULL;
     }
     return FX8_OK;
 }

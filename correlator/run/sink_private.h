@@ -82,10 +82,12 @@ enum fx8_status fx8_sink_allocate_copy(const struct fx8_sink *sink,
                                        struct fx8_sink_copy *copy,
                                        struct fx8_error *error);
 
-/** Read a dump of the files into a copy: finished if it is in all of them. */
+/** Read a dump of the files into a copy; *unfinished: NULL, or the name of a
+ *  file where it is not finished. */
 enum fx8_status fx8_sink_read_copy(struct fx8_sink *sink, size_t dump,
                                    struct fx8_sink_copy *copy,
-                                   bool *is_finished, struct fx8_error *error);
+                                   const char **unfinished,
+                                   struct fx8_error *error);
 
 /** List the arrays that are written or consumed. */
 void fx8_sink_list(const struct fx8_sink *sink, struct fx8_dump *dump,
