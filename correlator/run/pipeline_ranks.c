@@ -48,8 +48,9 @@ enum fx8_status fx8_run_talk(struct fx8_run *run, struct fx8_error *error)
     const int64_t done = since < 0 ? 0 : since < most ? since : most;
     FX8_TRY(
         fx8_talk_progress(&run->talk, done, run->reports[0].n_dumps, error));
-    FX8_TRY(fx8_talk_stop(&run->talk, fx8_run_interrupted(run),
-                          fx8_run_is_paused(run), error));
+    /* read first: what pauses between the two must not seem to end the run */
+    const int stop = fx8_run_interrupted(run);
+    FX8_TRY(fx8_talk_stop(&run->talk, stop, fx8_run_is_paused(run), error));
     return fx8_talk_listen(&run->talk, error);
 }
 
@@ -179,9 +180,8 @@ static enum fx8_status wait_for_others(struct fx8_run *run,
         FX8_TRY(fx8_talk_stop(talk, 2, false, error));
     while (!fx8_talk_is_over(talk)) {
         FX8_TRY(fx8_talk_listen(talk, error));
-        FX8_TRY(fx8_talk_stop(talk,
-                              has_failed(run) ? 2 : fx8_run_interrupted(run),
-                              fx8_run_is_paused(run), error));
+        const int stop = has_failed(run) ? 2 : fx8_run_interrupted(run);
+        FX8_TRY(fx8_talk_stop(talk, stop, fx8_run_is_paused(run), error));
         fx8_run_show_progress(run);
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
