@@ -101,7 +101,10 @@ enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks, struct fx8_error *error)
     FX8_TRY(fx8_shared_object_open(&plugin, &head, error));
     *ranks = (struct fx8_ranks){
         .operations = ((const struct fx8_ranks_plugin *)head)->operations};
-    return ranks->operations->start(ranks, error);
+    const enum fx8_status status = ranks->operations->start(ranks, error);
+    if (ranks->n == 0) /* MPI has not started */
+        *ranks = fx8_ranks_alone;
+    return status;
 }
 
 void fx8_ranks_close(const struct fx8_ranks *ranks)
