@@ -324,6 +324,23 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                          &branch->sink, error);
 }
 
+/* The results of a run are begun together: none is begun again because another
+ * is gone. */
+static enum fx8_status check_set(const struct fx8_run *run,
+                                 struct fx8_error *error)
+{
+    const char *begun = NULL, *absent = NULL;
+    for (size_t b = 0; b < run->n; b++)
+        fx8_sink_find_earlier(run->branches[b].sink, &begun, &absent);
+    return begun == NULL || absent == NULL || run->request->force
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: --resume: has finished dumps, but there is no "
+                          "%s: expected all results of the run, or --force to "
+                          "begin it again",
+                          begun, absent);
+}
+
 /* Create the outputs, or take up those of an earlier run; rank 0 does. */
 static enum fx8_status begin_outputs(struct fx8_run *run,
                                      struct fx8_error *error)
@@ -332,6 +349,7 @@ static enum fx8_status begin_outputs(struct fx8_run *run,
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     if (run->request->is_trial || run->ranks->rank > 0)
         return FX8_OK;
+    FX8_TRY(check_set(run, error));
     memset(run->finished, 1, n_dumps);
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_begin(run->branches[b].sink, run->request,

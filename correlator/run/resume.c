@@ -309,8 +309,9 @@ static enum fx8_status check(const struct fx8_run_request *request,
                         "--force without --resume to replace it",
                         name, d.text);
     result->is_usable = true;
-    result->is_complete =
-        found.n_times == header->n_times && fx8_uvh5_unfinished(file) == 0;
+    const size_t n_unfinished = fx8_uvh5_unfinished(file);
+    result->has_dumps = n_unfinished < found.n_times;
+    result->is_complete = found.n_times == header->n_times && n_unfinished == 0;
     return gains == NULL
                ? FX8_OK
                : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);

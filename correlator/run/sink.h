@@ -34,6 +34,11 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 
+/** Set *begun to a result that an earlier run has left with finished dumps, and
+ *  *absent to one that none has left, if there are such. */
+void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **begun,
+                           const char **absent);
+
 /** Whether an earlier run has completed all outputs. */
 bool fx8_sink_is_complete(const struct fx8_sink *sink);
 

@@ -63,6 +63,10 @@ static enum fx8_status plan_file(struct fx8_sink *s,
                             &s->files[kind], &found, error));
     s->can_resume = s->can_resume && found.is_usable;
     s->is_complete = s->is_complete && found.is_complete;
+    if (request->resume && s->files[kind] == NULL)
+        s->absent = s->output->paths[kind];
+    else if (found.has_dumps)
+        s->begun = s->output->paths[kind];
     return FX8_OK;
 }
 
@@ -209,6 +213,15 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
         fx8_sink_close(&s, NULL, false, NULL);
     *sink = s;
     return status;
+}
+
+void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **begun,
+                           const char **absent)
+{
+    if (sink->begun != NULL)
+        *begun = sink->begun;
+    if (sink->absent != NULL)
+        *absent = sink->absent;
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)

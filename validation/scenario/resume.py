@@ -298,6 +298,21 @@ class Resume(ResumedJob):
             self.save(os.path.basename(path), was)
         self.assertGreater(self.complete(), 0)
 
+    def test_one_result_is_gone(self):
+        """The others are neither used nor replaced."""
+        self.job({"correlator.precision": "both"},
+                 ("out.int8.uvh5", "out.fp32.uvh5"))
+        for path, want in self.want.items():
+            shutil.copy(want, path)
+        kept, gone = self.outputs
+        os.remove(gone)
+        before = self.contents()
+        done = self.well(*self.words(self.input, "--resume"), code=2)
+        self.assert_one_line(done, 2, kept, f"there is no {gone}")
+        self.assertEqual(self.contents(), before)
+        self.well(*self.words(self.input, "--resume", "--force"))
+        self.check()
+
     def test_recording_that_has_grown(self):
         self.job()
         self.copy_want()
