@@ -432,7 +432,7 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
     return FX8_OK;
 }
 
-/* What ranks cannot do, or need not. */
+/* Refuse what several ranks cannot do. */
 static enum fx8_status check_ranks(const struct work *work,
                                    struct fx8_error *error)
 {
@@ -458,12 +458,17 @@ static void warn_of_idle_ranks(const struct work *work)
 
 /* Prepare on all ranks, and see that they have the same before them. */
 static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
-                                     struct work *work, struct fx8_error *error)
+                                     struct work *work, int64_t *samples,
+                                     struct fx8_error *error)
 {
     size_t n_threads;
-    enum fx8_status status = prepare(line, work, error);
+    enum fx8_status status = block_samples(samples, error);
+    if (status == FX8_OK)
+        status = prepare(line, work, error);
     if (status == FX8_OK)
         status = check_ranks(work, error);
+    if (status == FX8_OK && work->ranks.rank == 0)
+        status = warn_of_gaps(work, error);
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
     if (work->ranks.n == 1)
         return FX8_OK;
@@ -499,12 +504,10 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
         .command = line->text,
     };
     fx8_command_watch_pause();
-    FX8_TRY(block_samples(&request.block_samples, error));
-    FX8_TRY(prepare_ranks(line, work, error));
+    FX8_TRY(prepare_ranks(line, work, &request.block_samples, error));
     for (size_t i = 0; i < work->job.n_warnings && is_first; i++)
         fx8_command_warning("%s", work->job.warnings[i]);
     if (is_first) {
-        FX8_TRY(warn_of_gaps(work, error));
         warn_of_names(work);
         warn_of_idle_ranks(work);
     }
