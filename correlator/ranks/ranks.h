@@ -28,8 +28,9 @@
 #define FX8_RANKS_SYMBOL   "fx8_ranks_plugin"
 #define FX8_RANKS_VARIABLE "FX8_MPI_PLUGIN"
 
-/** A file that several ranks write. */
 struct fx8_ranks;
+
+/** A file that several ranks write, as one of them has it open. */
 struct fx8_ranks_file;
 
 /** What ranks can do.  Calls that can fail return FX8_OK or FX8_ERR_SYSTEM with

@@ -132,14 +132,18 @@ struct fx8_run_report {
  * Status: FX8_OK also when interrupted after at least one dump (the report
  *         says so); FX8_ERR_CANCELLED when interrupted before, or paused;
  *         otherwise the first failure of reading, correlating or writing
- * Notes:  1) after a failure no file exists under a final name
- *         2) with automatic choice of the backend, if a GPU fails before it
- *            delivered a dump, the CPU redoes the run, after a warning
- *         3) with several ranks, rank 0 reports for all; the results are those
- *            of a process alone, but for the quick-look, which is refused.  If
- *            they are interrupted while dumps are missing between finished
- * ones, these stay in the .part 4) each phase centre has a session of its own,
- * which gets the same blocks: its results are those of a run of its own
+ * Notes:
+ *
+ * 1. After a failed computation no file exists under a final name; if one of
+ *    several results cannot be completed, those before it stay complete.
+ * 2. With automatic choice of the backend, if a GPU fails before it delivered a
+ *    dump, the CPU redoes the run, after a warning.
+ * 3. With several ranks, rank 0 reports for all; the results are those of a
+ *    process alone, but for the quick-look, which is refused.  If they are
+ *    interrupted while dumps are missing between finished ones, these stay in
+ *    the .part.
+ * 4. Each phase centre has a session of its own, which gets the same blocks:
+ *    its results are those of a run of its own.
  */
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
                                  struct fx8_run_report *reports,

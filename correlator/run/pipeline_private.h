@@ -73,9 +73,9 @@ bool fx8_run_has_gains(const struct fx8_run *run);
 enum fx8_status fx8_run_begin(struct fx8_run *run, enum fx8_status status,
                               struct fx8_error *error);
 
-/* Behind its last sample, with its status so far: wait for the writers, and on
- * rank 0 for all others, whose counts are added to its own.  The status of rank
- * 0 becomes that of the run. */
+/* After the last sample: wait for the writers, and on rank 0 for all others,
+ * whose counts are added to its own.  `status` is this rank's so far; that of
+ * rank 0 becomes the run's. */
 enum fx8_status fx8_run_gather(struct fx8_run *run, enum fx8_status status,
                                struct fx8_error *error);
 

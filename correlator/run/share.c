@@ -7,8 +7,8 @@
 #include "config/base/try.h"
 #include "correlator/run/share.h"
 
-/* First dump of a rank; of rank n: behind the last one.  (n_dumps rank) / n
- * without overflow. */
+/* First dump of a rank; of rank n: behind the last one.  This is n_dumps times
+ * rank divided by n, without overflow. */
 static int64_t first_dump(int64_t n_dumps, int64_t rank, int64_t n)
 {
     return n_dumps / n * rank + n_dumps % n * rank / n;
