@@ -156,7 +156,9 @@ enum fx8_status fx8_ranks_settle(const struct fx8_ranks *ranks,
         return status;
     FX8_TRY(ranks->operations->broadcast(&end, sizeof end, error));
     *is_paused = end.is_paused;
-    if (ranks->rank > 0)
+    if (ranks->rank > 0) {
         error->message[0] = '\0';
+        error->status = end.status; /* launchers report any rank's code */
+    }
     return end.status;
 }

@@ -324,21 +324,20 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                          &branch->sink, error);
 }
 
-/* The results of a run are begun together: none is begun again because another
- * is gone. */
+/* The results of a run end together: none is begun again because another is
+ * gone. */
 static enum fx8_status check_set(const struct fx8_run *run,
                                  struct fx8_error *error)
 {
-    const char *begun = NULL, *absent = NULL;
+    const char *ended = NULL, *absent = NULL;
     for (size_t b = 0; b < run->n; b++)
-        fx8_sink_find_earlier(run->branches[b].sink, &begun, &absent);
-    return begun == NULL || absent == NULL || run->request->force
+        fx8_sink_find_earlier(run->branches[b].sink, &ended, &absent);
+    return ended == NULL || absent == NULL || run->request->force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: --resume: has finished dumps, but there is no "
-                          "%s: expected all results of the run, or --force to "
-                          "begin it again",
-                          begun, absent);
+                          "%s: --resume: of a run that also wrote %s: expected "
+                          "both, or --force to begin again",
+                          ended, absent);
 }
 
 /* Create the outputs, or take up those of an earlier run; rank 0 does. */

@@ -309,9 +309,8 @@ static enum fx8_status check(const struct fx8_run_request *request,
                         "--force without --resume to replace it",
                         name, d.text);
     result->is_usable = true;
-    const size_t n_unfinished = fx8_uvh5_unfinished(file);
-    result->has_dumps = n_unfinished < found.n_times;
-    result->is_complete = found.n_times == header->n_times && n_unfinished == 0;
+    result->is_complete =
+        found.n_times == header->n_times && fx8_uvh5_unfinished(file) == 0;
     return gains == NULL
                ? FX8_OK
                : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);
@@ -333,7 +332,8 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
         return FX8_OK;
     const enum fx8_status status =
         check(request, fx8_uvh5_name(*writer), header, gains, found, error);
-    found->is_complete = found->is_complete && fx8_uvh5_has_ended(*writer);
+    found->has_ended = fx8_uvh5_has_ended(*writer);
+    found->is_complete = found->is_complete && found->has_ended;
     if (status != FX8_OK)
         fx8_uvh5_leave(writer, 0, NULL);
     return status;

@@ -34,9 +34,9 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 
-/** Set *begun to a result that an earlier run has left with finished dumps, and
- *  *absent to one that none has left, if there are such. */
-void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **begun,
+/** Set *ended to a result that an earlier run has left under its final name,
+ * and *absent to one that none has begun, if there are such. */
+void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **ended,
                            const char **absent);
 
 /** Whether an earlier run has completed all outputs. */

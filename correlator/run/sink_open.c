@@ -65,8 +65,8 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     s->is_complete = s->is_complete && found.is_complete;
     if (request->resume && s->files[kind] == NULL)
         s->absent = s->output->paths[kind];
-    else if (found.has_dumps)
-        s->begun = s->output->paths[kind];
+    else if (found.has_ended)
+        s->ended = s->output->paths[kind];
     return FX8_OK;
 }
 
@@ -215,11 +215,11 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     return status;
 }
 
-void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **begun,
+void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **ended,
                            const char **absent)
 {
-    if (sink->begun != NULL)
-        *begun = sink->begun;
+    if (sink->ended != NULL)
+        *ended = sink->ended;
     if (sink->absent != NULL)
         *absent = sink->absent;
 }

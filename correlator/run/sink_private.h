@@ -63,7 +63,7 @@ struct fx8_sink {
     struct fx8_uvh5_header headers[FX8_N_RESULTS];
     bool can_resume;    /* every file is an earlier run's, with its gains */
     bool is_complete;   /* and has all dumps, under its final name */
-    const char *begun;  /* a result with finished dumps, NULL: none */
+    const char *ended;  /* a result with its final name, NULL: none */
     const char *absent; /* a result that no earlier run has left, or NULL */
     struct fx8_earlier earlier;
     struct fx8_queue empty, full;

@@ -308,7 +308,7 @@ class Resume(ResumedJob):
         os.remove(gone)
         before = self.contents()
         done = self.well(*self.words(self.input, "--resume"), code=2)
-        self.assert_one_line(done, 2, kept, f"there is no {gone}")
+        self.assert_one_line(done, 2, kept, f"also wrote {gone}")
         self.assertEqual(self.contents(), before)
         self.well(*self.words(self.input, "--resume", "--force"))
         self.check()

@@ -2,12 +2,12 @@
 """The scripts of config/ready/slurm as shipped, on a real Slurm with two
 pretended nodes: time limits, nodes that fail, job arrays, MPI.
 
-Shows (runs that survive, a batch system): a job that its time limit stops, and
+Shows (failures, a batch system): a job that its time limit stops, and
     one whose node fails, queue again and end with the result of a run that
     nobody stopped; ranks on two nodes write the same; an array of coarse
     channels is joined by the job that depends on it
 Within: every dataset and attribute equal but for history's date and command
-In: scenario/resume.py, scenario/ranks.py, scenario/join.py without Slurm
+In: scenario/resume.py, scenario/ranks.py, scenario/join.py
 """
 import os
 import shutil
