@@ -324,22 +324,6 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                          &branch->sink, error);
 }
 
-/* The results of a run end together: none is begun again because another is
- * gone. */
-static enum fx8_status check_set(const struct fx8_run *run,
-                                 struct fx8_error *error)
-{
-    const char *ended = NULL, *absent = NULL;
-    for (size_t b = 0; b < run->n; b++)
-        fx8_sink_find_earlier(run->branches[b].sink, &ended, &absent);
-    return ended == NULL || absent == NULL || run->request->force
-               ? FX8_OK
-               : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: --resume: of a run that also wrote %s: expected "
-                          "both, or --force to begin again",
-                          ended, absent);
-}
-
 /* Create the outputs, or take up those of an earlier run; rank 0 does. */
 static enum fx8_status begin_outputs(struct fx8_run *run,
                                      struct fx8_error *error)
@@ -348,7 +332,10 @@ static enum fx8_status begin_outputs(struct fx8_run *run,
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     if (run->request->is_trial || run->ranks->rank > 0)
         return FX8_OK;
-    FX8_TRY(check_set(run, error));
+    const char *ended = NULL, *absent = NULL;
+    for (size_t b = 0; b < run->n; b++)
+        FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
+                                   &ended, &absent, error));
     memset(run->finished, 1, n_dumps);
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_begin(run->branches[b].sink, run->request,

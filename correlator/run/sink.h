@@ -34,10 +34,12 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 
-/** Set *ended to a result that an earlier run has left under its final name,
- * and *absent to one that none has begun, if there are such. */
-void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **ended,
-                           const char **absent);
+/** Results of a run end together: refuse to begin one again, without force,
+ *  because another is gone.  *ended and *absent, NULL before the first sink,
+ * are such results. */
+enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
+                                   const char **ended, const char **absent,
+                                   struct fx8_error *error);
 
 /** Whether an earlier run has completed all outputs. */
 bool fx8_sink_is_complete(const struct fx8_sink *sink);

@@ -215,13 +215,20 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     return status;
 }
 
-void fx8_sink_find_earlier(const struct fx8_sink *sink, const char **ended,
-                           const char **absent)
+enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
+                                   const char **ended, const char **absent,
+                                   struct fx8_error *error)
 {
     if (sink->ended != NULL)
         *ended = sink->ended;
     if (sink->absent != NULL)
         *absent = sink->absent;
+    return *ended == NULL || *absent == NULL || force
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: --resume: of a run that also wrote %s: expected "
+                          "both, or --force to begin again",
+                          *ended, *absent);
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)
