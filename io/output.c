@@ -151,7 +151,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not a regular file: expected a regular file",
                         output->part);
-    /* what is reopened was read, to compare it */
+    /* an earlier file was read, to compare it */
     if (create != 0 && opened->st_size > 0 && fx8_read_files_has(opened))
         return fail_read_file(output->part, error);
     FX8_TRY(lock_part(output, error));

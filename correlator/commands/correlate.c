@@ -135,7 +135,7 @@ static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
 
 /* --- the run ----------------------------------------------------- */
 
-/* A warning tells of gaps longer together than what is recorded. */
+/* Share of the samples: a warning names gaps that together exceed it. */
 #define NOTED_GAPS 0.5
 
 /* Everything that a run owns, released in one place. */

@@ -42,7 +42,7 @@ static enum fx8_status open_any(struct fx8_view *view, struct fx8_error *error)
         return open_recording(view, error);
     if (request->n_paths > 1)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: is no recording: expected one result, one "
+                        "%s: not a recording: expected one result, one "
                         "quick-look or the files of one recording",
                         view->path);
     if (fx8_quicklook_probe(view->path)) {

@@ -113,7 +113,7 @@ void fx8_ranks_close(const struct fx8_ranks *ranks)
 
 /* --- agreement ------------------------------------------------------------ */
 
-/* The first failure in order of ranks; FX8_OK if there is none. */
+/* The first failure in order of ranks, or FX8_OK. */
 static struct fx8_error find_first(const struct fx8_error *errors, int n)
 {
     struct fx8_error found = {FX8_OK, ""};

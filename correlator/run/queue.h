@@ -31,7 +31,7 @@ bool fx8_queue_put(struct fx8_queue *queue, void *item);
  *  empty. */
 void *fx8_queue_take(struct fx8_queue *queue);
 
-/** Take the oldest item without waiting: *item is NULL if there is none now.
+/** Take the oldest item without waiting: *item is NULL if the queue is empty.
  *  False when the queue is closed and empty. */
 bool fx8_queue_poll(struct fx8_queue *queue, void **item);
 

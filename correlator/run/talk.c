@@ -98,9 +98,9 @@ enum fx8_status fx8_talk_progress(struct fx8_talk *talk, int64_t n_samples,
     const double now = fx8_clock_seconds();
     own->n_samples = n_samples;
     own->n_dumps = n_dumps;
-    if (talk->ranks->rank == 0 || now - talk->told_s < PERIOD_S)
+    if (talk->ranks->rank == 0 || now - talk->sent_s < PERIOD_S)
         return FX8_OK;
-    talk->told_s = now;
+    talk->sent_s = now;
     const struct news news = {.state = *own};
     return tell(talk, &news, error);
 }

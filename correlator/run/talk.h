@@ -33,8 +33,8 @@ struct fx8_talk {
     const struct fx8_ranks *ranks;
     int stop; /**< wanted by any rank: 0 go on, 1 finish the dump, 2 at once */
     bool is_paused;                /**< and another run is to go on */
-    int passed_on;                 /**< of it, what the others have been told */
-    double told_s;                 /**< when progress was last told */
+    int passed_on;                 /**< of it, what the others know */
+    double sent_s;                 /**< when progress was last sent */
     struct fx8_talk_state *states; /**< [n ranks] known to rank 0 */
     struct fx8_error failure; /**< of rank 0: the first failure of another */
 };

@@ -472,7 +472,7 @@ class Pictures(Plotted):
                 (2, (self.file, "--channels", "1,5"),
                  ["--channels: 1,5: expected one stretch A-B"]),
                 (2, (self.file, self.file), [
-                    "out.uvh5: is no recording: expected one result, one "
+                    "out.uvh5: not a recording: expected one result, one "
                     "quick-look or the files of one recording"]),
                 (2, (self.file, "--times", "9"), ["--times: 9"]),
                 (2, (self.file, "--baseline", "0-77"), ["--baseline: 0-77"]),
