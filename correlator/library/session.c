@@ -57,13 +57,6 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
     return FX8_OK;
 }
 
-/* Whether inputs without gains may have delivered in dumps that this session
- * has passed over: then it looks for their first spectra from the start. */
-static bool looks_back(const struct fx8_session *s)
-{
-    return s->has_skipped && s->plan.reread != NULL;
-}
-
 /* Correlate the first n_spectra spectra of the stream, unless they start a
  * round of level setting. */
 static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
@@ -76,8 +69,8 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
         bool needed = false;
         const enum fx8_status status =
             fx8_gains_begin(s->gains, s->stream, s->valid, n_spectra,
-                            looks_back(s), &n_set, &needed, error);
-        s->is_behind = needed && looks_back(s);
+                            fx8_session_looks_back(s), &n_set, &needed, error);
+        s->is_behind = needed && fx8_session_looks_back(s);
         s->statistics.n_gain_rounds += n_set > 0;
         s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK || needed)
@@ -92,12 +85,6 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     s->statistics.align_s += fx8_clock_seconds() - start;
     s->position += (int64_t)n_spectra;
     return FX8_OK;
-}
-
-/* Whether the session waits for gains of some rows. */
-static bool is_setting_gains(const struct fx8_session *s)
-{
-    return s->gains != NULL && fx8_gains_active(s->gains);
 }
 
 /* Spectra that the current dump still lacks; 0 behind the last one. */
@@ -118,7 +105,7 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
     const size_t most = s->operations->facts(s->engines[0])->block_spectra;
     /* a dump may have had to wait until the caller took the previous one */
     FX8_TRY(fx8_session_end_dump(s, error));
-    while (!is_setting_gains(s) && !is_over(s)) {
+    while (!fx8_session_sets_gains(s) && !is_over(s)) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         const int64_t rest = lacking(s);
@@ -170,8 +157,8 @@ static enum fx8_status check_gap(const struct fx8_session *s,
                     (long long)n, (long long)next, FX8_MAX_MISSING_DUMPS);
 }
 
-/* Wait until no engine reads samples of blocks any more. */
-static enum fx8_status settle(struct fx8_session *s, struct fx8_error *error)
+enum fx8_status fx8_session_settle(struct fx8_session *s,
+                                   struct fx8_error *error)
 {
     if (s->operations->settle == NULL)
         return FX8_OK;
@@ -189,7 +176,7 @@ static enum fx8_status give_back(struct fx8_session *s,
     if (fx8_stream_lender(s->stream) == NULL ||
         (next != NULL && fx8_stream_may_borrow(s->stream, next)))
         return FX8_OK;
-    const enum fx8_status status = settle(s, error);
+    const enum fx8_status status = fx8_session_settle(s, error);
     const double start = fx8_clock_seconds();
     fx8_stream_keep(s->stream);
     s->statistics.align_s += fx8_clock_seconds() - start;
@@ -203,7 +190,7 @@ static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
 {
     if (fx8_stream_lender(s->stream) == before)
         return give_back(s, NULL, error);
-    return n_pushed == s->n_pushed ? settle(s, error) : FX8_OK;
+    return n_pushed == s->n_pushed ? fx8_session_settle(s, error) : FX8_OK;
 }
 
 /* --- samples in order -------------------------------------------- */
@@ -340,9 +327,9 @@ static enum fx8_status advance(struct fx8_session *s,
      * markers may begin in it */
     bool is_seen = newest == NULL;
     for (;;) {
-        if (is_setting_gains(s))
+        if (fx8_session_sets_gains(s))
             FX8_TRY(look_ahead(s, newest, error));
-        if (is_setting_gains(s) || is_over(s))
+        if (fx8_session_sets_gains(s) || is_over(s))
             return FX8_OK;
         const int64_t next = fx8_stream_next_sample(s->stream);
         const struct fx8_block *block;
@@ -384,11 +371,11 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 {
     for (;;) {
         FX8_TRY(advance(s, NULL, NULL, error));
-        if (!is_setting_gains(s)) {
+        if (!fx8_session_sets_gains(s)) {
             fx8_stream_end(s->stream);
             FX8_TRY(drain(s, error));
         }
-        if (!is_setting_gains(s))
+        if (!fx8_session_sets_gains(s))
             return FX8_OK;
         FX8_TRY(fx8_gains_end(s->gains, error));
         FX8_TRY(end_round(s, error));
@@ -397,9 +384,8 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 
 /* --- calls ------------------------------------------------------- */
 
-/* Refuse calls that change the session if its state does not allow them. */
-static enum fx8_status enter(const struct fx8_session *s,
-                             struct fx8_error *error)
+enum fx8_status fx8_session_enter(const struct fx8_session *s,
+                                  struct fx8_error *error)
 {
     if (s == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -417,8 +403,7 @@ static enum fx8_status enter(const struct fx8_session *s,
     return FX8_OK;
 }
 
-/* Stop after a failure: spectra of the dump may be lost, so none may follow. */
-static enum fx8_status leave(struct fx8_session *s, enum fx8_status status)
+enum fx8_status fx8_session_leave(struct fx8_session *s, enum fx8_status status)
 {
     if (status < FX8_OK)
         s->stopped = status;
@@ -430,7 +415,7 @@ static enum fx8_status enter_with(const struct fx8_session *s,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    FX8_TRY(enter(s, error));
+    FX8_TRY(fx8_session_enter(s, error));
     if (s->has_finished)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "session: finished: expected no more samples");
@@ -451,7 +436,7 @@ static enum fx8_status consume(struct fx8_session *s,
     if (status >= FX8_OK && lent.before != NULL)
         FX8_TRY(free_before(s, lent.before, lent.n_pushed, error));
     FX8_TRY(status);
-    if (is_setting_gains(s))
+    if (fx8_session_sets_gains(s))
         FX8_TRY(keep_rest(s, block, error));
     const int64_t end = block->first_sample + block->n_samples;
     if (end > s->pushed_end)
@@ -469,7 +454,7 @@ enum fx8_status fx8_push(struct fx8_session *session,
         return FX8_DUMP_READY;
     FX8_TRY(check_gap(session, block, error));
     session->has_begun = true;
-    return leave(session, consume(session, block, error));
+    return fx8_session_leave(session, consume(session, block, error));
 }
 
 enum fx8_status fx8_set_gains(struct fx8_session *session,
@@ -477,7 +462,7 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                               struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    FX8_TRY(enter(s, error));
+    FX8_TRY(fx8_session_enter(s, error));
     if (gains == NULL || gains->gain == NULL || gains->is_zero == NULL ||
         gains->is_set == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -488,53 +473,16 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
                             ? "gains: expected a plan with a quantiser"
                             : "gains: cannot be set after the first block");
     const enum fx8_status status = fx8_gains_set(s->gains, gains, error);
-    return status == FX8_ERR_USAGE ? status : leave(s, status);
-}
-
-enum fx8_status fx8_seek(struct fx8_session *session, int64_t dump,
-                         int64_t n_dumps, int64_t *first_sample,
-                         struct fx8_error *error)
-{
-    struct fx8_session *s = session;
-    const int64_t per_dump = s->plan.spectra_per_dump;
-    const int64_t step = (int64_t)s->axes.step;
-    FX8_TRY(enter(s, error));
-    if (dump < 0 || n_dumps < 0 || n_dumps > INT64_MAX - dump ||
-        dump > FX8_LAST_SAMPLE / step / per_dump ||
-        fx8_dump_spectra(&s->plan, dump) == 0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "seek: %lld dumps from %lld: expected dumps of the run",
-                        (long long)n_dumps, (long long)dump);
-    if (s->is_ready || s->has_ended || s->position > 0 || is_setting_gains(s))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "seek: dump %lld has begun: expected the dumps of a "
-                        "range to be complete and taken",
-                        (long long)s->dump);
-    FX8_TRY(leave(s, settle(s, error)));
-    fx8_stream_restart(s->stream, dump * per_dump);
-    fx8_kept_clear(&s->kept);
-    s->again = (struct fx8_block){0};
-    s->has_finished = false;
-    s->has_skipped = s->has_skipped || dump > s->dump;
-    s->dump = dump;
-    s->end_dump = n_dumps == 0 ? INT64_MAX : dump + n_dumps;
-    const int64_t next =
-        fx8_stream_next_sample(s->stream) - fx8_session_run_before(s);
-    const int64_t first = next > 0 ? next : 0;
-    /* what lies before can be read again */
-    s->pushed_end = s->samples_end = looks_back(s) ? first : 0;
-    if (first_sample != NULL)
-        *first_sample = first;
-    return FX8_OK;
+    return status == FX8_ERR_USAGE ? status : fx8_session_leave(s, status);
 }
 
 enum fx8_status fx8_flush(struct fx8_session *session, struct fx8_error *error)
 {
-    FX8_TRY(enter(session, error));
+    FX8_TRY(fx8_session_enter(session, error));
     enum fx8_status status = fx8_session_end_dump(session, error);
     if (status == FX8_OK)
         status = fx8_session_take_dump(session, true, error);
-    return leave(session, status);
+    return fx8_session_leave(session, status);
 }
 
 const struct fx8_dump *fx8_take_dump(struct fx8_session *session)
@@ -548,7 +496,7 @@ enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    FX8_TRY(enter(s, error));
+    FX8_TRY(fx8_session_enter(s, error));
     enum fx8_status status = FX8_OK;
     if (!s->has_finished && s->axes.margin > 0) {
         /* a gap: the last windows may reach it */
@@ -565,7 +513,7 @@ enum fx8_status fx8_finish(struct fx8_session *session,
     if (dropped_spectra != NULL)
         *dropped_spectra =
             is_over(s) ? 0 : s->position + (int64_t)fx8_stream_ready(s->stream);
-    return leave(s, status);
+    return fx8_session_leave(s, status);
 }
 
 void fx8_cancel(struct fx8_session *session)

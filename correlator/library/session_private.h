@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by session.c (samples to
- * dumps), blocks.c (blocks used in place), dumps.c (dumps to the caller),
- * quicklook.c (the quick-look of dumps), answers.c (getters) and session_open.c
- * (opening and closing).
+ * dumps), ranges.c (ranges of dumps), blocks.c (blocks used in place), dumps.c
+ * (dumps to the caller), quicklook.c (the quick-look of dumps), answers.c
+ * (getters) and session_open.c (opening and closing).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -101,6 +101,33 @@ static inline int64_t fx8_session_run_before(const struct fx8_session *s)
 {
     return s->plan.marker.is_used ? s->plan.marker.least_length - 1 : 0;
 }
+
+/* Whether inputs without gains may have delivered in dumps that this session
+ * has passed over: then it looks for their first spectra from the start. */
+static inline bool fx8_session_looks_back(const struct fx8_session *s)
+{
+    return s->has_skipped && s->plan.reread != NULL;
+}
+
+/* Whether the session waits for gains of some rows. */
+static inline bool fx8_session_sets_gains(const struct fx8_session *s)
+{
+    return s->gains != NULL && fx8_gains_active(s->gains);
+}
+
+/* --- session.c --- */
+
+/* Wait until no engine reads samples of blocks any more. */
+enum fx8_status fx8_session_settle(struct fx8_session *s,
+                                   struct fx8_error *error);
+
+/* Refuse calls that change the session if its state does not allow them. */
+enum fx8_status fx8_session_enter(const struct fx8_session *s,
+                                  struct fx8_error *error);
+
+/* Stop after a failure: spectra of the dump may be lost, so none may follow. */
+enum fx8_status fx8_session_leave(struct fx8_session *s,
+                                  enum fx8_status status);
 
 /* --- quicklook.c --- */
 
