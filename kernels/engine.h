@@ -74,6 +74,24 @@ static inline bool fx8_is_planned(const struct fx8_engine_plan *plan,
     return (plan->precisions >> kind & 1) != 0;
 }
 
+/**
+ * fx8_engine_segment -- spectra in a segment of a dump.
+ *
+ * Given:    spectra_per_dump  M
+ * Returned: a multiple of 8192, and so of every fold and block of an engine;
+ *           at most 64 segments are in a dump, the last may be shorter.  A dump
+ *           of at most 8192 spectra is one segment
+ * Notes:    sums of floats, and bounds, are those of the segments, added in
+ *           their order: whoever has the sums of all segments has the bits of
+ *           the dump's
+ */
+static inline int64_t fx8_engine_segment(int64_t spectra_per_dump)
+{
+    const int64_t unit = 8192, most = 64;
+    const int64_t units = (spectra_per_dump - 1) / (unit * most) + 1;
+    return units * unit;
+}
+
 /** Whether to use the operation fir_int16, with the coefficients of
  *  fx8_filterbank_int16(). */
 static inline bool fx8_has_int16_fir(const struct fx8_engine_plan *plan)
@@ -225,11 +243,10 @@ struct fx8_engine_operations {
      * push -- channelise and correlate one block.
      *
      * Notes: 1) blocks of a dump come in ascending order, each but the last
-     *           of block_spectra spectra, the first at first_spectrum 0.  Any
-     *           block without a valid spectrum may be left out, even all blocks
-     *           of a dump
-     *        2) samples in pinned memory must not change until the next
-     *           push(), finish_dump() or settle() has returned
+     *           of block_spectra spectra, the first at first_spectrum 0 or
+     * where a segment begins.  Any block without a valid spectrum may be left
+     * out, even all blocks of a dump 2) samples in pinned memory must not
+     * change until the next push(), finish_dump() or settle() has returned
      */
     enum fx8_status (*push)(struct fx8_engine *engine,
                             const struct fx8_engine_block *block,

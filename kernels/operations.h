@@ -212,6 +212,11 @@ struct fx8_correlate_interval {
                  double *up);
 };
 
+/** Add n bounds to others, down and up, as the fold of fx8_correlate_interval
+ *  does. */
+void fx8_add_bounds(size_t n, const double *down, const double *up,
+                    double *sum_down, double *sum_up);
+
 struct fx8_lanes_plan;
 
 /** The filter of a filter bank, in floats or, if integers is not NULL, in

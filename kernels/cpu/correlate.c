@@ -62,10 +62,8 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
     const struct fx8_engine_plan *plan = &engine->plan;
     const size_t n_times = fx8_round_up(n_spectra, FX8_GROUP);
     if (engine->x8 != NULL &&
-        engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA) {
-        fx8_cpu_fold(engine, (void *[FX8_N_RESULTS]){engine->folded8}, false);
-        engine->folded8_is_used = true;
-    }
+        engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA)
+        fx8_cpu_fold_aside(engine, FX8_PRECISION_INT8);
 
     /* four items per thread keep the wait for the last one short */
     const size_t wanted = 4 * plan->machine.threads.count;
@@ -125,5 +123,16 @@ void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first)
     struct fold_context context = {engine, sums, is_first};
     fx8_parallel_for(engine->n_channels, engine->plan.machine.threads.count,
                      engine->plan.machine.threads.pin, fold_item, &context);
-    engine->unfolded = 0;
+    if (sums[FX8_RESULT_INT8] != NULL)
+        engine->unfolded = 0;
+}
+
+void fx8_cpu_fold_aside(struct fx8_engine *engine, unsigned kinds)
+{
+    void *sums[FX8_N_RESULTS] = {NULL};
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        if ((kinds >> kind & 1) != 0)
+            sums[kind] = engine->folded[kind];
+    fx8_cpu_fold(engine, sums, (engine->used & kinds) == 0);
+    engine->used |= kinds;
 }

@@ -79,7 +79,7 @@ static void lay_out(struct fx8_engine *engine)
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
-#define N_ARRAYS 13
+#define N_ARRAYS 16
 
 static void list_arrays(struct fx8_engine *engine,
                         struct fx8_array arrays[N_ARRAYS])
@@ -91,8 +91,11 @@ static void list_arrays(struct fx8_engine *engine,
     const bool fp32 = (plan->precisions & FX8_PRECISION_FP32) != 0;
     const bool interval = (plan->precisions & FX8_PRECISION_INTERVAL) != 0;
     const bool bank = engine->has_filterbank;
+    const size_t sums = fx8_product(channels, pairs, 2, 1);
     const bool is_long =
         plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
+    const bool is_divided =
+        plan->spectra_per_dump > fx8_engine_segment(plan->spectra_per_dump);
     const struct fx8_array list[N_ARRAYS] = {
         {&engine->coefficients,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
@@ -118,8 +121,14 @@ static void list_arrays(struct fx8_engine *engine,
         {&engine->accumulator_interval,
          fx8_product(channels, engine->size_interval, 1, 1),
          interval ? sizeof(double) : 0},
-        {&engine->folded8, fx8_product(channels, pairs, 2, 1),
+        {&engine->folded[FX8_RESULT_INT8], sums,
          int8 && is_long ? sizeof(int64_t) : 0},
+        {&engine->folded[FX8_RESULT_FP32], sums,
+         fp32 && is_divided ? sizeof(double) : 0},
+        {&engine->folded[FX8_RESULT_DOWN], sums,
+         interval && is_divided ? sizeof(double) : 0},
+        {&engine->folded[FX8_RESULT_UP], sums,
+         interval && is_divided ? sizeof(double) : 0},
         {&engine->counts.pairs, pairs, sizeof(int64_t)},
         {&engine->clips, fx8_product(engine->n_segments, inputs, channels, 1),
          sizeof(uint32_t)},
@@ -239,6 +248,7 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
     struct fx8_engine *e = memory;
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != NULL;
+    e->segment = -1;
     enum fx8_status status =
         fx8_operations_select(plan->machine.kernel, &e->operations, error);
     if (status != FX8_OK)
@@ -294,6 +304,20 @@ static bool count_products(struct fx8_engine *engine,
                               &engine->counts) != FX8_BLOCK_EMPTY;
 }
 
+/* Before the first block of a segment: fold the sums of floats, in which the
+ * order of additions counts. */
+static void begin_segment(struct fx8_engine *engine,
+                          const struct fx8_engine_block *block)
+{
+    const unsigned kinds =
+        engine->plan.precisions & ~(unsigned)FX8_PRECISION_INT8;
+    const int64_t segment = block->first_spectrum /
+                            fx8_engine_segment(engine->plan.spectra_per_dump);
+    if (kinds != 0 && engine->segment >= 0 && engine->segment != segment)
+        fx8_cpu_fold_aside(engine, kinds);
+    engine->segment = segment;
+}
+
 /* Pass the watched rows of the current block to take(). */
 static void show_block(const struct fx8_engine *engine)
 {
@@ -326,6 +350,7 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
     const double start = fx8_clock_seconds();
     fx8_cpu_channelize(engine, block);
     const double middle = fx8_clock_seconds();
+    begin_segment(engine, block);
     fx8_cpu_correlate(engine, block->n_spectra);
     engine->times.channelize_s += middle - start;
     engine->times.correlate_s += fx8_clock_seconds() - middle;
@@ -346,6 +371,28 @@ static void collect_clips(struct fx8_engine *engine, int64_t *clips)
     }
 }
 
+/* Fold all accumulators, and add what was set aside. */
+static void fold_all(struct fx8_engine *engine,
+                     const struct fx8_engine_dump *dump)
+{
+    const size_t bytes = engine->n_channels *
+                         fx8_pair_count(engine->plan.n_inputs) * 2 *
+                         sizeof(double);
+    const unsigned used = engine->used;
+    void *direct[FX8_N_RESULTS];
+    if (used != 0)
+        fx8_cpu_fold_aside(engine, used);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+        const bool is_aside = (used >> kind & 1) != 0;
+        direct[kind] = is_aside ? NULL : dump->sums[kind];
+        if (is_aside)
+            memcpy(dump->sums[kind], engine->folded[kind], bytes);
+    }
+    fx8_cpu_fold(engine, direct, true);
+    engine->used = 0;
+    engine->segment = -1;
+}
+
 static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
                                        struct fx8_engine_dump *dump,
                                        struct fx8_error *error)
@@ -353,14 +400,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
     (void)error;
     const double start = fx8_clock_seconds();
     const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
-    const size_t n_sums = engine->n_channels * pairs * 2;
-    int64_t *sums8 = dump->sums[FX8_RESULT_INT8];
-    fx8_cpu_fold(engine, dump->sums, true);
-    for (size_t i = 0; i < n_sums && engine->folded8_is_used; i++) {
-        sums8[i] += engine->folded8[i];
-        engine->folded8[i] = 0;
-    }
-    engine->folded8_is_used = false;
+    fold_all(engine, dump);
     fx8_take_counts(pairs, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
     engine->watch.take = NULL;
@@ -431,6 +471,7 @@ static enum fx8_status cpu_import_spectra(struct fx8_engine *engine,
                                                  : (struct fx8_cf32){0, 0};
             }
     if (count_products(engine, block)) {
+        begin_segment(engine, block);
         fx8_cpu_correlate(engine, block->n_spectra);
         show_block(engine);
     }

@@ -48,9 +48,13 @@ struct fx8_engine {
     double *accumulator32; /* [n_channels][size32] */
     size_t size_interval;
     double *accumulator_interval; /* [n_channels][size_interval] */
-    int64_t *folded8; /* [n_channels][pair][2], only for long dumps */
+    /* By kind, as in struct fx8_engine_dump, only for long dumps: integers that
+     * left accumulator8 before they could overflow, the sums of the segments
+     * that have ended. */
+    void *folded[FX8_N_RESULTS];
+    unsigned used; /* bits of the kinds in folded that hold sums of this dump */
     int64_t unfolded; /* spectra in accumulator8 */
-    bool folded8_is_used;
+    int64_t segment;  /* that is being summed; -1: none */
     struct fx8_product_counts counts;
     size_t n_segments; /* time segments per input, for the F threads */
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
@@ -74,5 +78,8 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
  *  struct fx8_engine_dump: added to the sums or, if `is_first`, replacing
  *  them. */
 void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first);
+
+/** Fold the accumulators of these kinds (bits) into those of engine->folded. */
+void fx8_cpu_fold_aside(struct fx8_engine *engine, unsigned kinds);
 
 #endif

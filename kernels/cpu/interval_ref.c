@@ -15,6 +15,7 @@
  * enclosing one [direction][pair][re, im].
  */
 #include <fenv.h>
+#include <string.h>
 
 #include "kernels/cpu/variants.h"
 
@@ -95,26 +96,32 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
     fesetround(mode);
 }
 
-/** Add n items to the sums and empty them, in the current rounding mode. */
-__attribute__((noinline)) static void add_items(size_t n, double *items,
+/** Add n items to the sums, in the current rounding mode. */
+__attribute__((noinline)) static void add_items(size_t n, const double *items,
                                                 double *sums)
 {
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++)
         sums[k] += items[k];
-        items[k] = 0.0;
-    }
+}
+
+void fx8_add_bounds(size_t n, const double *down, const double *up,
+                    double *sum_down, double *sum_up)
+{
+    const int mode = fegetround();
+
+    fesetround(FE_DOWNWARD);
+    add_items(n, down, sum_down);
+    fesetround(FE_UPWARD);
+    add_items(n, up, sum_up);
+    fesetround(mode);
 }
 
 static void fold(size_t n_inputs, double *accumulator, double *down, double *up)
 {
     const size_t n = one_direction(n_inputs);
-    const int mode = fegetround();
 
-    fesetround(FE_DOWNWARD);
-    add_items(n, accumulator, down);
-    fesetround(FE_UPWARD);
-    add_items(n, accumulator + n, up);
-    fesetround(mode);
+    fx8_add_bounds(n, accumulator, accumulator + n, down, up);
+    memset(accumulator, 0, 2 * n * sizeof *accumulator);
 }
 
 /* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
@@ -137,7 +144,10 @@ static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
 
 static void fold_fp32(size_t n_inputs, double *accumulator, double *sums)
 {
-    add_items(one_direction(n_inputs), accumulator, sums);
+    const size_t n = one_direction(n_inputs);
+
+    add_items(n, accumulator, sums);
+    memset(accumulator, 0, n * sizeof *accumulator);
 }
 
 void fx8_fill_correlate_fp32_reference(struct fx8_operations *operations)

@@ -146,8 +146,7 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
     const size_t slot = number % FX8_CUDA_SLOTS, bytes = n * sizeof(int64_t);
     const cudaEvent_t is_free = first->staging[slot].made;
     const cudaEvent_t is_there = device->staging[slot].copied;
-    char *const received =
-        first->results.received + slot * engine->shape.staging_bytes;
+    char *const received = first->received + slot * engine->shape.staging_bytes;
     const int64_t *const from = static_cast<int64_t *>(device->sums[kind]) + at;
     int64_t *const to = static_cast<int64_t *>(first->sums[kind]) + at;
     FX8_TRY(fx8_cuda_enter(device, error));
@@ -159,14 +158,14 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
     FX8_TRY(fx8_cuda_record(device, is_there, device->copy, error));
     FX8_TRY(fx8_cuda_enter(first, error));
     FX8_TRY(fx8_cuda_hold(first, first->compute, is_there, error));
-    FX8_TRY(fx8_cuda_check(fx8_cuda_add_sums(kind == FX8_RESULT_INT8, n,
-                                             received, to, first->compute),
-                           first, error, "adding sums"));
+    FX8_TRY(
+        fx8_cuda_check(fx8_cuda_add_sums(kind, n, received, to, first->compute),
+                       first, error, "adding sums"));
     return fx8_cuda_record(first, is_free, first->compute, error);
 }
 
-/* Add INT8 or FP32 sums of another device to those of the first, with the same
- * bits as collect(); the host does not wait. */
+/* Add sums of another device to those of the first, with the same bits as
+ * collect(); the host does not wait. */
 static enum fx8_status pass_on(struct fx8_engine *engine,
                                struct fx8_cuda_device *device, size_t kind,
                                struct fx8_error *error)
@@ -203,27 +202,80 @@ static enum fx8_status end_calls(struct fx8_engine *engine,
     return FX8_OK;
 }
 
+/* Add the sums of all devices, of some kinds, on the first one. */
+static enum fx8_status pass_all_on(struct fx8_engine *engine, size_t first_kind,
+                                   size_t end_kind, struct fx8_error *error)
+{
+    for (size_t k = 1; k < engine->n_devices; ++k)
+        for (size_t kind = first_kind; kind < end_kind; ++kind)
+            if (engine->devices[k].has_sums)
+                FX8_TRY(pass_on(engine, &engine->devices[k], kind, error));
+    return FX8_OK;
+}
+
+/* --- segments --------------------------------------------------------------
+ */
+
+/* Add numbers of the first device, of every kind of floats, and zero them. */
+static enum fx8_status add_all(const struct fx8_engine *engine,
+                               void *const *from, void *const *to,
+                               struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    const size_t n = engine->shape.n_sums;
+    FX8_TRY(fx8_cuda_enter(first, error));
+    for (size_t kind = FX8_RESULT_FP32; kind < FX8_N_RESULTS; ++kind) {
+        if (from[kind] == nullptr)
+            continue;
+        FX8_TRY(fx8_cuda_check(
+            fx8_cuda_add_sums(kind, n, from[kind], to[kind], first->compute),
+            first, error, "adding sums"));
+        FX8_TRY(fx8_cuda_clear(first, from[kind], n * sizeof(double), error));
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_cuda_begin_segment(struct fx8_engine *engine,
+                                       const struct fx8_engine_block *block,
+                                       struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    const int64_t segment = block->first_spectrum / engine->shape.segment;
+    const bool is_next = engine->segment >= 0 && engine->segment != segment;
+    engine->segment = segment;
+    if (!is_next || engine->plan.precisions >> FX8_RESULT_FP32 == 0)
+        return FX8_OK;
+    engine->has_totals = true;
+    FX8_TRY(end_calls(engine, error));
+    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_N_RESULTS, error));
+    return add_all(engine, first->sums, first->totals, error);
+}
+
+/* Correlate what is left of a dump, and add the segments before the last. */
+static enum fx8_status end_segments(struct fx8_engine *engine,
+                                    struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    const bool has_totals = engine->has_totals;
+    engine->segment = -1;
+    engine->has_totals = false;
+    FX8_TRY(end_calls(engine, error));
+    if (!has_totals)
+        return FX8_OK;
+    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_N_RESULTS, error));
+    return add_all(engine, first->totals, first->sums, error);
+}
+
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    FX8_TRY(end_calls(engine, error));
+    FX8_TRY(end_segments(engine, error));
     for (size_t k = 0; k < engine->n_devices; ++k)
         if (k == 0 || engine->devices[k].has_sums)
             FX8_TRY(finish_device(engine, &engine->devices[k], k == 0, dump,
                                   error));
     fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
-    return FX8_OK;
-}
-
-/* Add the sums of all devices on the first one. */
-static enum fx8_status pass_all_on(struct fx8_engine *engine,
-                                   struct fx8_error *error)
-{
-    for (size_t k = 1; k < engine->n_devices; ++k)
-        for (const size_t kind : {FX8_RESULT_INT8, FX8_RESULT_FP32})
-            if (engine->devices[k].has_sums)
-                FX8_TRY(pass_on(engine, &engine->devices[k], kind, error));
     return FX8_OK;
 }
 
@@ -252,8 +304,8 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
     struct fx8_cuda_device *first = &engine->devices[0];
     if ((engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
         FX8_TRY(fx8_cuda_check_results(engine, plan, error));
-    FX8_TRY(end_calls(engine, error));
-    FX8_TRY(pass_all_on(engine, error));
+    FX8_TRY(end_segments(engine, error));
+    FX8_TRY(pass_all_on(engine, FX8_RESULT_INT8, FX8_RESULT_DOWN, error));
     FX8_TRY(fx8_cuda_watch_sums(engine, error));
     fx8_take_counts(engine->shape.n_pairs, &engine->counts,
                     engine->ended_counts);

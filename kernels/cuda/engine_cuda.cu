@@ -210,6 +210,7 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     struct fx8_engine *e = static_cast<struct fx8_engine *>(memory);
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != nullptr;
+    e->segment = -1;
     fx8_cuda_lay_out(e);
     enum fx8_status status = fx8_cuda_open_consumer(e, error);
     if (status == FX8_OK)
@@ -329,7 +330,9 @@ static enum fx8_status cuda_push(struct fx8_engine *engine,
 {
     struct fx8_cuda_device *device = device_of(engine, block);
     FX8_TRY(check_going(engine, error));
-    enum fx8_status status = fx8_cuda_enter(device, error);
+    enum fx8_status status = fx8_cuda_begin_segment(engine, block, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_push_block(engine, device, block,
                                      count(engine, block), error);
@@ -420,7 +423,9 @@ static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
 {
     FX8_TRY(check_planned(engine, int8 != nullptr, fp32 != nullptr, error));
     struct fx8_cuda_device *device = device_of(engine, block);
-    enum fx8_status status = fx8_cuda_enter(device, error);
+    enum fx8_status status = fx8_cuda_begin_segment(engine, block, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_import_block(engine, device, block,
                                        count(engine, block), int8, fp32, error);

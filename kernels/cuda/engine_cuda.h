@@ -9,8 +9,11 @@
  * of trials).
  *
  * Blocks of a dump go to the devices in turn.  Their sums are added on the host
- * or, if results are computed here, one after the other on the first device.
- * A device processes a block in batches of inputs:
+ * or, if results are computed here, one after the other on the first device. At
+ * the end of a segment the sums of floats are added so, and then to those of
+ * the segments before it: bits depend on the number of devices, but not on
+ * which process computes a segment. A device processes a block in batches of
+ * inputs:
  *
  *     copy     samples of the host -> a slot of the device
  *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk
@@ -84,6 +87,8 @@ struct fx8_cuda_shape {
     size_t folded_stride;               /**< floats from spectrum to spectrum */
     size_t n_pairs;
     size_t n_sums;        /**< numbers in the sums of a kind */
+    int64_t segment;      /**< spectra: fx8_engine_segment() */
+    bool is_divided;      /**< a dump has several segments */
     size_t n_baselines;   /**< of results; 0: no results are computed here */
     size_t plan_bytes;    /**< of the data that results depend on */
     size_t slab_antennas; /**< antennas in a slab of results */
@@ -174,8 +179,6 @@ struct fx8_cuda_results {
     /** The caller's arrays that `slabs` is a copy of, until the next dump;
      *  NULL: none. */
     struct fx8_result kept;
-    /** [slots][staging_bytes] sums of other devices; NULL: not needed. */
-    char *received;
 };
 
 /** Pinned memory of the caller; list item freed with the engine. */
@@ -217,6 +220,12 @@ struct fx8_cuda_device {
      *  NULL: not planned. */
     void *sums[FX8_N_RESULTS];
     const struct fx8_cuda_correlator *correlators[FX8_N_RESULTS];
+    /** Of the first device, likewise: sums of the segments that have ended of
+     *  all devices; NULL for INT8, and unless dumps have several. */
+    void *totals[FX8_N_RESULTS];
+    /** [slots][staging_bytes] of the first device: sums of other devices; NULL:
+     *  not needed. */
+    char *received;
     bool has_sums;  /**< something was correlated in this dump */
     bool has_ended; /**< ended_clips holds the clips of the ended dump */
     size_t n_slabs; /**< slabs of the ended dump in flight */
@@ -236,6 +245,8 @@ struct fx8_engine {
     size_t n_spectra;              /**< of that block, for export */
     struct fx8_cuda_notes *taking; /**< block whose samples are being copied;
                                         NULL: none */
+    int64_t segment;               /**< that is being summed; -1: none */
+    bool has_totals;               /**< segments of this dump have ended */
     struct fx8_product_counts counts;
     int64_t *ended_counts; /**< of the ended dump */
     struct fx8_cuda_pinned *pinned;
@@ -356,6 +367,11 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error);
 
 /* --- dump.cu -------------------------------------------------------------- */
+
+/** Before a block: if another segment begins with it, add up the one before. */
+enum fx8_status fx8_cuda_begin_segment(struct fx8_engine *engine,
+                                       const struct fx8_engine_block *block,
+                                       struct fx8_error *error);
 
 /** finish_dump() of the table: sums over all devices. */
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,

@@ -32,7 +32,7 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-/* Masks, watched spectra and 46 others. */
+/* Masks, watched spectra and 50 others. */
 static const size_t MOST_ARRAYS =
     64 + 2 * FX8_CUDA_NOTES + 4 * FX8_CUDA_WATCH_SLOTS;
 
@@ -47,7 +47,6 @@ static size_t list_results(const struct fx8_engine *engine,
     const size_t n_cells = fx8_product(inputs, channels, 1, 1);
     const size_t n_products =
         fx8_product(shape->n_baselines, plan->n_result_products, 1, 1);
-    const size_t n_received = engine->n_devices > 1 ? FX8_CUDA_SLOTS : 0;
     const size_t cells =
         results->keeps
             ? fx8_product(n_products, channels / plan->channel_average, 1, 1)
@@ -63,11 +62,32 @@ static size_t list_results(const struct fx8_engine *engine,
         {&results->slabs.visibilities, cells, 2 * sizeof(float)},
         {&results->slabs.flags, cells, 1},
         {&results->slabs.nsamples, cells, sizeof(float)},
-        {&results->received, n_received, shape->staging_bytes},
         {&results->pinned_plan, 1, shape->plan_bytes, true},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
+}
+
+/* List the arrays in which sums of segments and of devices are added; returns
+ * their number. */
+static size_t list_totals(const struct fx8_engine *engine,
+                          struct fx8_cuda_device *device,
+                          struct fx8_cuda_array *arrays)
+{
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const bool is_first = device == engine->devices;
+    const bool is_divided = is_first && shape->is_divided;
+    const bool has_others = is_first && engine->n_devices > 1 &&
+                            (shape->n_baselines > 0 || shape->is_divided);
+    size_t n = 0;
+    for (size_t kind = FX8_RESULT_FP32; kind < FX8_N_RESULTS; ++kind) {
+        const bool is_used = is_divided && fx8_is_planned(&engine->plan, kind);
+        arrays[n++] = {&device->totals[kind], shape->n_sums,
+                       is_used * sizeof(double), false, true};
+    }
+    arrays[n++] = {&device->received, has_others * size_t(FX8_CUDA_SLOTS),
+                   shape->staging_bytes};
+    return n;
 }
 
 /* List all arrays of a device with their current sizes; returns their number.
@@ -118,6 +138,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
         arrays[n++] = {&device->sums[kind], shape->n_sums,
                        fx8_is_planned(plan, kind) * sizeof(double), false,
                        true};
+    n += list_totals(engine, device, arrays + n);
     arrays[n++] = {&device->samples, device->n_slots, samples};
     const size_t rotation = (plan->margin > 0) * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {

@@ -163,33 +163,67 @@ FX8_POSTPROCESS_KERNEL(fx8_postprocess_int8_mean_kernel, true, true)
 FX8_POSTPROCESS_KERNEL(fx8_postprocess_fp32_kernel, false, false)
 FX8_POSTPROCESS_KERNEL(fx8_postprocess_fp32_mean_kernel, false, true)
 
-/* --- sums of other devices -------------------------------------------------
+/* --- sums of other devices and segments ------------------------------------
  */
 
 /** Threads of a block, and most blocks; threads loop over the rest. */
 #define ADD_THREADS 256
 #define MOST_BLOCKS 65535
 
-template <class Number>
+struct plainly {
+    template <class Number>
+    static __device__ __forceinline__ Number add(Number a, Number b)
+    {
+        return a + b;
+    }
+};
+
+struct downwards {
+    static __device__ __forceinline__ double add(double a, double b)
+    {
+        return __dadd_rd(a, b);
+    }
+};
+
+struct upwards {
+    static __device__ __forceinline__ double add(double a, double b)
+    {
+        return __dadd_ru(a, b);
+    }
+};
+
+template <class Addition, class Number>
 static __device__ __forceinline__ void add(size_t n, const Number *from,
                                            Number *to)
 {
     const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
     for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
          k < n; k += step)
-        to[k] += from[k];
+        to[k] = Addition::add(to[k], from[k]);
 }
 
 extern "C" __global__ void __launch_bounds__(ADD_THREADS)
     fx8_add_int64_kernel(size_t n, const int64_t *from, int64_t *to)
 {
-    add(n, from, to);
+    add<plainly>(n, from, to);
 }
 
 extern "C" __global__ void __launch_bounds__(ADD_THREADS)
     fx8_add_double_kernel(size_t n, const double *from, double *to)
 {
-    add(n, from, to);
+    add<plainly>(n, from, to);
+}
+
+extern "C" __global__ void __launch_bounds__(ADD_THREADS)
+    fx8_add_down_kernel(size_t n, const double *from, double *to)
+{
+    add<downwards>(n, from, to);
+}
+
+extern "C" __global__ void __launch_bounds__(ADD_THREADS)
+    fx8_add_up_kernel(size_t n, const double *from, double *to)
+{
+    add<upwards>(n, from, to);
 }
 
 /* --- the host --------------------------------------------------------------
@@ -249,9 +283,13 @@ static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
     return cudaGetLastError();
 }
 
-cudaError_t fx8_cuda_add_sums(bool is_int8, size_t n, const void *from,
-                              void *to, cudaStream_t stream)
+cudaError_t fx8_cuda_add_sums(size_t kind, size_t n, const void *from, void *to,
+                              cudaStream_t stream)
 {
-    return is_int8 ? launch_add(fx8_add_int64_kernel, n, from, to, stream)
-                   : launch_add(fx8_add_double_kernel, n, from, to, stream);
+    static void (*const kernels[FX8_N_RESULTS])(size_t, const double *,
+                                                double *) = {
+        nullptr, fx8_add_double_kernel, fx8_add_down_kernel, fx8_add_up_kernel};
+    return kind == FX8_RESULT_INT8
+               ? launch_add(fx8_add_int64_kernel, n, from, to, stream)
+               : launch_add(kernels[kind], n, from, to, stream);
 }

@@ -53,9 +53,10 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
                                       cudaStream_t stream);
 
-/** Add sums of another device: to[k] += from[k], k in [0, n), int64 for INT8,
- *  else double; n 0: only load the kernel. */
-cudaError_t fx8_cuda_add_sums(bool is_int8, size_t n, const void *from,
-                              void *to, cudaStream_t stream);
+/** Add sums of another device or segment: to[k] += from[k], k in [0, n), int64
+ *  for INT8, else double, with the rounding of the kind; n 0: only load the
+ *  kernel. */
+cudaError_t fx8_cuda_add_sums(size_t kind, size_t n, const void *from, void *to,
+                              cudaStream_t stream);
 
 #endif

@@ -55,9 +55,9 @@ static cudaError_t load_all()
                 code = load_results(is_int8, average);
     if (code == cudaSuccess)
         code = fx8_cuda_load_consumer();
-    for (const bool is_int8 : {false, true})
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
         if (code == cudaSuccess)
-            code = fx8_cuda_add_sums(is_int8, 0, nullptr, nullptr, nullptr);
+            code = fx8_cuda_add_sums(kind, 0, nullptr, nullptr, nullptr);
     if (code == cudaSuccess)
         code = fx8_cuda_pick(&pick, nullptr);
     if (code == cudaSuccess)

@@ -175,6 +175,8 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     choose_chunk(&engine->plan, shape);
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
+    shape->segment = fx8_engine_segment(engine->plan.spectra_per_dump);
+    shape->is_divided = engine->plan.spectra_per_dump > shape->segment;
     shape->slab_bytes = clamp(chunk_bytes(), 0, SLAB_BYTES);
     choose_slab(&engine->plan, shape);
     shape->plan_bytes = choose_plan_bytes(&engine->plan, shape);

@@ -319,15 +319,27 @@ TEST(sums_of_devices_are_added)
             y[k] = static_cast<double>(below(1000)) / 7.0;
         }
         DeviceArray<int64_t> from8(a), to8(b);
-        DeviceArray<double> from32(x), to32(y);
-        MUST(fx8_cuda_add_sums(true, n, from8.data(), to8.data(), nullptr));
-        MUST(fx8_cuda_add_sums(false, n, from32.data(), to32.data(), nullptr));
+        DeviceArray<double> from32(x), to32(y), down(y), up(y);
+        MUST(fx8_cuda_add_sums(FX8_RESULT_INT8, n, from8.data(), to8.data(),
+                               nullptr));
+        MUST(fx8_cuda_add_sums(FX8_RESULT_FP32, n, from32.data(), to32.data(),
+                               nullptr));
+        MUST(fx8_cuda_add_sums(FX8_RESULT_DOWN, n, from32.data(), down.data(),
+                               nullptr));
+        MUST(fx8_cuda_add_sums(FX8_RESULT_UP, n, from32.data(), up.data(),
+                               nullptr));
+        std::vector<double> below_it(y), above(y);
         for (size_t k = 0; k < n; ++k) {
             b[k] += a[k];
+            below_it[k] = __dadd_rd(x[k], y[k]);
+            above[k] = __dadd_ru(x[k], y[k]);
             y[k] += x[k];
+            CHECK(below_it[k] <= y[k] && y[k] <= above[k]);
         }
         CHECK(to8.read() == b);
         CHECK(to32.read() == y);
+        CHECK(down.read() == below_it);
+        CHECK(up.read() == above);
     }
 }
 

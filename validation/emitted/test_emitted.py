@@ -170,7 +170,8 @@ INTENT = {
         "LG2 RCP RCP RCP RCP RCP RCP RCP RCP RSQ RSQ RSQ RSQ RSQ64H RSQ64H",
         holds=("DADD", "DFMA"), doubles=True,
         calls=(DIVISION, ROOT, DOUBLE_DIVISION, DOUBLE_ROOT)),
-    "fx8_add_double_kernel": Intent(holds=("DADD",), doubles=True),
+    **{f"fx8_add_{name}_kernel": Intent(holds=("DADD",), doubles=True)
+       for name in ("double", "down", "up")},
     **{f"fx8_{name}_kernel": Intent() for name in (
         "add_int64", "import_int8", "import_fp32", "export_int8", "export_fp32",
         "pick_int8", "pick_fp32", "pick_sums")},
