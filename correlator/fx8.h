@@ -731,6 +731,55 @@ FX8_API enum fx8_status fx8_seek(struct fx8_session *session, int64_t dump,
                                  int64_t n_dumps, int64_t *first_sample,
                                  struct fx8_error *error);
 
+/** Spectra in a segment of a dump.  The sums of floats of a dump are those of
+ * its segments, added in their order, and so are bounds; a dump of at most 8192
+ *  spectra is one segment, others have up to 64, the last of which may be
+ *  shorter. */
+FX8_API int64_t fx8_segment_spectra(const struct fx8_plan *plan);
+
+/**
+ * fx8_seek_part -- compute only a part of a dump: sums, which sessions of the
+ * same plan, anywhere, can add to those of the other parts.
+ *
+ *     each part, in any session:       in one session:
+ *     fx8_seek_part()                  sum = the first part of a dump
+ *     fx8_push() until FX8_DUMP_READY  fx8_add_part() each of the others, in
+ *     fx8_take_part()                  their order; fx8_end_parts()
+ *
+ * Given:    dump          its index
+ *           segment       first one of the part, 0 the first of the dump
+ *           n_segments    1; more only if INT8 alone is planned
+ * Returned: first_sample  as fx8_seek()
+ * Status:   FX8_ERR_USAGE: no segments of a dump of the run, too many, a plan
+ *           with quick-look; otherwise as fx8_seek()
+ * Notes:    notes 1 and 2 of fx8_seek() hold; the dump has the bits of a whole
+ *           run, FP32 and bounds only if each device list has as many GPUs
+ */
+FX8_API enum fx8_status fx8_seek_part(struct fx8_session *session, int64_t dump,
+                                      int64_t segment, int64_t n_segments,
+                                      int64_t *first_sample,
+                                      struct fx8_error *error);
+
+/** Bytes of a part of a dump: sums, counts, and the gains known. */
+FX8_API size_t fx8_part_size(const struct fx8_session *session);
+
+/** Write the part that FX8_DUMP_READY has announced to the caller's memory of
+ *  fx8_part_size() bytes, aligned to 8.  FX8_ERR_USAGE: there is none;
+ *  otherwise as fx8_push(), a failed spot check included. */
+FX8_API enum fx8_status fx8_take_part(struct fx8_session *session, void *part,
+                                      struct fx8_error *error);
+
+/** Add a part to those before it, any number of them in order. */
+FX8_API void fx8_add_part(const struct fx8_session *session, void *sum,
+                          const void *part);
+
+/** Deliver the dump that is the sum of all its parts, as fx8_flush() does,
+ * while the session computes no other; `sum` is used up.  Its counts are added
+ * to the session's, which takes over gains that it has not set itself.  Then
+ * fx8_seek() or fx8_seek_part() what is to be computed next. */
+FX8_API enum fx8_status fx8_end_parts(struct fx8_session *session, int64_t dump,
+                                      void *sum, struct fx8_error *error);
+
 /** No more samples: set pending gains from the spectra there are, and deliver
  *  the last dump if it is complete.  An incomplete one is dropped;
  *  `dropped_spectra` (may be NULL) receives its number of spectra.  A second

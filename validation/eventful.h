@@ -37,6 +37,35 @@ static inline struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     return v;
 }
 
+/** The same with two dumps of 3 and 2 segments; gaps and runs of markers at and
+ *  across their borders, a silent input, one that begins in the second dump,
+ *  one in the second segment. */
+static inline struct voltages eventful_segments(struct fx8_plan *plan,
+                                                bool is_complex)
+{
+    enum { SEGMENT = 8192 };
+    *plan = small_plan(3, 2, is_complex, 4, 2 * SEGMENT + 600);
+    plan->first_sample = 101;
+    plan->marker.is_used = true;
+    plan->marker.value = -128;
+    plan->marker.least_length = 9;
+    plan->lower_sideband = true;
+    plan->n_spectra = plan->spectra_per_dump + SEGMENT + 5000;
+    const size_t size = 1 + is_complex;
+    const int64_t step = is_complex ? 4 : 8, border = 101 + SEGMENT * step;
+    const int64_t second = 101 + plan->spectra_per_dump * step;
+    struct voltages v = make_voltages(
+        6, size, 101 + (plan->n_spectra + 1) * step + 77, 15, 1301);
+    memset(voltages_at(&v, 1, 0), 0, (size_t)v.n_samples * size);
+    memset(voltages_at(&v, 2, 0), 0, (size_t)(border + 900) * size);
+    memset(voltages_at(&v, 3, 0), 0, (size_t)(second + 300) * size);
+    memset(voltages_at(&v, 4, border - 5), -128, 10 * size);
+    memset(voltages_at(&v, 5, second - 20), -128, 21 * size);
+    v.missing[v.n_missing++] = (struct fx8_gap){border - 3, 40, 0};
+    v.missing[v.n_missing++] = (struct fx8_gap){2 * border, 3 * step, -1};
+    return v;
+}
+
 /** Delays that change by a sample every 700. */
 static inline enum fx8_status find_delays(void *context, int64_t sample,
                                           double *delay_s,

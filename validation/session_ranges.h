@@ -130,6 +130,90 @@ static inline void check_ranges(const struct fx8_plan *plan,
     fx8_close(&one.session);
 }
 
+/** Compute segments [first, end) of a dump, into the caller's memory. */
+static inline void compute_part(struct ranges *r, int64_t dump, int64_t first,
+                                int64_t end, void *part)
+{
+    int8_t *before = NULL; /* may still be in use */
+    int64_t at;
+    enum fx8_status status = FX8_OK;
+    must(fx8_seek_part(r->session, dump, first, end - first, &at, &r->error),
+         r->error);
+    while (status == FX8_OK && at < r->v->n_samples) {
+        const int64_t left = r->v->n_samples - at;
+        const int64_t n = left < r->block_samples ? left : r->block_samples;
+        const struct packed p = pack(r->v, r->layout, at, n);
+        status = fx8_push(r->session, &p.block, &r->error);
+        release_early(before);
+        before = p.memory;
+        at += n;
+    }
+    if (status == FX8_OK)
+        status = fx8_finish(r->session, NULL, &r->error);
+    must(status < 0 ? status : FX8_OK, r->error);
+    assert_int_equal(status, FX8_DUMP_READY);
+    assert_null(fx8_take_dump(r->session));
+    must(fx8_take_part(r->session, part, &r->error), r->error);
+}
+
+/** Segments in a dump. */
+static inline int64_t count_segments(const struct fx8_plan *plan, int64_t dump)
+{
+    return (fx8_dump_spectra(plan, dump) - 1) / fx8_segment_spectra(plan) + 1;
+}
+
+enum { N_PARTNERS = 3 };
+
+/** Every dump in parts of n_segments, the last may have fewer, by turns in
+ *  several sessions, added and delivered by the first of them. */
+static inline void check_parts(const struct fx8_plan *plan,
+                               const struct voltages *v,
+                               const struct collected *whole,
+                               const uint8_t *is_set, int64_t n_segments)
+{
+    static const int64_t sizes[N_PARTNERS] = {30011, 1000000, 4096};
+    struct ranges partners[N_PARTNERS];
+    for (size_t k = 0; k < N_PARTNERS; k++) {
+        partners[k] = (struct ranges){.v = v,
+                                      .whole = whole,
+                                      .block_samples = sizes[k],
+                                      .layout = (enum layout)k,
+                                      .is_pulled = n_segments == 1};
+        open_ranges(&partners[k], plan, is_set);
+    }
+    struct ranges *owner = &partners[0];
+    const size_t size = fx8_part_size(owner->session);
+    void *const sum = temporary(size), *const part = temporary(size);
+    size_t turn = 0;
+    for (int64_t dump = 0; dump < (int64_t)whole->n_dumps; dump++) {
+        const int64_t n = count_segments(plan, dump);
+        for (int64_t first = 0; first < n; first += n_segments) {
+            const int64_t end = first + n_segments;
+            compute_part(&partners[turn++ % N_PARTNERS], dump, first,
+                         end < n ? end : n, first == 0 ? sum : part);
+            if (first > 0)
+                fx8_add_part(owner->session, sum, part);
+        }
+        owner->next = dump;
+        const enum fx8_status status =
+            fx8_end_parts(owner->session, dump, sum, &owner->error);
+        must(status < 0 ? status : FX8_OK, owner->error);
+        if (status == FX8_DUMP_READY)
+            check_range_dump(owner, fx8_take_dump(owner->session),
+                             &owner->error);
+        assert_int_equal(owner->next, dump + 1);
+    }
+    const struct fx8_input_counts counts = fx8_inputs(owner->session);
+    check_bytes(counts.clips, whole->clips,
+                whole->n_inputs * whole->n_channels * sizeof *counts.clips);
+    check_bytes(counts.valid_spectra, whole->valid_spectra,
+                whole->n_inputs * sizeof *counts.valid_spectra);
+    /* whole dumps after parts */
+    check_range(owner, 0, (int64_t)whole->n_dumps);
+    for (size_t k = 0; k < N_PARTNERS; k++)
+        fx8_close(&partners[k].session);
+}
+
 /** The averages of the quick-look are those of the whole run. */
 static inline void check_averages(const struct fx8_session *session,
                                   const struct collected *whole)

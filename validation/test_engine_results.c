@@ -193,6 +193,24 @@ TEST(every_range_of_dumps_on_devices)
     }
 }
 
+/* So have segments of dumps, on one device and on several. */
+TEST(segments_of_dumps_on_devices)
+{
+    static const char *const devices[] = {"0", "0,1,2"};
+    static const struct delivery whole = {0};
+    for (size_t k = 0; k < (n_there < 3 ? 1 : 2); k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful_segments(&plan, k == 0);
+        plan.precision = k == 0 ? FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL
+                                : FX8_PRECISION_BOTH;
+        plan.machine.backend = FX8_BACKEND_CUDA;
+        plan.machine.device = devices[k];
+        plan.machine.kernel = kernel_in_place_of("auto");
+        const struct collected c = collect(&plan, &v, &whole);
+        check_parts(&plan, &v, &c, NULL, 1);
+    }
+}
+
 /* The next dump begins before the last one is back; a flush waits for both. */
 TEST(a_dump_comes_while_the_next_is_pushed)
 {

@@ -8,7 +8,9 @@
  *     (INT8, FP32 and bounds; complex and real samples; delays; runs of markers
  *     that begin before a range; gaps; a shorter last dump; dumps longer than
  *     an FP32 sum and than a block of the engine; inputs that begin late, with
- *     their gains given or found), each in a session of its own and all in one
+ *     their gains given or found), each in a session of its own and all in one;
+ *     segments of the dumps of nineteen jobs, computed in three sessions and
+ *     added in one
  * Within: to the bit
  * In: test_engine_results.c
  */
@@ -149,6 +151,123 @@ TEST(quick_look_of_dumps_computed_before)
         const struct collected c = collect(&plan, &v, &whole);
         check_looks(&plan, &v, &c);
     }
+}
+
+/* --- parts of dumps ------------------------------------------------------- */
+
+/* Segments of dumps, computed in several sessions and added. */
+TEST(segments_add_up_to_dumps)
+{
+    static const double turns[] = {0.0, 0.25, -0.1, 0.7, -12.3, 0.5};
+    static const enum fx8_precision precisions[] = {
+        FX8_PRECISION_INT8, FX8_PRECISION_BOTH,
+        FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL};
+    for (size_t k = 0; k < 12; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful_segments(&plan, k % 2 == 0);
+        size_t n_inputs = 6;
+        plan.precision = precisions[k / 4];
+        plan.machine.spot_check = k % 2 == 0 ? FX8_SPOT_YES : FX8_SPOT_NO;
+        if (k / 2 % 2 == 1)
+            plan.delays =
+                (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};
+        const struct collected c = collect(&plan, &v, &whole);
+        assert_int_equal(c.n_dumps, 2);
+        check_parts(&plan, &v, &c, NULL, 1);
+        for (int64_t n = 2; n <= 3 && plan.precision == FX8_PRECISION_INT8; n++)
+            check_parts(&plan, &v, &c, NULL, n);
+    }
+}
+
+/* The session that adds the parts learns the gains of inputs that begin in the
+ * parts of others. */
+TEST(gains_come_with_parts)
+{
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful_segments(&plan, k == 0);
+        const struct collected c = collect(&plan, &v, &whole);
+        const uint8_t is_set[] = {1, 0, 0, 0, 1, 1};
+        struct collected unused = {0};
+        struct rereader again = {
+            .v = &v, .d.block_samples = 20000, .c = &unused};
+        plan.reread = reread_block;
+        plan.reread_context = &again;
+        check_parts(&plan, &v, &c, is_set, 1);
+        release_early(again.packed.memory);
+    }
+}
+
+/* Recorded integers; bands; a dump of nothing but gaps, and segments of them.
+ */
+TEST(parts_of_other_shapes)
+{
+    for (size_t k = 0; k < 3; k++) {
+        static const double offsets[] = {0.0, 5e6};
+        struct fx8_plan plan = small_plan(2, 1, true, 4, 8192 + 50);
+        struct voltages v = make_voltages(k == 1 ? 4 : 2, 2,
+                                          2 * (8192 + 50) * 4 + 12, 15, 5 + k);
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        if (k == 0) {
+            plan.channelizer = (struct fx8_channelizer){
+                .method = FX8_METHOD_NONE, .n_channels = 1};
+            plan.spectra_per_dump = plan.n_spectra = 8 * 8192 + 9;
+        } else if (k == 1) {
+            plan.n_bands = 2;
+            plan.band_offset_hz = offsets;
+        } else {
+            v.missing[v.n_missing++] =
+                (struct fx8_gap){8100 * 4, (8192 + 150) * 4, -1};
+        }
+        const struct collected c = collect(&plan, &v, &whole);
+        assert_true(c.n_dumps >= 1);
+        check_parts(&plan, &v, &c, NULL, 1);
+    }
+}
+
+static void refuse_part(struct held_session *h, int64_t dump, int64_t segment,
+                        int64_t n_segments, const char *expected)
+{
+    assert_int_equal(
+        fx8_seek_part(h->session, dump, segment, n_segments, NULL, &h->error),
+        FX8_ERR_USAGE);
+    if (strstr(h->error.message, expected) == NULL)
+        fail_msg("%s", h->error.message);
+}
+
+TEST(wrong_parts)
+{
+    struct held_session h;
+    double memory[4096];
+    hold(&h, FX8_PRECISION_BOTH, 8192 + 30, 4 * (8192 + 60));
+    assert_true(fx8_part_size(h.session) <= sizeof memory);
+    refuse_part(&h, -1, 0, 1, "expected segments of a dump of the run");
+    refuse_part(&h, 0, -1, 1, "expected segments of a dump of the run");
+    refuse_part(&h, 0, 2, 1, "expected segments of a dump of the run");
+    refuse_part(&h, 0, 0, 0, "expected segments of a dump of the run");
+    refuse_part(&h, 0, 1, INT64_MAX, "expected segments of a dump of the run");
+    refuse_part(&h, 0, 0, 2, "2 segments: expected 1, except of INT8 alone");
+    assert_int_equal(fx8_take_part(h.session, memory, &h.error), FX8_ERR_USAGE);
+    must(fx8_seek_part(h.session, 0, 1, 1, NULL, &h.error), h.error);
+    must(fx8_seek_part(h.session, 0, 0, 1, NULL, &h.error), h.error);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_DUMP_READY);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_DUMP_READY);
+    refuse_part(&h, 0, 1, 1, "part: dump 1 has begun");
+    assert_int_equal(fx8_end_parts(h.session, 0, memory, &h.error),
+                     FX8_ERR_USAGE);
+    must(fx8_take_part(h.session, memory, &h.error), h.error);
+    assert_int_equal(fx8_end_parts(h.session, 0, NULL, &h.error),
+                     FX8_ERR_USAGE);
+    assert_int_equal(fx8_end_parts(h.session, -1, memory, &h.error),
+                     FX8_ERR_USAGE);
+    fx8_close(&h.session);
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 8192 + 30);
+    plan.quicklook = true;
+    must(fx8_open(&plan, NULL, NULL, &h.session, &h.error), h.error);
+    refuse_part(&h, 0, 0, 1, "expected a plan without quick-look");
+    fx8_close(&h.session);
 }
 
 static void refuse(struct held_session *h, int64_t dump, int64_t n_dumps,

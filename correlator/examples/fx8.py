@@ -366,6 +366,17 @@ fx8_block_end = _function("fx8_block_end", c_int64, POINTER(fx8_session),
     c_int64, c_int64)
 fx8_seek = _function("fx8_seek", c_int, POINTER(fx8_session), c_int64, c_int64,
     POINTER(c_int64), POINTER(fx8_error))
+fx8_segment_spectra = _function("fx8_segment_spectra", c_int64,
+    POINTER(fx8_plan))
+fx8_seek_part = _function("fx8_seek_part", c_int, POINTER(fx8_session),
+    c_int64, c_int64, c_int64, POINTER(c_int64), POINTER(fx8_error))
+fx8_part_size = _function("fx8_part_size", c_size_t, POINTER(fx8_session))
+fx8_take_part = _function("fx8_take_part", c_int, POINTER(fx8_session),
+    c_void_p, POINTER(fx8_error))
+fx8_add_part = _function("fx8_add_part", None, POINTER(fx8_session), c_void_p,
+    c_void_p)
+fx8_end_parts = _function("fx8_end_parts", c_int, POINTER(fx8_session),
+    c_int64, c_void_p, POINTER(fx8_error))
 fx8_finish = _function("fx8_finish", c_int, POINTER(fx8_session),
     POINTER(c_int64), POINTER(fx8_error))
 fx8_flush = _function("fx8_flush", c_int, POINTER(fx8_session),

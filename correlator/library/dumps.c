@@ -68,11 +68,12 @@ static void count_dump(struct fx8_session *s)
     }
 }
 
-static void count_clips(struct fx8_session *s, size_t band)
+static void count_clips(struct fx8_session *s, size_t band,
+                        const int64_t *clips)
 {
     for (size_t input = 0; input < s->axes.n_inputs; input++)
         for (size_t channel = 0; channel < s->axes.n_kept; channel++) {
-            const int64_t n = s->band.clips[input * s->axes.n_kept + channel];
+            const int64_t n = clips[input * s->axes.n_kept + channel];
             const size_t row = input * s->plan.n_bands + band;
             s->clips[row * s->axes.n_kept + channel] += n;
             s->statistics.n_clipped += n;
@@ -90,6 +91,18 @@ static enum fx8_status end_band(struct fx8_session *s, size_t band,
     return s->operations->end_dump(s->engines[band], &plan, results, error);
 }
 
+/* The results of a band from its sums. */
+static void process_band(struct fx8_session *s, size_t band,
+                         const struct fx8_engine_dump *sums)
+{
+    const double start = fx8_clock_seconds();
+    struct fx8_result results[FX8_N_RESULTS];
+    const struct fx8_postprocess plan = plan_band(s, band, results);
+    fx8_postprocess_dump(&plan, sums->sums, sums->counts, results);
+    count_clips(s, band, sums->clips);
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+}
+
 /* Take one band of the dump that ended; is_taken as for take_dump() of the
  * engine. */
 static enum fx8_status take_band(struct fx8_session *s, size_t band,
@@ -103,12 +116,7 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
         return FX8_OK;
     FX8_TRY(fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
                          s->engines, band, &s->band, error));
-    const double start = fx8_clock_seconds();
-    struct fx8_result results[FX8_N_RESULTS];
-    const struct fx8_postprocess plan = plan_band(s, band, results);
-    fx8_postprocess_dump(&plan, s->band.sums, s->band.counts, results);
-    count_clips(s, band);
-    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+    process_band(s, band, &s->band);
     return FX8_OK;
 }
 
@@ -166,12 +174,39 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
     return FX8_OK;
 }
 
+enum fx8_status fx8_session_end_sums(struct fx8_session *s, int64_t dump,
+                                     const struct fx8_engine_dump *bands,
+                                     struct fx8_error *error)
+{
+    s->postprocess.spectra_per_dump = fx8_dump_spectra(&s->plan, dump);
+    flag_inputs(s);
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        process_band(s, band, &bands[band]);
+    count_dump(s);
+    s->dump = s->end_dump = dump + 1;
+    s->position = s->part_first = s->part_end = 0;
+    return hand_over(s, error);
+}
+
+/* Leave a part whose spectra are complete to fx8_take_part(). */
+static enum fx8_status end_part(struct fx8_session *s)
+{
+    s->is_part_ready = true;
+    s->dump = s->end_dump;
+    s->position = s->part_first = s->part_end = 0;
+    return FX8_DUMP_READY;
+}
+
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error)
 {
     const int64_t n_spectra = fx8_session_spectra(s);
+    if (s->is_part_ready)
+        return FX8_DUMP_READY;
     if (s->position < n_spectra || n_spectra == 0)
         return FX8_OK;
+    if (s->part_end > 0)
+        return end_part(s);
     FX8_TRY(fx8_session_take_dump(s, true, error));
     s->postprocess.spectra_per_dump = n_spectra;
     flag_inputs(s);

@@ -450,7 +450,7 @@ enum fx8_status fx8_push(struct fx8_session *session,
                          const struct fx8_block *block, struct fx8_error *error)
 {
     FX8_TRY(enter_with(session, block, error));
-    if (session->is_ready)
+    if (session->is_ready || session->is_part_ready)
         return FX8_DUMP_READY;
     FX8_TRY(check_gap(session, block, error));
     session->has_begun = true;

@@ -63,10 +63,14 @@ struct fx8_session {
     bool has_skipped;       /* dumps before it, by fx8_seek() */
     bool is_behind;         /* a round that looks back has begun */
     int64_t position;       /* spectra of it already correlated */
-    int64_t n_pushed;       /* blocks of spectra, to the engines */
-    bool has_ended;         /* the previous dump is not delivered yet */
-    size_t n_taken;         /* bands taken of that dump */
-    struct fx8_dump ready;  /* for fx8_take_dump(), without a callback */
+    /* spectra of it that make the part to compute: fx8_seek_part(); part_end
+     * is 0 for whole dumps */
+    int64_t part_first, part_end;
+    bool is_part_ready;    /* for fx8_take_part() */
+    int64_t n_pushed;      /* blocks of spectra, to the engines */
+    bool has_ended;        /* the previous dump is not delivered yet */
+    size_t n_taken;        /* bands taken of that dump */
+    struct fx8_dump ready; /* for fx8_take_dump(), without a callback */
     bool is_ready;
     /* samples waiting for gains */
     struct fx8_kept kept;   /* copies, without a reread callback */
@@ -89,10 +93,13 @@ static inline bool fx8_session_has_real(const struct fx8_session *s)
     return fx8_filterbank_is_real(&s->bank, 0) && s->tracker == NULL;
 }
 
-/* Spectra of the current dump; 0 behind the last one to compute. */
+/* Spectra of the current dump, up to the end of the part to compute; 0 behind
+ * the last one to compute. */
 static inline int64_t fx8_session_spectra(const struct fx8_session *s)
 {
-    return s->dump < s->end_dump ? fx8_dump_spectra(&s->plan, s->dump) : 0;
+    const int64_t n =
+        s->dump < s->end_dump ? fx8_dump_spectra(&s->plan, s->dump) : 0;
+    return s->part_end > 0 && s->part_end < n ? s->part_end : n;
 }
 
 /* Samples before the first of a window in which a run of markers that reaches
@@ -157,10 +164,16 @@ void fx8_session_quicklook_close(struct fx8_session *s);
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error);
 
+/* Deliver a dump whose sums were computed in parts: [n_bands], all kinds.  The
+ * session holds its counts per row.  Status as above. */
+enum fx8_status fx8_session_end_sums(struct fx8_session *s, int64_t dump,
+                                     const struct fx8_engine_dump *bands,
+                                     struct fx8_error *error);
+
 /* End the current dump if its spectra are complete.  The next one may begin
  * while its results return, except that sums left to the session, and bounds,
  * are taken first.  FX8_DUMP_READY: as above; call again after
- * fx8_take_dump(). */
+ * fx8_take_dump().  A part of a dump waits for fx8_take_part() likewise. */
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error);
 
