@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pipeline_private.h -- the state of a run, shared by pipeline.c (its course)
- * and pipeline_ranks.c (what its ranks do together).
+ * pipeline_private.h -- the state of a run, shared by pipeline.c (its course),
+ * pipeline_compute.c (samples to dumps) and pipeline_ranks.c (what its ranks do
+ * together).
  */
 #ifndef FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
 #define FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
@@ -49,6 +50,23 @@ struct fx8_run {
     double compute_s;  /* in the session */
     double start_s;    /* when all was open */
 };
+
+/* --- pipeline_compute.c --- */
+
+/* Hand the dump that is ready to the sink. */
+enum fx8_status fx8_run_take_dump(struct fx8_run *run,
+                                  struct fx8_branch *branch,
+                                  struct fx8_error *error);
+
+/* Callback of a session: read again the samples that set its gains. */
+enum fx8_status fx8_run_reread(void *branch, int64_t first_sample,
+                               struct fx8_block *block,
+                               struct fx8_error *error);
+
+/* Compute what an earlier run has not finished of the share. */
+enum fx8_status fx8_run_compute(struct fx8_run *run, struct fx8_error *error);
+
+/* --- pipeline_ranks.c --- */
 
 /* As request->interrupted and request->is_paused, of any rank. */
 int fx8_run_interrupted(const struct fx8_run *run);
