@@ -446,7 +446,8 @@ static enum fx8_status check_ranks(const struct work *work,
 
 static void warn_of_idle_ranks(const struct work *work)
 {
-    const int64_t n_idle = work->ranks.n - work->job.n_dumps;
+    const int64_t n_idle =
+        fx8_share_idle(&work->job.plan, work->job.n_dumps, work->ranks.n);
     if (n_idle > 0)
         fx8_command_warning(
             "%d ranks for %lld %s: %lld of them have nothing "

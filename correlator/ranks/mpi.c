@@ -165,13 +165,13 @@ static enum fx8_status send(int to, int tag, const void *bytes, size_t n,
     return FX8_OK;
 }
 
-static bool probe(int tag, int *from)
+static bool probe(int of, int tag, int *from)
 {
     int is_there = 0;
     MPI_Status status;
     pthread_mutex_lock(&lock);
-    const int code =
-        MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &is_there, &status);
+    const int code = MPI_Iprobe(of < 0 ? MPI_ANY_SOURCE : of, tag,
+                                MPI_COMM_WORLD, &is_there, &status);
     pthread_mutex_unlock(&lock);
     if (code != MPI_SUCCESS || !is_there)
         return false;

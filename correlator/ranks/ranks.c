@@ -25,8 +25,9 @@ static enum fx8_status gather_own(const void *bytes, size_t n, void *all,
     return FX8_OK;
 }
 
-static bool probe_nobody(int tag, int *from)
+static bool probe_nobody(int of, int tag, int *from)
 {
+    (void)of;
     (void)tag;
     (void)from;
     return false;

@@ -21,7 +21,7 @@
 #include "correlator/fx8.h"
 
 /** Changes with every declaration that the program and the plug-in share. */
-#define FX8_RANKS_ABI 1u
+#define FX8_RANKS_ABI 2u
 
 /** Names of the symbol that the plug-in exports, and of the environment
  *  variable that names another plug-in. */
@@ -48,8 +48,9 @@ struct fx8_ranks_operations {
     /** Send bytes; may wait for the receiver. */
     enum fx8_status (*send)(int to, int tag, const void *bytes, size_t n,
                             struct fx8_error *error);
-    /** Whether bytes with this tag are waiting, and from whom. */
-    bool (*probe)(int tag, int *from);
+    /** Whether bytes of a rank, or of any (-1), with this tag are waiting;
+     *  `from` is whose. */
+    bool (*probe)(int of, int tag, int *from);
     /** Receive n bytes: as many as were sent. */
     enum fx8_status (*receive)(int from, int tag, void *bytes, size_t n,
                                struct fx8_error *error);

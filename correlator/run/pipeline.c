@@ -28,7 +28,8 @@ static enum fx8_status push_all(struct fx8_run *run, struct fx8_error *error)
     /* rank 0 sets the gains that the others wait for */
     if (run->ranks->n == 1 || run->ranks->rank > 0 || fx8_run_has_gains(run))
         FX8_TRY(fx8_run_begin(run, FX8_OK, error));
-    status = fx8_run_compute(run, error);
+    status = run->share.part > 0 ? fx8_run_compute_parts(run, error)
+                                 : fx8_run_compute(run, error);
     if (!run->has_begun)
         status = fx8_run_begin(run, status, error);
     run->reports[0].push_s = fx8_clock_seconds() - run->start_s;
@@ -166,7 +167,7 @@ static enum fx8_status begin_outputs(struct fx8_run *run,
 static void tell_ready(const struct fx8_run *run)
 {
     const struct fx8_run_request *request = run->request;
-    size_t memory = fx8_source_memory(run->source);
+    size_t memory = fx8_source_memory(run->source) + fx8_run_parts_memory(run);
     for (size_t b = 0; b < run->n; b++)
         memory += fx8_info(run->branches[b].session).memory +
                   fx8_sink_memory(request, b) +
@@ -214,6 +215,7 @@ static enum fx8_status open_source(struct fx8_run *run, struct fx8_error *error)
     /* after one signal the run still finishes its first dump; two end it now */
     if (fx8_run_interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+    FX8_TRY(fx8_run_open_parts(run, error));
     /* only one session can use samples in place */
     return fx8_source_open(
         request->reader, request->job, request->block_samples,
@@ -382,6 +384,8 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
     status = close_branches(&run, status, error);
     fx8_source_close(&run.source); /* the session may have pinned its memory */
     fx8_talk_close(&run.talk);
+    if (run.branches != NULL)
+        fx8_run_close_parts(&run);
     free(run.branches);
     free(run.input_gain);
     free(run.finished);

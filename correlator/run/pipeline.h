@@ -54,6 +54,7 @@ struct fx8_run_output {
 struct fx8_run_rank {
     int64_t n_dumps;                   /**< computed and written */
     int64_t n_written;                 /**< of these, by itself */
+    int64_t n_segments;                /**< of shared dumps, computed */
     int64_t n_gain_rounds;             /**< as struct fx8_statistics */
     double read_s, compute_s, write_s; /**< side by side */
     double wait_s; /**< not computing: for samples, writers, other ranks */
@@ -141,7 +142,7 @@ struct fx8_run_report {
  * 3. With several ranks, rank 0 reports for all; the results are those of a
  *    process alone, but for the quick-look, which is refused.  If they are
  *    interrupted while dumps are missing between finished ones, these stay in
- *    the .part.
+ *    the .part.  They share dumps if there are fewer than ranks.
  * 4. Each phase centre has a session of its own, which gets the same blocks:
  *    its results are those of a run of its own.
  */

@@ -7,8 +7,8 @@
 
 /* --- taking dumps ------------------------------------------------ */
 
-static enum fx8_status end_if_interrupted(const struct fx8_run *run,
-                                          struct fx8_error *error)
+enum fx8_status fx8_run_end_if_interrupted(const struct fx8_run *run,
+                                           struct fx8_error *error)
 {
     return fx8_run_interrupted(run) == 0
                ? FX8_OK
@@ -29,8 +29,9 @@ enum fx8_status fx8_run_take_dump(struct fx8_run *run,
     FX8_TRY(fx8_run_talk(run, error));
     branch->is_complete = dump->index + 1 == run->end_dump;
     /* of several branches, all get the whole block: equal numbers of dumps */
-    return branch->is_complete || run->n > 1 ? FX8_OK
-                                             : end_if_interrupted(run, error);
+    return branch->is_complete || run->n > 1
+               ? FX8_OK
+               : fx8_run_end_if_interrupted(run, error);
 }
 
 /* --- pushing samples --------------------------------------------- */
@@ -71,7 +72,10 @@ static enum fx8_status push_to(struct fx8_run *run, struct fx8_branch *branch,
         FX8_TRY(begin_if_due(run, status, error));
         if (status != FX8_DUMP_READY)
             return status;
-        FX8_TRY(fx8_run_take_dump(run, branch, error));
+        if (run->is_in_part)
+            branch->is_complete = true;
+        else
+            FX8_TRY(fx8_run_take_dump(run, branch, error));
     }
     return FX8_OK;
 }
@@ -86,7 +90,7 @@ static enum fx8_status push_block(struct fx8_run *run,
     const struct fx8_branch *last = &run->branches[run->n - 1];
     return last->is_complete || last->report->n_dumps == n_before
                ? FX8_OK
-               : end_if_interrupted(run, error);
+               : fx8_run_end_if_interrupted(run, error);
 }
 
 static bool is_complete(const struct fx8_run *run)
@@ -126,36 +130,48 @@ static enum fx8_status push_blocks(struct fx8_run *run, struct fx8_error *error)
                : fx8_source_status(run->source, error);
 }
 
-/* First sample that no dump before `end` needs. */
+/* First sample that no spectrum before `end` of the run needs. */
 static int64_t sample_behind(const struct fx8_job *job, int64_t end)
 {
     const struct fx8_plan *plan = &job->plan;
     const int64_t step = (int64_t)job->axes.step;
     const int64_t run =
         plan->marker.is_used ? plan->marker.least_length - 1 : 0;
-    return end >= job->n_dumps
+    return end / plan->spectra_per_dump >= job->n_dumps
                ? INT64_MAX
-               : plan->first_sample + end * plan->spectra_per_dump * step +
+               : plan->first_sample + end * step +
                      (int64_t)(job->axes.window + 2 * job->axes.margin) - step +
                      run;
+}
+
+enum fx8_status fx8_run_push_range(struct fx8_run *run, int64_t first,
+                                   int64_t end, int64_t first_sample,
+                                   struct fx8_error *error)
+{
+    run->range_first = first;
+    for (size_t b = 0; b < run->n; b++)
+        run->branches[b].is_complete = false;
+    FX8_TRY(fx8_source_start(run->source, first_sample,
+                             sample_behind(run->request->job, end), error));
+    FX8_TRY(push_blocks(run, error));
+    if (!is_complete(run) && !has_tried(run))
+        FX8_TRY(push_block(run, NULL, error));
+    run->n_before += end - first;
+    return FX8_OK;
 }
 
 /* Compute a range of dumps. */
 static enum fx8_status compute_range(struct fx8_run *run, int64_t first,
                                      int64_t end, struct fx8_error *error)
 {
+    const int64_t per_dump = run->request->job->plan.spectra_per_dump;
     int64_t sample = 0;
     run->end_dump = end;
-    for (size_t b = 0; b < run->n; b++) {
+    for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_seek(run->branches[b].session, first, end - first, &sample,
                          error));
-        run->branches[b].is_complete = false;
-    }
-    FX8_TRY(fx8_source_start(run->source, sample,
-                             sample_behind(run->request->job, end), error));
-    FX8_TRY(push_blocks(run, error));
-    return is_complete(run) || has_tried(run) ? FX8_OK
-                                              : push_block(run, NULL, error);
+    return fx8_run_push_range(run, first * per_dump, end * per_dump, sample,
+                              error);
 }
 
 /* Give the quick-looks the dumps [first, end), which are kept. */
@@ -173,12 +189,11 @@ static enum fx8_status look(struct fx8_run *run, int64_t first, int64_t end,
 
 enum fx8_status fx8_run_compute(struct fx8_run *run, struct fx8_error *error)
 {
-    const struct fx8_job *job = run->request->job;
     const int64_t last = run->share.end;
     int64_t first = run->share.first, end = first;
     while (end < last && !has_tried(run)) {
-        for (; end < last && run->finished[end]; end++)
-            run->n_kept += fx8_dump_spectra(&job->plan, end);
+        while (end < last && run->finished[end])
+            end++;
         FX8_TRY(look(run, first, end, error));
         first = end;
         while (end < last && !run->finished[end])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pipeline_private.h -- the state of a run, shared by pipeline.c (its course),
- * pipeline_compute.c (samples to dumps) and pipeline_ranks.c (what its ranks do
- * together).
+ * pipeline_compute.c (samples to dumps), pipeline_parts.c (dumps that ranks
+ * share) and pipeline_ranks.c (what its ranks do together).
  */
 #ifndef FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
 #define FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
@@ -26,6 +26,9 @@ struct fx8_branch {
     /* of dumps that an earlier run has finished, over rows */
     int64_t n_spectra, n_valid, n_clipped;
     bool is_complete; /* every dump of the range has been taken */
+    /* [fx8_part_size()] where ranks share dumps: a part, and of rank 0 the sum
+     * of those before it */
+    void *part, *sum;
 };
 
 struct fx8_run {
@@ -42,13 +45,16 @@ struct fx8_run {
     struct fx8_run_report *reports; /* [n] */
     struct fx8_branch *branches;    /* [n] */
     size_t n;
-    int64_t end_dump;  /* of the range that is computed */
-    int64_t n_kept;    /* spectra of finished dumps of the share before it */
-    bool has_begun;    /* fx8_run_begin() was called */
-    bool is_under_way; /* and has succeeded, on all ranks */
-    int64_t at_sample; /* behind the last one pushed, absolute */
-    double compute_s;  /* in the session */
-    double start_s;    /* when all was open */
+    int64_t end_dump;    /* of the range that is computed */
+    bool is_in_part;     /* it is a part of a dump */
+    int64_t n_before;    /* spectra computed before it */
+    int64_t range_first; /* its first spectrum, counted from the run's */
+    int64_t n_segments;  /* of shared dumps, computed by this rank */
+    bool has_begun;      /* fx8_run_begin() was called */
+    bool is_under_way;   /* and has succeeded, on all ranks */
+    int64_t at_sample;   /* behind the last one pushed, absolute */
+    double compute_s;    /* in the session */
+    double start_s;      /* when all was open */
 };
 
 /* --- pipeline_compute.c --- */
@@ -63,8 +69,38 @@ enum fx8_status fx8_run_reread(void *branch, int64_t first_sample,
                                struct fx8_block *block,
                                struct fx8_error *error);
 
+/* Push the samples of spectra [first, end) of the run, a range that the
+ * sessions have sought. */
+enum fx8_status fx8_run_push_range(struct fx8_run *run, int64_t first,
+                                   int64_t end, int64_t first_sample,
+                                   struct fx8_error *error);
+
+/* Fail if an interrupt has asked for the end of the run. */
+enum fx8_status fx8_run_end_if_interrupted(const struct fx8_run *run,
+                                           struct fx8_error *error);
+
 /* Compute what an earlier run has not finished of the share. */
 enum fx8_status fx8_run_compute(struct fx8_run *run, struct fx8_error *error);
+
+/* --- pipeline_parts.c --- */
+
+/* Allocate what a rank needs to share dumps, if it does. */
+enum fx8_status fx8_run_open_parts(struct fx8_run *run,
+                                   struct fx8_error *error);
+
+/* Bytes of that. */
+size_t fx8_run_parts_memory(const struct fx8_run *run);
+
+void fx8_run_close_parts(struct fx8_run *run);
+
+/* As fx8_run_compute(), where ranks share dumps. */
+enum fx8_status fx8_run_compute_parts(struct fx8_run *run,
+                                      struct fx8_error *error);
+
+/* Rank 0: take parts that are waiting, for nothing: whoever sends them would
+ * wait for ever. */
+enum fx8_status fx8_run_discard_parts(struct fx8_run *run,
+                                      struct fx8_error *error);
 
 /* --- pipeline_ranks.c --- */
 

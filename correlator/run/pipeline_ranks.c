@@ -37,17 +37,14 @@ bool fx8_run_is_paused(const struct fx8_run *run)
 enum fx8_status fx8_run_talk(struct fx8_run *run, struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
-    const int64_t before =
-        run->share.first * job->plan.spectra_per_dump + run->n_kept;
     const int64_t step = (int64_t)job->axes.step;
     const int64_t since =
-        run->at_sample - job->plan.first_sample - before * step;
-    /* samples read only to find markers do not count as progress, nor do dumps
-     * that an earlier run has finished */
+        run->at_sample - job->plan.first_sample - run->range_first * step;
+    /* samples read only to find markers do not count as progress */
     const int64_t most = run->share_spectra * step;
-    const int64_t done = since < 0 ? 0 : since < most ? since : most;
-    FX8_TRY(
-        fx8_talk_progress(&run->talk, done, run->reports[0].n_dumps, error));
+    const int64_t done = run->n_before * step + (since > 0 ? since : 0);
+    FX8_TRY(fx8_talk_progress(&run->talk, done < most ? done : most,
+                              run->reports[0].n_dumps, error));
     /* read first: what pauses between the two must not seem to end the run */
     const int stop = fx8_run_interrupted(run);
     FX8_TRY(fx8_talk_stop(&run->talk, stop, fx8_run_is_paused(run), error));
@@ -79,12 +76,15 @@ enum fx8_status fx8_run_divide(struct fx8_run *run, struct fx8_error *error)
     const struct fx8_job *job = run->request->job;
     FX8_TRY(run->ranks->operations->broadcast(run->finished,
                                               (size_t)job->n_dumps, error));
-    run->share = fx8_share_of(run->finished, job->n_dumps, run->ranks);
+    run->share =
+        fx8_share_of(run->finished, job->n_dumps, &job->plan, run->ranks);
     for (int64_t d = 0; d < job->n_dumps; d++) {
         const int64_t n =
             run->finished[d] ? 0 : fx8_dump_spectra(&job->plan, d);
         run->all_spectra += n;
-        if (d >= run->share.first && d < run->share.end)
+        /* of shared dumps, any */
+        if (run->share.part > 0 ||
+            (d >= run->share.first && d < run->share.end))
             run->share_spectra += n;
     }
     return FX8_OK;
@@ -176,9 +176,11 @@ static enum fx8_status wait_for_others(struct fx8_run *run,
                                        struct fx8_error *error)
 {
     struct fx8_talk *talk = &run->talk;
-    if (status != FX8_OK && status != FX8_ERR_CANCELLED)
-        FX8_TRY(fx8_talk_stop(talk, 2, false, error));
+    if (status != FX8_OK &&
+        (status != FX8_ERR_CANCELLED || run->share.part > 0))
+        FX8_TRY(fx8_talk_stop(talk, 2, fx8_run_is_paused(run), error));
     while (!fx8_talk_is_over(talk)) {
+        FX8_TRY(fx8_run_discard_parts(run, error));
         FX8_TRY(fx8_talk_listen(talk, error));
         const int stop = has_failed(run) ? 2 : fx8_run_interrupted(run);
         FX8_TRY(fx8_talk_stop(talk, stop, fx8_run_is_paused(run), error));
@@ -206,7 +208,7 @@ static void add_dumps(struct fx8_run *run, const struct fx8_run_rank *all)
         struct fx8_ranks of = *run->ranks;
         of.rank = rank;
         const struct fx8_share share =
-            fx8_share_of(run->finished, n_dumps, &of);
+            fx8_share_of(run->finished, n_dumps, &run->request->job->plan, &of);
         for (size_t b = 0; b < run->n; b++) {
             struct fx8_sink *sink = run->branches[b].sink;
             const uint8_t *finished = fx8_sink_finished(sink);
@@ -231,6 +233,7 @@ static enum fx8_status gather_ranks(struct fx8_run *run,
                 : count_new(run,
                             fx8_sink_finished(run->branches[run->n - 1].sink),
                             &run->share),
+        .n_segments = run->n_segments,
         .n_gain_rounds = run->branches[0].tally.statistics.n_gain_rounds,
         .read_s = run->source == NULL ? 0.0 : fx8_source_seconds(run->source),
         .compute_s = run->compute_s,

@@ -14,17 +14,52 @@ static int64_t first_dump(int64_t n_dumps, int64_t rank, int64_t n)
     return n_dumps / n * rank + n_dumps % n * rank / n;
 }
 
+/* a / b, rounded up. */
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a - 1) / b + 1;
+}
+
+int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump, int64_t part)
+{
+    const int64_t n_segments =
+        divide_up(fx8_dump_spectra(plan, dump), fx8_segment_spectra(plan));
+    return divide_up(n_segments, part);
+}
+
+/* Segments in a part of n_left dumps for n ranks; 0: dumps are not divided. */
+static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
+{
+    const int64_t n_segments =
+        divide_up(plan->spectra_per_dump, fx8_segment_spectra(plan));
+    if (n_left >= n || n_segments == 1)
+        return 0;
+    return plan->precision == FX8_PRECISION_INT8 ? divide_up(n_segments, n) : 1;
+}
+
+int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps, int n)
+{
+    const int64_t part = choose_part(plan, n_dumps, n);
+    int64_t n_busy = n_dumps;
+    for (int64_t d = 0; d < n_dumps && part > 0; d++)
+        n_busy += fx8_share_parts(plan, d, part) - 1;
+    return n_busy < n ? n - n_busy : 0;
+}
+
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
+                              const struct fx8_plan *plan,
                               const struct fx8_ranks *ranks)
 {
-    struct fx8_share share = {0, n_dumps};
+    struct fx8_share share = {0, n_dumps, 0};
     int64_t n_left = 0, n_before = 0;
     if (ranks->n == 1)
         return share;
     for (int64_t d = 0; d < n_dumps; d++)
         n_left += !finished[d];
-    const int64_t begin = first_dump(n_left, ranks->rank, ranks->n);
-    const int64_t end = first_dump(n_left, ranks->rank + 1, ranks->n);
+    share.part = choose_part(plan, n_left, ranks->n);
+    const int64_t n_shares = share.part > 0 ? 1 : ranks->n;
+    const int64_t begin = first_dump(n_left, ranks->rank, n_shares);
+    const int64_t end = first_dump(n_left, ranks->rank + 1, n_shares);
     share.end = 0;
     for (int64_t d = 0; d < n_dumps; d++) {
         if (finished[d])
@@ -35,7 +70,9 @@ struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
             share.end = d + 1;
         n_before++;
     }
-    return begin < end ? share : (struct fx8_share){0, 0};
+    return begin < end && ranks->rank < n_shares
+               ? share
+               : (struct fx8_share){0, 0, share.part};
 }
 
 /* The processors that a rank may use, and on which node. */

@@ -13,6 +13,9 @@
 /** Dumps [first, end) of a run. */
 struct fx8_share {
     int64_t first, end;
+    int64_t part; /**< > 0: the dumps are divided into parts of so many
+                       segments, which go to all ranks in turn; rank 0 adds
+                       them */
 };
 
 /**
@@ -23,10 +26,21 @@ struct fx8_share {
  * Notes: 1) ranges ascend with the rank; their numbers of unfinished dumps
  *           differ by one at most.  The last dump may be shorter than the
  *           others: the last rank has one of the larger shares
- *        2) a process alone has all dumps
+ *        2) with fewer unfinished dumps than ranks, dumps of several segments
+ *           are divided, and rank 0 has them all.  Parts of INT8 alone are as
+ *           long as they can be for all ranks to have one, others one segment
+ *        3) a process alone has all dumps
  */
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
+                              const struct fx8_plan *plan,
                               const struct fx8_ranks *ranks);
+
+/** Parts of a dump; `part` segments in each, the last may have fewer. */
+int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump,
+                        int64_t part);
+
+/** Ranks without work among n: for a warning. */
+int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps, int n);
 
 /**
  * fx8_share_threads -- threads that a rank may run: the processors that it may

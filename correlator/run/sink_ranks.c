@@ -187,7 +187,7 @@ enum fx8_status fx8_sink_receive(struct fx8_sink *s, int *n_senders,
     struct head head;
     int from;
     *is_there = false;
-    if (!ranks->probe(tag, &from))
+    if (!ranks->probe(-1, tag, &from))
         return FX8_OK;
     FX8_TRY(ranks->receive(from, tag, &head, sizeof head, error));
     if (head.index < 0) {

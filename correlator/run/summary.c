@@ -103,10 +103,17 @@ static void print_ranks(const struct fx8_run_report *report, FILE *stream)
         const struct fx8_run_rank *r = &report->ranks[rank];
         char name[32];
         snprintf(name, sizeof name, "rank %d", rank);
+        fprintf(stream, "%-10s ", name);
+        if (r->n_dumps > 0 || r->n_segments == 0)
+            fprintf(stream, "%lld %s%s",
+                    FX8_COUNTED((long long)r->n_dumps, "dump", "dumps"),
+                    r->n_segments > 0 ? ", " : "");
+        if (r->n_segments > 0)
+            fprintf(
+                stream, "%lld %s",
+                FX8_COUNTED((long long)r->n_segments, "segment", "segments"));
         fprintf(stream,
-                "%-10s %lld %s%s: read %.3f, compute %.3f, write %.3f, wait "
-                "%.3f s\n",
-                name, FX8_COUNTED((long long)r->n_dumps, "dump", "dumps"),
+                "%s: read %.3f, compute %.3f, write %.3f, wait %.3f s\n",
                 r->n_gain_rounds > 0 ? ", levels set" : "", r->read_s,
                 r->compute_s, r->write_s, r->wait_s);
     }

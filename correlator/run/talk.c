@@ -75,7 +75,7 @@ enum fx8_status fx8_talk_listen(struct fx8_talk *talk, struct fx8_error *error)
     int from;
     if (talk->ranks->n == 1)
         return FX8_OK;
-    while (ranks->probe(is_first ? FX8_TAG_NEWS : FX8_TAG_ORDERS, &from)) {
+    while (ranks->probe(-1, is_first ? FX8_TAG_NEWS : FX8_TAG_ORDERS, &from)) {
         struct news news;
         int stop = 0;
         if (is_first) {

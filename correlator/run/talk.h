@@ -20,6 +20,7 @@ enum {
     FX8_TAG_NEWS = 1, /**< to rank 0 */
     FX8_TAG_ORDERS,   /**< from rank 0 */
     FX8_TAG_REPORTS,  /**< to rank 0, at the end */
+    FX8_TAG_PARTS,    /**< to rank 0: parts of dumps, by phase centre */
     FX8_TAG_DUMPS     /**< and above: to rank 0, by phase centre */
 };
 

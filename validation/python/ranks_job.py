@@ -54,6 +54,9 @@ def everything(path):
 class Ranks(program.Job):
     """Runs of several ranks."""
 
+    # Of segments().
+    SEGMENTS = {"channels": 4, "dump_s": 0.067936}
+
     def setUp(self):
         super().setUp()
         self.environment = {
@@ -126,8 +129,25 @@ class Ranks(program.Job):
         missing = [(-1, -1, 7900, 300), (0, 0, 1990, 20), (2, 0, 0, 2500)]
         return self.write(program.Scene(samples, missing=missing), name)
 
-    def set_up(self, precision="int8", keys=None, **more):
+    def segments(self, n_dumps=2, is_complex=True, name="segments.h5"):
+        """Dumps of 67,936 samples, of 3 segments with 4 channels (2 of real
+        samples), the last of 70 %; 3 antennas: inputs that begin in the second
+        segment and in the last dump, a dead one, missing samples and markers
+        across the borders of segments and dumps, a gap longer than a block."""
+        n, segment = int(67_936 * (n_dumps - 0.3)), 8192 * 4
+        samples = program.noise(2027, 3, 2, n, is_complex=is_complex)
+        samples[0, 1, :segment + 900] = 0
+        samples[1, 0, :67_936 * (n_dumps - 1) + 1500] = 0
+        samples[2, 1] = 0
+        samples[1, 1, 2 * segment - 40:2 * segment + 90] = -128 * (
+            1 + 1j if is_complex else 1)
+        missing = [(-1, -1, segment - 70, 150), (0, 0, 67_900, 60),
+                   (2, 0, 0, 2500), (-1, -1, 2 * segment + 500, 300)]
+        return self.write(program.Scene(samples, missing=missing), name)
+
+    def set_up(self, precision="int8", keys=None, channels=16, dump_s=0.002,
+               **more):
         # loud enough to clip
-        self.configure(oracle.Setup(16, 0.002, precision=precision,
+        self.configure(oracle.Setup(channels, dump_s, precision=precision,
                                     target_rms=60, missing_value=-128, **more),
                        {"correlator.threads": 1, **(keys or {})})

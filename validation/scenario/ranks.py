@@ -6,7 +6,8 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
     of the history: INT8, FP32, both and bounds; compressed or not; large dumps
     in chunks of their own; a shorter last dump; missing data and markers; inputs
     that begin late, in another rank's dumps, or never; tracking and phase
-    centres; more ranks than dumps (FX8_LONG=1: all of these together)
+    centres; fewer dumps than ranks, which share their segments; 64 ranks
+    (FX8_LONG=1: all of these together)
 Within: to the bit
 In: scenario/ranks_ends.py
 """
@@ -47,14 +48,54 @@ class Equal(Ranks):
                              "delay.phase_centers": centers})
         self.check(recording, (4,))
 
+    def test_shared_dumps(self):
+        """Fewer dumps than ranks, of several segments: ranks share them."""
+        recording = self.segments()
+        for precision, compression, counts in (
+                ("int8", "none", (3,)), ("both", "gzip", (5,)),
+                ("fp32", "none", (3, 8)), ("interval", "none", (4,))):
+            self.set_up(precision, {"output.compression": compression},
+                        **self.SEGMENTS)
+            self.check(recording, counts)
+
+    def test_shared_dumps_of_phase_centers(self):
+        recording = self.segments()
+        centers = self.save("centers.csv", "name,ra_deg,dec_deg\n"
+                            "a,201.4,-43.0\nb,187.7,12.4\n")
+        self.set_up("both", {"delay.mode": "track", "delay.dut1_s": -0.1,
+                             "delay.phase_centers": centers}, **self.SEGMENTS)
+        self.check(recording, (2,))
+
+    def test_64_ranks(self):
+        """Far more ranks than processors, and than segments."""
+        if not program.LONG:
+            self.skipTest("long: FX8_LONG=1")
+        self.set_up("both", **self.SEGMENTS)
+        self.check(self.segments(), (64,))
+
+    def test_summary_of_shared_dumps(self):
+        self.set_up("fp32", **self.SEGMENTS)
+        done = self.mpirun(4, *self.words(self.segments(), "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.findall(r"^rank (\d) +([\w, ]+):", done.stdout, re.MULTILINE)
+        self.assertEqual(found, [("0", "2 dumps, 2 segments"),
+                                 ("1", "1 segment"), ("2", "1 segment"),
+                                 ("3", "1 segment")])
+        self.assertNotIn("warning", done.stderr)
+
     def test_every_combination(self):
         if not program.LONG:
             self.skipTest("long: FX8_LONG=1")
         for is_complex, precision, compression, keys in itertools.product(
                 (True, False), ("int8", "fp32", "both", "interval"),
                 ("none", "gzip"), ({}, TRACKING)):
+            keys = {"output.compression": compression, **keys}
             recording = self.eventful(is_complex=is_complex)
-            self.set_up(precision, {"output.compression": compression, **keys})
+            self.set_up(precision, keys)
+            self.check(recording, (1, 2, 3, 5, 8))
+            os.remove(recording)
+            recording = self.segments(is_complex=is_complex)
+            self.set_up(precision, keys, **self.SEGMENTS)
             self.check(recording, (1, 2, 3, 5, 8))
             os.remove(recording)
 

@@ -4,7 +4,8 @@
 Shows (failures, ends of ranks): a rank without its recording, another recording
     on one rank, no launcher, no plug-in, a full disk, a signal: one line, all
     end with its code; finished dumps are kept, and --resume with any number of
-    ranks makes the result of one process of them
+    ranks makes the result of one process of them; all of it also where ranks
+    share dumps
 """
 import os
 import re
@@ -212,6 +213,111 @@ class Ends(Ranks):
                     self.assertEqual(done.returncode, 0, done.stderr)
                 self.assert_same(self.output, self.path("want"))
                 os.remove(self.output)
+
+    def slow_shared(self):
+        """4 dumps of 4 segments, for more ranks than dumps."""
+        recording = self.slow()
+        self.configure(oracle.Setup(4, 0.1, precision="both"), {
+            "correlator.threads": 1, "correlator.kernel": "reference"})
+        self.int8 = self.path("out.int8.uvh5")
+        return recording
+
+    def start_shared(self, recording):
+        """Start 5 ranks, and wait for the first dump."""
+        self.output, output = self.int8, self.output
+        process, ranks = self.start_ranks(
+            5, "correlate", self.config, recording, "-o", output, "--mpi",
+            "--quiet")
+        self.wait_for_dump(process)
+        self.output = output
+        return process, sorted(ranks)
+
+    def test_a_signal_to_ranks_that_share_dumps(self):
+        """As to one process: the dump in progress is finished, the result has
+        the first dumps."""
+        recording = self.slow_shared()
+        self.well(*self.words(recording, "--quiet"))
+        want = program.read(self.int8)
+        for victim in 0, 3:
+            with self.subTest(victim=victim):
+                for name in self.files():
+                    os.remove(self.path(name))
+                process, ranks = self.start_shared(recording)
+                os.kill(ranks[victim], signal.SIGTERM)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, errors)
+                found = re.findall(r"^fx8: .*interrupted after (\d) of 4 dumps: "
+                                   "the result holds these", errors,
+                                   re.MULTILINE)
+                self.assertEqual(len(found), 1, errors)
+                n = int(found[0])
+                self.assertTrue(0 < n < 4)
+                self.assertEqual(self.files(),
+                                 ["out.fp32.uvh5", "out.int8.uvh5"])
+                np.testing.assert_array_equal(
+                    program.read(self.int8).visibilities,
+                    want.visibilities[:n])
+
+    def test_resume_shared_dumps(self):
+        """Paused or killed; others go on, who share what is left or not."""
+        recording = self.slow_shared()
+        self.well(*self.words(recording, "--quiet"))
+        for name in self.files():
+            os.rename(self.path(name), self.path(f"{name}.want"))
+        for victim, number, n_after in ((1, signal.SIGUSR1, 3),
+                                        (4, signal.SIGKILL, 1)):
+            with self.subTest(victim=victim, ranks=n_after):
+                process, ranks = self.start_shared(recording)
+                os.kill(ranks[victim], number)
+                _, errors = process.communicate(timeout=60)
+                if number == signal.SIGUSR1:
+                    self.assertEqual(process.returncode, 75, errors)
+                    self.assertRegex(errors, r"paused after [1-3] of 4 dumps")
+                go_on = self.words(recording, "--resume", "--quiet")
+                if n_after == 1:
+                    self.well(*go_on)
+                else:
+                    done = self.mpirun(n_after, *go_on, "--mpi")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                for name in "out.fp32.uvh5", "out.int8.uvh5":
+                    self.assert_same(self.path(name),
+                                     self.path(f"{name}.want"))
+                    os.remove(self.path(name))
+
+    def test_a_failure_where_ranks_share_dumps(self):
+        """A rank that cannot read its part; a rank 0 that cannot write."""
+        samples = program.noise(11, 3, 1, 400_000)
+        recording = self.write(program.Scene(samples), chunks=(3, 1, 4000),
+                               compression="gzip")
+        self.configure(oracle.Setup(4, 0.2, precision="fp32"))
+        done = self.mpirun(4, *self.words(recording, "--mpi"),
+                           before=("prlimit", "--fsize=20000"))
+        self.assert_one_error(done, 1, "out.uvh5.part")
+        with h5py.File(recording) as file:
+            chunk = file["voltages"].id.get_chunk_info(11)
+        program.overwrite(recording, chunk.byte_offset + 20, bytes(40))
+        done = self.mpirun(4, *self.words(recording, "--mpi"))
+        self.assert_one_error(done, 1, f"rank 1: {recording}")
+        self.assertEqual(self.files(), [])
+
+    def test_no_memory_for_parts(self):
+        """As little as suffices alone, and then as much as ranks ask for."""
+        recording = self.write(program.Scene(program.noise(13, 64, 2, 36_000)))
+        limit, words = 1, self.words(recording)
+        for alone in True, False:
+            keys = {"correlator.memory_limit_mib": limit}
+            self.set_up("both", keys, **self.SEGMENTS)
+            done = (self.correlate(recording) if alone else
+                    self.mpirun(3, *words, "--mpi"))
+            line = self.errors(done)[0]
+            self.assertEqual(done.returncode, 2, line)
+            self.assertIn("memory_limit_mib", line)
+            self.assertEqual("ranks share dumps" in line, not alone)
+            limit = int(re.search(r"expected at least (\d+) MiB", line)[1])
+        self.set_up("both", {"correlator.memory_limit_mib": limit},
+                    **self.SEGMENTS)
+        done = self.mpirun(3, *words, "--mpi")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_killed_without_a_dump_of_rank_0(self):
         """More ranks than dumps, and only the shorter last one is
