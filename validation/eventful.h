@@ -66,6 +66,37 @@ static inline struct voltages eventful_segments(struct fx8_plan *plan,
     return v;
 }
 
+/** A dump of 3 segments in which the order of additions shows.  The product of
+ *  the two inputs is large at first, later its negative, and 2^-4 between, with
+ *  the bits of a float: in three segments or, `within` one, in the halves of
+ * the second after the first. */
+static inline struct voltages cancelling_segments(struct fx8_plan *plan,
+                                                  bool within)
+{
+    enum { SEGMENT = 16 * 8192 };
+    *plan = small_plan(2, 1, true, 16, 3 * 8192);
+    plan->channelizer.method = FX8_METHOD_FFT;
+    plan->precision = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
+    struct voltages v = make_voltages(2, 2, 3 * SEGMENT, 30, 1302);
+    const int64_t n = within ? SEGMENT / 2 : SEGMENT;
+    const int64_t first = within ? SEGMENT : 0;
+    const int64_t last = within ? first + n : first + 2 * n;
+    int8_t *noise = temporary((size_t)n * 2);
+    memcpy(noise, voltages_at(&v, 0, 0), (size_t)n * 2);
+    memset(v.data, 0, 2 * (size_t)v.n_samples * v.size);
+    for (int64_t t = 0; t < 2 * n; t++) {
+        const int8_t loud = noise[t] < 0 ? -127 : 127;
+        for (size_t input = 0; input < 2; input++)
+            voltages_at(&v, input, first)[t] = loud;
+        voltages_at(&v, 0, last)[t] = loud;
+        voltages_at(&v, 1, last)[t] = (int8_t)-loud;
+    }
+    for (size_t input = 0; input < 2; input++)
+        *voltages_at(&v, input,
+                     (within ? 0 : SEGMENT) + 4000 + (int64_t)input) = 1;
+    return v;
+}
+
 /** Delays that change by a sample every 700. */
 static inline enum fx8_status find_delays(void *context, int64_t sample,
                                           double *delay_s,

@@ -208,6 +208,11 @@ TEST(segments_of_dumps_on_devices)
         plan.machine.kernel = kernel_in_place_of("auto");
         const struct collected c = collect(&plan, &v, &whole);
         check_parts(&plan, &v, &c, NULL, 1);
+        struct fx8_plan other;
+        const struct voltages w = cancelling_segments(&other, k == 0);
+        other.machine = plan.machine;
+        const struct collected d = collect(&other, &w, &whole);
+        check_parts(&other, &w, &d, NULL, 1);
     }
 }
 

@@ -179,6 +179,18 @@ TEST(segments_add_up_to_dumps)
     }
 }
 
+/* Additions in another order would show in the results. */
+TEST(segments_are_added_in_order)
+{
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = cancelling_segments(&plan, k == 1);
+        const struct collected c = collect(&plan, &v, &whole);
+        assert_int_equal(c.n_dumps, 1);
+        check_parts(&plan, &v, &c, NULL, 1);
+    }
+}
+
 /* The session that adds the parts learns the gains of inputs that begin in the
  * parts of others. */
 TEST(gains_come_with_parts)

@@ -46,6 +46,8 @@ struct plain_addition {
 static double add_towards(double a, double b, double end)
 {
     const double sum = a + b;
+    if (sum == 0.0 && end < 0.0)
+        return signbit(a) || signbit(b) ? -0.0 : 0.0;
     const double of_b = sum - a;
     const double lost = (a - (sum - of_b)) + (b - of_b);
     return lost != 0.0 && (lost > 0.0) == (end > 0.0) ? nextafter(sum, end)

@@ -58,6 +58,20 @@ class Equal(Ranks):
                         **self.SEGMENTS)
             self.check(recording, counts)
 
+    def test_segments_are_added_in_order(self):
+        """The sum of the second is small, those beside it are large and cancel:
+        in another order fewer of its bits would be lost."""
+        n = 16 * 8192
+        loud = np.where(program.noise(5, 1, 1, n)[0, 0].real < 0, -127, 127)
+        samples = np.zeros((2, 1, 3 * n), complex)
+        samples[:, 0, :n] = loud * (1 + 1j)
+        samples[:, 0, 2 * n:] = samples[:, 0, :n]
+        samples[1, 0, 2 * n:] *= -1
+        samples[0, 0, n + 4000] = samples[1, 0, n + 4001] = 1
+        recording = self.write(program.Scene(samples))
+        self.set_up("both", dump_s=3 * n / 1e6, method="fft")
+        self.check(recording, (2, 3))
+
     def test_shared_dumps_of_phase_centers(self):
         recording = self.segments()
         centers = self.save("centers.csv", "name,ra_deg,dec_deg\n"
