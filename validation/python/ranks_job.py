@@ -18,7 +18,7 @@ PLUGIN = os.path.join(program.BUILD, "fx8-mpi.so")
 # temporary files must be short enough for a socket.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_hwloc_base_binding_policy":
     "none"}
