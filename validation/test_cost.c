@@ -154,7 +154,7 @@ TEST(times_by_hand)
     check_time(&cost, &fast, 4,
                0.762 + 0.5 + 3 * (compute + read) + 2 * write + write,
                "start and levels");
-    /* as many nodes as dumps: a dump has less than two segments */
+    /* as many nodes as dumps: a dump is one segment */
     check_time(&cost, &fast, 10, 1.262 + compute + read + write,
                "start and levels");
     check_time(&cost, &fast, 1000, 1.262 + compute + read + write,
@@ -180,17 +180,21 @@ TEST(what_nodes_share_bounds_them)
                1.262 + 3.424 + 0.28218048 + 0.079872 + 9 * 3.424, "write");
 }
 
-/* Segments of 512 spectra: a dump of 1,555 has 3, whose sums, 16 bytes each,
- * are added over the network. */
+/* Of a dump of 5 segments the sums, 16 bytes each, are added over the network,
+ * or first on each node. */
 TEST(dumps_are_divided)
 {
     const struct fx8_cost_site wire = {1e5, 1e30, NAN};
-    const struct fx8_cost_job cost =
-        plan(1, "correlator.integration_time_s=all");
-    const double part = 8 * 64 * 1555 * (1e-6 + 1.5e-6 + 2e-6) / 3;
-    check_time(&cost, &wire, 7,
-               1.262 + part + 2628.48e-6 + 2 * 16 * 2560 / 1e5 + 0.03424,
-               "correlator");
+    struct fx8_cost_job cost = plan(1, "correlator.integration_time_s=all");
+    const double all = 8 * 64 * 1555 * (1e-6 + 1.5e-6 + 2e-6);
+    const double rest = 1.262 + 2628.48e-6 + 0.03424, sums = 16 * 2560 / 1e5;
+    assert_true(cost.n_segments == 1.0 && cost.is_exact);
+    check_time(&cost, &wire, 7, rest + all, "correlator");
+    cost.n_segments = 5.0;
+    check_time(&cost, &wire, 7, rest + all / 5 + 4 * sums, "network");
+    check_time(&cost, &wire, 2, rest + all * 3 / 5 + sums, "correlator");
+    cost.is_exact = false;
+    check_time(&cost, &wire, 2, rest + all * 3 / 5 + 2 * sums, "correlator");
 }
 
 TEST(enough_nodes_for_real_time)

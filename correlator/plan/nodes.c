@@ -5,9 +5,9 @@
  * On a node, reading, computing and writing overlap, but share its cores: a run
  * takes as long as the longest of them, or as all of their work on all cores.
  * The last dump is written when all is computed.  Nodes take ranges of dumps
- * or, if there are fewer dumps than nodes, ranges of spectra, whose sums are
- * then added.  The first node sets the levels while the others wait, and
- * compresses what is compressed.
+ * or, if there are fewer dumps than nodes, parts of dumps in turn
+ * (correlator/run/share.h), which the first node adds.  It sets the levels
+ * while the others wait, and compresses what is compressed.
  */
 #include <math.h>
 
@@ -41,20 +41,24 @@ static const char *longest(const struct fx8_cost_job *cost,
     return cost->stages[found].name;
 }
 
-/* Dumps of the node that has most, and nodes to a dump. */
+/* Dumps of the node that has most; by how much their computation is divided;
+ * parts that this node gets from others. */
 struct share {
-    double n_dumps, n_parts;
+    double n_dumps, n_parts, n_received;
 };
 
 static struct share share_of(const struct fx8_cost_job *cost, double n_nodes)
 {
     if (n_nodes == 1.0)
-        return (struct share){cost->whole_dumps, 1.0};
-    const double most =
-        fmax(1.0, floor(cost->spectra_per_dump / FX8_COST_SEGMENT));
-    return (struct share){
-        ceil(cost->n_dumps / n_nodes),
-        fmin(fmax(1.0, floor(n_nodes / cost->n_dumps)), most)};
+        return (struct share){cost->whole_dumps, 1.0, 0.0};
+    if (cost->n_dumps >= n_nodes || cost->n_segments == 1.0)
+        return (struct share){ceil(cost->n_dumps / n_nodes), 1.0, 0.0};
+    const double part = cost->is_exact ? ceil(cost->n_segments / n_nodes) : 1.0;
+    const double n_parts = cost->n_dumps * ceil(cost->n_segments / part);
+    const double own = ceil(n_parts / n_nodes);
+    return (struct share){cost->n_dumps,
+                          cost->n_dumps * cost->n_segments / (own * part),
+                          n_parts - own};
 }
 
 /* Between the start and the last dump's writing. */
@@ -102,7 +106,7 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
               result_bytes * (1.0 - 1.0 / n_nodes) / site->network_bytes_s,
               "network");
     const double adding_s =
-        (share.n_parts - 1.0) * cost->sums_bytes / site->network_bytes_s;
+        share.n_received * cost->sums_bytes / site->network_bytes_s;
     if (adding_s > time.seconds)
         time.bound = "network";
     time.seconds += adding_s;

@@ -74,7 +74,8 @@ struct fx8_cost_job {
     size_t n_threads, n_cores; /**< of a node */
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
-    double spectra_per_dump;
+    double n_segments;         /**< of a dump, which nodes can share */
+    bool is_exact;      /**< segments may be added before they are sent */
     double sums_bytes;  /**< of a dump */
     double stored_size; /**< bytes stored per byte of the result */
     bool is_packed;     /**< results are compressed, by the first node */
@@ -108,9 +109,6 @@ struct fx8_cost_site {
 
 /** Starting MPI, in seconds. */
 #define FX8_COST_MPI_S 0.5
-
-/** Spectra of the shortest range within a dump that a node takes. */
-#define FX8_COST_SEGMENT 512
 
 /** Time of a run on some nodes, and what bounds it. */
 struct fx8_cost_time {

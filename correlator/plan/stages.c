@@ -311,7 +311,9 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
         .n_cores = n_cores > 0 ? n_cores : machine->n_threads,
         .n_threads = job->plan.machine.threads.count,
         .n_dumps = (double)job->n_dumps,
-        .spectra_per_dump = (double)job->plan.spectra_per_dump,
+        .n_segments = ceil((double)job->plan.spectra_per_dump /
+                           (double)fx8_segment_spectra(&job->plan)),
+        .is_exact = job->plan.precision == FX8_PRECISION_INT8,
         .whole_dumps =
             (double)job->plan.n_spectra / (double)job->plan.spectra_per_dump,
         .recorded_s =
