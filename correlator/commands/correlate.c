@@ -588,6 +588,5 @@ static enum fx8_status run(const struct fx8_command_line *line,
     status = fx8_ranks_settle(&work.ranks, status, &is_paused, error);
     if (is_paused && status == FX8_ERR_CANCELLED)
         fx8_command_pause();
-    fx8_ranks_close(&work.ranks);
     return status;
 }

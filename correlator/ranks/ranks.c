@@ -103,13 +103,9 @@ enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks, struct fx8_error *error)
     const enum fx8_status status = ranks->operations->start(ranks, error);
     if (ranks->n == 0) /* MPI has not started */
         *ranks = fx8_ranks_alone;
+    else if (atexit(ranks->operations->finish) != 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM, "cannot prepare the end of MPI");
     return status;
-}
-
-void fx8_ranks_close(const struct fx8_ranks *ranks)
-{
-    if (ranks->operations->finish != NULL)
-        ranks->operations->finish();
 }
 
 /* --- agreement ------------------------------------------------------------ */

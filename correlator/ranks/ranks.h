@@ -92,7 +92,8 @@ extern const struct fx8_ranks fx8_ranks_alone;
  * Status: FX8_ERR_USAGE: no launcher has started it, or one has started copies
  *         that cannot find one another; FX8_ERR_UNSUPPORTED: as
  *         fx8_shared_object_open(); FX8_ERR_SYSTEM: MPI's reason
- * Notes:  end with fx8_ranks_close(), on all ranks
+ * Notes:  MPI ends with the process, after its last words: a launcher no longer
+ *         listens once a rank has ended with a code other than 0
  */
 enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks,
                                struct fx8_error *error);
@@ -110,9 +111,6 @@ enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks,
 enum fx8_status fx8_ranks_settle(const struct fx8_ranks *ranks,
                                  enum fx8_status status, bool *is_paused,
                                  struct fx8_error *error);
-
-/** End; legal for a process alone. */
-void fx8_ranks_close(const struct fx8_ranks *ranks);
 
 /**
  * fx8_ranks_agree -- learn whether something has succeeded on all ranks.
