@@ -10,10 +10,10 @@ $(BUILD)/fx8-test: $(TEST_SOURCES:%.c=$(BUILD)/%.o) $(TESTED_OBJECTS) $(EVEX_OBJ
 		-ldl -lm $(LDFLAGS) -o $@
 
 # Every test of the CUDA sources on pretend devices.  Kernels are found by their
-# names: -rdynamic.
+# names: -rdynamic.  Only the test of the benchmark needs its sources.
+TESTED_BENCH := $(if $(filter %_bench.cu,$(HARNESS_TESTS)),$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)))
 $(BUILD)/fx8-test-cuda: $(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) \
-	$(addprefix $(BUILD)/,$(patsubst %.cu,%.cpu.o,\
-	$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES)) \
+	$(addprefix $(BUILD)/,$(patsubst %.cu,%.cpu.o,$(TESTED_BENCH) $(PLUGIN_SOURCES)) \
 	$(addprefix kernels/cpu/,fir_ref.o quantise_ref.o)) $(GPU_HOST)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
 		$$($(PKG_CONFIG) --libs fftw3f) -ldl -lm $(LDFLAGS) -o $@
