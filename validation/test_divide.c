@@ -123,15 +123,15 @@ static void fill_with_any_bits(const struct campaign *campaign, size_t item,
     }
 }
 
-/* 2^28 pairs; long: 2^34 without the reference. */
+/* 2^27 pairs; long: 2^34 without the reference. */
 TEST(any_bits)
 {
-    const size_t n_items = ((size_t)1 << 28) / BLOCK / THINNING;
+    const size_t n_items = ((size_t)1 << 27) / BLOCK / THINNING;
     run_campaign((struct campaign){.fill = fill_with_any_bits}, n_items);
     if (is_long())
         run_campaign(
             (struct campaign){.fill = fill_with_any_bits, .first_variant = 1},
-            64 * n_items);
+            128 * n_items);
 }
 
 /* --- every pair of exponents --------------------------------------------- */
