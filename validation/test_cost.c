@@ -61,8 +61,9 @@ static enum fx8_status load_node(const char *but, struct fx8_error *error)
         add_stages("stages 16 x 256 fp32", t, 4e-6, 8e-6, 2e-6, 0.0);
         add_stages("stages 16 x 1 int8", t, 5e-7, 4e-6, 3e-6, 0.0);
     }
+    add("recording 4 inputs", "one thread", 1, 2e6);
     if (strcmp(but, "recording") != 0)
-        add("recording", "one thread", 1, 2e6);
+        add("recording 512 inputs", "one thread", 1, 2e6);
     add("memory", "first touch", 1, 1e30);
     add("memory", "copy", 1, 1e9);
     add("result none", "rate", 1, 1e6);
@@ -165,6 +166,18 @@ TEST(times_by_hand)
     check_time(&cost, &fast, 1, 0.762 + n * compute + write, "correlator");
 }
 
+/* Two threads of the correlator leave two thirds of a core to compression: it
+ * falls behind by a third of the time that they take, three quarters as fast. */
+TEST(writing_takes_a_share_of_the_cores)
+{
+    const double compute = 0.14112448, n = 1555.0 / 156.0;
+    const struct fx8_cost_job cost = plan(2, "output.compression=gzip");
+    check_time(&cost, &fast, 1,
+               0.506 + compute + 9 * 3.424 + (n - 1) * compute * 1.5 / 3 +
+                   3.424,
+               "write");
+}
+
 TEST(what_nodes_share_bounds_them)
 {
     const struct fx8_cost_site disk = {1e30, 1e5, NAN};
@@ -262,9 +275,10 @@ static void refuse_job(const char *but, size_t n_cores, const char *set,
 
 TEST(what_has_no_figures)
 {
-    refuse_job("recording", 1, NULL,
-               "node.json: records: no one thread of \"recording\" on 1 "
-               "thread");
+    refuse_job(
+        "recording", 1, NULL,
+        "node.json: records: no one thread of \"recording 512 inputs\" on 1 "
+        "thread");
     refuse_job("", 3, NULL, "--cores: 3: expected at most 2");
     refuse_job("", 1, "correlator.backend=cuda", "correlator.backend: cuda: ");
     refuse_job("", 1, "correlator.precision=interval",

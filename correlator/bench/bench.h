@@ -69,6 +69,7 @@ struct fx8_bench_section {
     bool is_every_variant; /**< measured in all variants unless one is given */
     bool has_variants;     /**< figures name their variant */
     bool is_on_request;    /**< only if the command line chooses it */
+    bool is_best;          /**< of its best rounds; else medians of all */
     /** The quantities of every case that have a share, then NULL. */
     const char *quantities[FX8_BENCH_QUANTITIES + 1];
     /** List those of one case instead, as above; NULL: all cases are alike. */
@@ -177,8 +178,8 @@ struct fx8_bench_report {
  * Given:  figure    without value, ceiling and lowest
  *         values    [n_rounds] of the quantity
  *         ceilings  [n_rounds]; NULL without a ruler
- * Notes:  value and ceiling are medians, lowest is the lowest quotient
- * Status: FX8_ERR_SYSTEM when memory is short
+ * Notes:  value (unless the section is_best) and ceiling are medians, lowest is
+ * the lowest quotient Status: FX8_ERR_SYSTEM when memory is short
  */
 enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
                               struct fx8_bench_figure figure,

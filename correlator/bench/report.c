@@ -91,12 +91,25 @@ static enum fx8_status keep(const struct fx8_bench_run *run,
     return FX8_OK;
 }
 
+/* The value of a figure: of its best round, or the median of all. */
+static double value_of(const struct fx8_bench_run *run, const char *unit,
+                       const double *values)
+{
+    if (!run->which->section->is_best)
+        return median_of(values, run->n_rounds);
+    const bool is_time = strcmp(unit, "s") == 0;
+    double best = values[0];
+    for (size_t r = 1; r < run->n_rounds; r++)
+        best = is_time ? fmin(best, values[r]) : fmax(best, values[r]);
+    return best;
+}
+
 enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
                               struct fx8_bench_figure figure,
                               const double *values, const double *ceilings,
                               struct fx8_error *error)
 {
-    figure.value = median_of(values, run->n_rounds);
+    figure.value = value_of(run, figure.unit, values);
     if (figure.ruler != NULL) {
         figure.ceiling = median_of(ceilings, run->n_rounds);
         /* the two medians may come from different rounds */

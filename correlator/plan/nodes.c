@@ -4,10 +4,11 @@
  *
  * On a node, reading, computing and writing overlap, but share its cores: a run
  * takes as long as the longest of them, or as all of their work on all cores.
- * The last dump is written when all is computed.  Nodes take ranges of dumps
- * or, if there are fewer dumps than nodes, parts of dumps in turn
- * (correlator/run/share.h), which the first node adds.  It sets the levels
- * while the others wait, and compresses what is compressed.
+ * While the threads of the correlator have work, the writer gets the share of
+ * one thread among them.  The last dump is written when all is computed.  Nodes
+ * take ranges of dumps or, if there are fewer dumps than nodes, parts of dumps
+ * in turn (correlator/run/share.h), which the first node adds.  It sets the
+ * levels while the others wait, and compresses what is compressed.
  */
 #include <math.h>
 
@@ -61,6 +62,19 @@ static struct share share_of(const struct fx8_cost_job *cost, double n_nodes)
                           n_parts - own};
 }
 
+/* From the first dump on, until the writer has written `write_s` of dumps
+ * beside threads that have to compute for `compute_s` more. */
+static double writing_beside(const struct fx8_cost_job *cost, double compute_s,
+                             double write_s)
+{
+    const double cores = (double)cost->n_cores;
+    const double n_threads = (double)cost->n_threads;
+    const double share = fmin(1.0, cores / (n_threads + 1.0));
+    const double beside_s =
+        compute_s * n_threads / fmin(n_threads, cores - share);
+    return write_s + (1.0 - share) * fmin(beside_s, write_s / share);
+}
+
 /* Between the start and the last dump's writing. */
 static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                                    const struct fx8_cost_site *site,
@@ -94,7 +108,11 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
           most);
     limit(&time, share.n_dumps * read_s / (double)cost->n_threads,
           stages[FX8_COST_READ].name);
-    limit(&time, compute_s + n_written * write_s, stages[FX8_COST_WRITE].name);
+    limit(&time,
+          compute_s + writing_beside(cost,
+                                     computed_s - fmin(compute_s, computed_s),
+                                     n_written * write_s),
+          stages[FX8_COST_WRITE].name);
     const double result_bytes = cost->n_dumps * stages[FX8_COST_WRITE].amount;
     limit(&time,
           (cost->whole_dumps * stages[FX8_COST_READ].amount +

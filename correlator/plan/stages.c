@@ -3,10 +3,11 @@
  * stages.c -- the work of a job, stage by stage, and its time on a node.
  *
  * A node is measured at some shapes.  Between two of them, seconds per unit lie
- * on a line: those of the correlator over the number of inputs, those of the
- * filter bank over the logarithm of the channels (as in section shapes of `fx8
- * bench`).  Beyond the largest the line goes on; below the smallest its value
- * holds.  Between one thread and all, seconds are a + b / threads.
+ * on a line: those of reading and of the correlator over the number of inputs,
+ * those of the filter bank over the logarithm of the channels (as in section
+ * shapes of `fx8 bench`).  Beyond the largest the line goes on; below the
+ * smallest its value holds.  Between one thread and all, seconds are a + b /
+ * threads.
  */
 #include <math.h>
 #include <string.h>
@@ -224,6 +225,26 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     return FX8_OK;
 }
 
+/* Seconds to read a byte of a file of so many inputs, one after the other. */
+static enum fx8_status time_reading(const struct fx8_cost_machine *machine,
+                                    double n_inputs, double *seconds,
+                                    struct fx8_error *error)
+{
+    static const double sizes[] = {4.0, 512.0};
+    double times[2];
+    for (size_t k = 0; k < 2; k++) {
+        char name[32];
+        double rate = 0.0;
+        snprintf(name, sizeof name, "recording %.0f inputs", sizes[k]);
+        FX8_TRY(get(machine, name, "one thread", 1, &rate, error));
+        times[k] = 1.0 / rate;
+    }
+    *seconds = n_inputs <= sizes[0]
+                   ? times[0]
+                   : fx8_bench_between(sizes, times, n_inputs, false);
+    return FX8_OK;
+}
+
 /* Bytes that a run touches: blocks of samples and of spectra of about 64 MiB,
  * the sums, and three copies of every result. */
 static double memory_of(const struct fx8_job *job, double result_bytes,
@@ -248,20 +269,20 @@ static enum fx8_status set_files(const struct fx8_job *job,
     const char *result = compressions[job->settings->output.compression];
     const double bytes = (double)fx8_uvh5_bytes(
         1, axes->n_baselines, axes->n_channels, axes->n_products);
-    double read = 0.0, write = 0.0, start_s = 0.0, touch = 0.0, copy = 0.0;
+    double read_s, write = 0.0, start_s = 0.0, touch = 0.0, copy = 0.0;
     if (find(machine, result, "rate", machine->n_threads) == NULL &&
         find(machine, result, "rate", 1) == NULL)
         return fx8_settings_fail(job->settings, "output.compression", error,
                                  "expected one that %s has figures of",
                                  machine->path);
-    FX8_TRY(get(machine, "recording", "one thread", 1, &read, error));
+    FX8_TRY(time_reading(machine, (double)job->n_inputs, &read_s, error));
     FX8_TRY(get(machine, result, "rate", 1, &write, error));
     FX8_TRY(get(machine, "result none", "start", 1, &start_s, error));
     set(cost, FX8_COST_READ,
         (double)job->n_inputs * (double)axes->step *
             (double)job->plan.spectra_per_dump *
             (job->plan.is_complex ? 2.0 : 1.0),
-        1.0 / read);
+        read_s);
     set(cost, FX8_COST_WRITE,
         bytes * (double)n_results * (double)job->n_centers, 1.0 / write);
     FX8_TRY(get(machine, "memory", "first touch", 1, &touch, error));

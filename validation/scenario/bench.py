@@ -251,7 +251,7 @@ class Figures(Bench):
             for record in document["records"]:
                 self.assertGreater(record["value"], 0)
                 self.assertIsNone(record["ruler"])
-        document = self.document("--case", "recording", "--rounds", "1")
+        document = self.document("--case", "recording 512 inputs", "--rounds", "1")
         self.assertEqual([(r["section"], r["unit"]) for r in
                           document["records"][:1]], [("node", "byte/s")])
 

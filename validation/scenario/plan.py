@@ -21,7 +21,9 @@ GOOD = {"threads": 2, "date_utc": "today",
         "machine": {"cpu": "a CPU", "n_cpus": 2}}
 # quantity: value on one thread, per second but for level
 STAGES = {"channelize": 1e6, "correlate": 1e6, "dump": 1e6, "level": 1.0}
-ONCE = {"recording": {"one thread": 1e6}, "memory": {"first touch": 1e18, "copy": 1e18},
+ONCE = {"recording 4 inputs": {"one thread": 1e6},
+        "recording 512 inputs": {"one thread": 1e6},
+        "memory": {"first touch": 1e18, "copy": 1e18},
         "result none": {"rate": 1e6, "size": 1.0, "start": 1.0},
         "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
 
