@@ -255,8 +255,8 @@ TEST(wrong_documents)
     refuse_document(
         "{\"threads\": 2, \"machine\": {\"n_cpus\": 2}, \"records\": "
         "[{\"section\": \"node\", \"case\": \"memory\", \"quantity\": "
-        "\"rate\", \"threads\": 1, \"value\": -1}]}",
-        "records[0]: ");
+        "\"rate\", \"threads\": 1, \"value\": 0.0}]}",
+        "records[0].value: 0: ");
 }
 
 static void refuse_job(const char *but, size_t n_cores, const char *set,

@@ -28,6 +28,16 @@ static bool take_text(const json_t *object, const char *key, char *text,
     return value != NULL && (size_t)length < size;
 }
 
+/* Only level setting and the start may take no time. */
+static bool is_possible(const char *quantity, const json_t *value)
+{
+    const double number = json_real_value(value);
+    return json_is_real(value) &&
+           (number > 0.0 ||
+            (number == 0.0 && (strcmp(quantity, "level") == 0 ||
+                               strcmp(quantity, "start") == 0)));
+}
+
 static enum fx8_status take_record(struct fx8_cost_machine *machine,
                                    size_t index, const json_t *record,
                                    struct fx8_error *error)
@@ -39,21 +49,25 @@ static enum fx8_status take_record(struct fx8_cost_machine *machine,
     FX8_TRY(fx8_grow(&machine->figures, machine->n_figures,
                      sizeof *machine->figures, "figures", error));
     struct fx8_cost_figure *figure = &machine->figures[machine->n_figures];
-    const json_t *value = json_object_get(record, "value");
     figure->n_threads = whole(json_object_get(record, "threads"));
-    figure->value = json_real_value(value);
-    const bool is_good =
-        take_text(record, "case", figure->name, sizeof figure->name) &&
-        take_text(record, "quantity", figure->quantity,
-                  sizeof figure->quantity) &&
-        figure->n_threads > 0 && json_is_real(value) && figure->value >= 0.0;
+    figure->value = json_real_value(json_object_get(record, "value"));
+    const char *bad = NULL;
+    if (!take_text(record, "case", figure->name, sizeof figure->name))
+        bad = "case";
+    else if (!take_text(record, "quantity", figure->quantity,
+                        sizeof figure->quantity))
+        bad = "quantity";
+    else if (figure->n_threads == 0)
+        bad = "threads";
+    else if (!is_possible(figure->quantity, json_object_get(record, "value")))
+        bad = "value";
     machine->n_figures++;
-    if (is_good)
+    if (bad == NULL)
         return FX8_OK;
     char text[80];
-    fx8_json_show(record, text, sizeof text);
-    return fx8_fail(error, FX8_ERR_USAGE, "%s: records[%zu]: %s: " EXPECTED,
-                    machine->path, index, text);
+    fx8_json_show(json_object_get(record, bad), text, sizeof text);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s: records[%zu].%s: %s: " EXPECTED,
+                    machine->path, index, bad, text);
 }
 
 static enum fx8_status take_document(struct fx8_cost_machine *machine,
