@@ -432,18 +432,6 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
     return FX8_OK;
 }
 
-/* Refuse what several ranks cannot do. */
-static enum fx8_status check_ranks(const struct work *work,
-                                   struct fx8_error *error)
-{
-    const struct fx8_settings *settings = &work->settings;
-    if (work->ranks.n == 1 || settings->postprocess.quicklook[0] == '\0')
-        return FX8_OK;
-    return fx8_settings_fail(settings, "postprocess.quicklook", error,
-                             "expected none with several ranks: it averages "
-                             "the dumps in their order");
-}
-
 static void warn_of_idle_ranks(const struct work *work)
 {
     const int64_t n_idle =
@@ -466,8 +454,6 @@ static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
     enum fx8_status status = block_samples(samples, error);
     if (status == FX8_OK)
         status = prepare(line, work, error);
-    if (status == FX8_OK)
-        status = check_ranks(work, error);
     if (status == FX8_OK && work->ranks.rank == 0)
         status = warn_of_gaps(work, error);
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));

@@ -109,23 +109,31 @@ static enum fx8_status list_input_gains(struct fx8_run *run,
     return FX8_OK;
 }
 
+/* The quick-look of several ranks is made at the end: make_looker(). */
+static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
+{
+    struct fx8_plan plan = run->request->job->plan;
+    plan.machine.backend = run->backend;
+    plan.machine.transform = run->request->transform;
+    plan.machine.memory_limit /= run->n;
+    plan.input_gain = run->input_gain;
+    plan.delays.context = &run->request->job->centers[index];
+    plan.quicklook = plan.quicklook && run->ranks->n == 1;
+    /* several keep what they need, unless it may lie before their range */
+    if (run->n == 1 || run->ranks->n > 1) {
+        plan.reread = fx8_run_reread;
+        plan.reread_context = &run->branches[index];
+    }
+    return plan;
+}
+
 static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                                    struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
     const struct fx8_job *job = request->job;
     struct fx8_branch *branch = &run->branches[index];
-    struct fx8_plan plan = job->plan;
-    plan.machine.backend = run->backend;
-    plan.machine.transform = request->transform;
-    plan.machine.memory_limit /= run->n;
-    plan.input_gain = run->input_gain;
-    plan.delays.context = &job->centers[index];
-    /* several keep what they need, unless it may lie before their range */
-    if (run->n == 1 || run->ranks->n > 1) {
-        plan.reread = fx8_run_reread;
-        plan.reread_context = branch;
-    }
+    const struct fx8_plan plan = plan_of(run, index);
     FX8_TRY(fx8_tally_open(job, &branch->tally, error));
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &branch->session, error);
@@ -297,30 +305,67 @@ static void note_interruption(const struct fx8_run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
+/* Rank 0 of several: replace the session by one that looks at the dumps of all
+ * of them, with all gains that they have set.  It computes nothing, so that the
+ * limit of memory holds without being asked for. */
+static enum fx8_status make_looker(const struct fx8_run *run, size_t index,
+                                   struct fx8_error *error)
+{
+    struct fx8_branch *branch = &run->branches[index];
+    struct fx8_plan plan = plan_of(run, index);
+    if (run->ranks->n == 1 || run->ranks->rank > 0 ||
+        !run->request->job->plan.quicklook)
+        return FX8_OK;
+    fx8_close(&branch->session);
+    plan.quicklook = true;
+    plan.machine.backend = FX8_BACKEND_CPU;
+    plan.machine.memory_limit = 0;
+    FX8_TRY(fx8_open(&plan, NULL, NULL, &branch->session, error));
+    const struct fx8_input_gains gains = fx8_tally_gains(&branch->tally);
+    return branch->tally.n_levels == 0
+               ? FX8_OK
+               : fx8_set_gains(branch->session, &gains, error);
+}
+
+/* Seconds of that session. */
+static double looked_s(const struct fx8_run *run,
+                       const struct fx8_branch *branch)
+{
+    struct fx8_statistics statistics = {0};
+    if (run->ranks->n > 1 && branch->session != NULL)
+        fx8_get_statistics(branch->session, &statistics);
+    return statistics.quicklook_s;
+}
+
 /* End a branch as the run ended; an interrupted one makes the dumps that it has
  * finished its result, unless another run is to go on with them. */
-static enum fx8_status close_branch(const struct fx8_run *run,
-                                    struct fx8_branch *branch,
+static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
                                     enum fx8_status status,
                                     struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
+    struct fx8_branch *branch = &run->branches[index];
     struct fx8_run_report *report = branch->report;
     const int64_t n_dumps = report->n_dumps;
     report->was_interrupted = status == FX8_ERR_CANCELLED;
-    const bool is_kept =
+    bool is_kept =
         (status == FX8_OK && !run->reports->is_old) ||
         (report->was_interrupted && n_dumps > 0 && !fx8_run_is_paused(run));
     if (branch->tally.memory != NULL)
         add_earlier(job, branch);
-    const enum fx8_status closed =
-        fx8_sink_close(&branch->sink, &branch->tally, is_kept, error);
+    if (is_kept && make_looker(run, index, error) != FX8_OK) {
+        status = error->status;
+        is_kept = false;
+    }
+    const enum fx8_status closed = fx8_sink_close(
+        &branch->sink, &branch->tally, branch->session, is_kept, error);
     /* the sink keeps no result with a hole */
     if (is_kept && (closed != FX8_OK || report->n_dumps > 0))
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
         note_interruption(run, n_dumps, error);
     report->statistics = branch->tally.statistics;
+    report->statistics.quicklook_s += looked_s(run, branch);
     if (status == FX8_OK) {
         count_spectra(job, branch);
         status = count_inputs(job, branch, error);
@@ -336,8 +381,7 @@ static enum fx8_status close_branches(struct fx8_run *run,
 {
     const enum fx8_status pushed = status;
     for (size_t b = 0; b < run->n && run->branches != NULL; b++) {
-        const enum fx8_status ended =
-            close_branch(run, &run->branches[b], pushed, error);
+        const enum fx8_status ended = close_branch(run, b, pushed, error);
         if (b == 0 || status == FX8_OK)
             status = ended;
     }

@@ -13,7 +13,6 @@
 
 struct fx8_run_quicklook {
     struct fx8_quicklook_file *file;
-    const struct fx8_session *session;
     enum fx8_result_kind kind; /* of the results used */
     size_t n_baselines, n_products;
 };
@@ -161,6 +160,7 @@ static enum fx8_status put_modes(const struct fx8_run_quicklook *q,
 }
 
 enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
+                                         const struct fx8_session *session,
                                          size_t n_dumps,
                                          struct fx8_quicklook_figures *figures,
                                          struct fx8_error *error)
@@ -168,10 +168,9 @@ enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
     const size_t n = quicklook->n_baselines * quicklook->n_products;
     FX8_AUTO_FREE struct fx8_quicklook_average *averages = NULL;
     *figures = (struct fx8_quicklook_figures){.n_intervals = 0};
-    fx8_get_quicklook(quicklook->session, &figures->counts,
-                      &figures->differences);
+    fx8_get_quicklook(session, &figures->counts, &figures->differences);
     FX8_TRY(fx8_allocate(n, sizeof *averages, "averages", &averages, error));
-    fx8_get_coherences(quicklook->session, averages);
+    fx8_get_coherences(session, averages);
     count_states(averages, n, figures);
     FX8_TRY(fx8_quicklook_file_cut(quicklook->file, n_dumps, error));
     FX8_TRY(put_averages(quicklook, averages, error));
@@ -211,17 +210,18 @@ static enum fx8_status create(const struct fx8_run_request *request,
     return fx8_quicklook_file_create(path, force, &header, file, error);
 }
 
-enum fx8_status fx8_run_quicklook_open(
-    const struct fx8_run_request *request, size_t center,
-    const struct fx8_provenance *provenance, enum fx8_result_kind kind,
-    bool is_resumed, const struct fx8_session *session,
-    struct fx8_run_quicklook **quicklook, struct fx8_error *error)
+enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       size_t center,
+                                       const struct fx8_provenance *provenance,
+                                       enum fx8_result_kind kind,
+                                       bool is_resumed,
+                                       struct fx8_run_quicklook **quicklook,
+                                       struct fx8_error *error)
 {
     const struct fx8_axes *axes = &request->job->axes;
     FX8_TRY(
         fx8_allocate(1, sizeof **quicklook, "quick-look", quicklook, error));
-    **quicklook = (struct fx8_run_quicklook){.session = session,
-                                             .kind = kind,
+    **quicklook = (struct fx8_run_quicklook){.kind = kind,
                                              .n_baselines = axes->n_baselines,
                                              .n_products = axes->n_products};
     return create(request, center, provenance, is_resumed, &(*quicklook)->file,

@@ -33,24 +33,26 @@ struct fx8_quicklook_figures {
  *            kind     which results to use, with their provenance
  *            is_resumed  replace that of an earlier run, whose dumps are
  *                     kept
- *            session  planned with a quick-look
  * Status:    memory; errors of writing
  * Ownership: fx8_run_quicklook_close() releases, also after a failure
  */
-enum fx8_status fx8_run_quicklook_open(
-    const struct fx8_run_request *request, size_t center,
-    const struct fx8_provenance *provenance, enum fx8_result_kind kind,
-    bool is_resumed, const struct fx8_session *session,
-    struct fx8_run_quicklook **quicklook, struct fx8_error *error);
+enum fx8_status fx8_run_quicklook_open(const struct fx8_run_request *request,
+                                       size_t center,
+                                       const struct fx8_provenance *provenance,
+                                       enum fx8_result_kind kind,
+                                       bool is_resumed,
+                                       struct fx8_run_quicklook **quicklook,
+                                       struct fx8_error *error);
 
 /** Write the quick-look of a dump; on the writer thread. */
 enum fx8_status fx8_run_quicklook_take(struct fx8_run_quicklook *quicklook,
                                        const struct fx8_dump *dump,
                                        struct fx8_error *error);
 
-/** All dumps have been taken: n_dumps of them are the result.  Fills the
- *  figures. */
+/** All dumps have been taken: n_dumps of them are the result.  The session,
+ *  planned with a quick-look, has looked at them.  Fills the figures. */
 enum fx8_status fx8_run_quicklook_finish(struct fx8_run_quicklook *quicklook,
+                                         const struct fx8_session *session,
                                          size_t n_dumps,
                                          struct fx8_quicklook_figures *figures,
                                          struct fx8_error *error);

@@ -57,7 +57,7 @@ static enum fx8_status write_copy(struct fx8_sink *s,
 {
     if (!copy->is_kept)
         FX8_TRY(write_results(s, copy, error));
-    return s->quicklook == NULL
+    return s->quicklook == NULL || !fx8_sink_looks_at_each(s)
                ? FX8_OK
                : fx8_run_quicklook_take(s->quicklook, &copy->dump, error);
 }
@@ -150,7 +150,7 @@ void fx8_sink_list(const struct fx8_sink *s, struct fx8_dump *dump,
                         next);
     fx8_list_quicklook(&dump->quicklook, n_cells,
                        axes->n_inputs * axes->n_channels,
-                       s->output->path_quicklook != NULL, next);
+                       fx8_sink_looks_at_each(s), next);
 }
 
 size_t fx8_sink_levels(const struct fx8_sink *s)
@@ -301,12 +301,26 @@ static void copy_quicklook(const struct fx8_sink *s, struct fx8_sink_copy *copy,
     fx8_copy_arrays(to, from, FX8_QUICKLOOK_ARRAYS);
 }
 
+/* Read a dump that is finished. */
+static enum fx8_status read_again(struct fx8_sink *s, int64_t dump,
+                                  struct fx8_sink_copy *copy,
+                                  struct fx8_error *error)
+{
+    const char *unfinished;
+    FX8_TRY(fx8_sink_read_copy(s, (size_t)dump, copy, &unfinished, error));
+    return unfinished == NULL
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_SYSTEM,
+                          "%s: dump %lld: cannot be read again: expected what "
+                          "its checksum says",
+                          unfinished, (long long)dump);
+}
+
 enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
                               struct fx8_error *error)
 {
     struct fx8_sink *s = sink;
-    const char *unfinished;
-    if (s->quicklook == NULL)
+    if (!fx8_sink_looks_at_each(s))
         return FX8_OK;
     /* once all copies are empty, the thread leaves the files alone */
     struct fx8_sink_copy *copy = NULL, *others[FX8_SINK_COPIES - 1];
@@ -316,16 +330,10 @@ enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
         if ((copy = take_empty(s, error)) == NULL)
             return s->status;
     }
-    const enum fx8_status status =
-        fx8_sink_read_copy(s, (size_t)dump, copy, &unfinished, error);
+    const enum fx8_status status = read_again(s, dump, copy, error);
     for (size_t i = 0; i + 1 < FX8_SINK_COPIES; i++)
         fx8_queue_put(&s->empty, others[i]);
     FX8_TRY(status);
-    if (unfinished != NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: dump %lld: cannot be read again: expected what "
-                        "its checksum says",
-                        unfinished, (long long)dump);
     struct fx8_dump kept = copy->dump;
     kept.index = copy->dump.index = dump;
     FX8_TRY(fx8_look(s->session, &kept, error));
@@ -423,19 +431,37 @@ static enum fx8_status take_back(struct fx8_sink *s,
     return status;
 }
 
+/* Make the quick-look of all dumps from the files. */
+static enum fx8_status look_at_all(struct fx8_sink *s,
+                                   struct fx8_session *looker,
+                                   struct fx8_error *error)
+{
+    struct fx8_dump dump = {.index = 0};
+    for (; dump.index < n_finished(s); dump.index++) {
+        FX8_TRY(read_again(s, dump.index, &s->copies[0], error));
+        memcpy(dump.results, s->copies[0].dump.results, sizeof dump.results);
+        FX8_TRY(fx8_look(looker, &dump, error));
+        FX8_TRY(fx8_run_quicklook_take(s->quicklook, &dump, error));
+    }
+    return FX8_OK;
+}
+
 /* What is written after the last dump. */
 static enum fx8_status put_end(struct fx8_sink *s,
                                const struct fx8_tally *tally,
+                               struct fx8_session *looker,
                                struct fx8_error *error)
 {
     for (size_t f = 0; f < FX8_N_RESULTS && fx8_sink_is_shared(s); f++)
         if (s->files[f] != NULL)
             FX8_TRY(take_back(s, s->files[f], error));
     FX8_TRY(put_extras(s, tally, error));
-    return s->quicklook == NULL
-               ? FX8_OK
-               : fx8_run_quicklook_finish(s->quicklook, (size_t)n_finished(s),
-                                          &s->report->quicklook, error);
+    if (s->quicklook == NULL)
+        return FX8_OK;
+    if (!fx8_sink_looks_at_each(s))
+        FX8_TRY(look_at_all(s, looker, error));
+    return fx8_run_quicklook_finish(s->quicklook, looker, (size_t)n_finished(s),
+                                    &s->report->quicklook, error);
 }
 
 static void free_sink(struct fx8_sink *s)
@@ -515,19 +541,21 @@ enum fx8_status fx8_sink_drain(struct fx8_sink *s, struct fx8_error *error)
 }
 
 enum fx8_status fx8_sink_close(struct fx8_sink **sink,
-                               const struct fx8_tally *tally, bool keep,
+                               const struct fx8_tally *tally,
+                               struct fx8_session *looker, bool keep,
                                struct fx8_error *error)
 {
     struct fx8_sink *s = *sink;
     if (s == NULL)
         return FX8_OK;
     *sink = NULL;
+    s->session = looker;
     enum fx8_status status = fx8_sink_drain(s, keep ? error : NULL);
     fx8_consumer_close(&s->consumer);
     /* a result has no holes: dumps behind one are left for another run */
     keep = keep && are_first(s);
     if (status == FX8_OK && keep && n_finished(s) > 0)
-        status = put_end(s, tally, error);
+        status = put_end(s, tally, looker, error);
     status = end_files(s, status, keep, error);
     s->report->n_dumps = status == FX8_OK && keep ? n_finished(s) : 0;
     free_sink(s);

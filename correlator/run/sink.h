@@ -97,6 +97,8 @@ const uint8_t *fx8_sink_finished(const struct fx8_sink *sink);
  * handle, a NULL handle is legal.
  *
  * Given:  tally  of all ranks, without earlier runs; only needed to keep
+ *         looker session whose quick-look has taken every dump or, with
+ *                several ranks, none yet; others that were used may be closed
  *         keep   the dumps written so far are the result; else the run has
  *                failed, and finished dumps stay as .part
  *         error  of the failed run: which files stay is added to its message;
@@ -104,7 +106,8 @@ const uint8_t *fx8_sink_finished(const struct fx8_sink *sink);
  * Returned: n_dumps, write_s and quicklook of the report
  */
 enum fx8_status fx8_sink_close(struct fx8_sink **sink,
-                               const struct fx8_tally *tally, bool keep,
+                               const struct fx8_tally *tally,
+                               struct fx8_session *looker, bool keep,
                                struct fx8_error *error);
 
 #endif

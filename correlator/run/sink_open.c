@@ -161,8 +161,7 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
     const struct fx8_provenance provenance =
         provenance_of(request, s->report, kind);
     return fx8_run_quicklook_open(request, s->center, &provenance, kind,
-                                  s->can_resume, s->session, &s->quicklook,
-                                  error);
+                                  s->can_resume, &s->quicklook, error);
 }
 
 static enum fx8_status allocate(struct fx8_sink *s, struct fx8_error *error)
@@ -210,7 +209,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);
     if (status != FX8_OK)
-        fx8_sink_close(&s, NULL, false, NULL);
+        fx8_sink_close(&s, NULL, NULL, false, NULL);
     *sink = s;
     return status;
 }

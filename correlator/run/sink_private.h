@@ -77,6 +77,13 @@ struct fx8_sink {
     atomic_bool has_failed;
 };
 
+/** Whether the quick-look takes each dump as it is written: of several ranks
+ *  they come in no order, and it is made at the end. */
+static inline bool fx8_sink_looks_at_each(const struct fx8_sink *sink)
+{
+    return sink->output->path_quicklook != NULL && sink->ranks->n == 1;
+}
+
 /** Cells with a gain; 0 without a quantiser. */
 size_t fx8_sink_levels(const struct fx8_sink *sink);
 

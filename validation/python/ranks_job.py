@@ -6,11 +6,9 @@ import shutil
 import subprocess
 import unittest
 
-import h5py
-import numpy as np
-
 import oracle
 import program
+import same_file
 
 MPIRUN = shutil.which("mpirun")
 PLUGIN = os.path.join(program.BUILD, "fx8-mpi.so")
@@ -24,29 +22,6 @@ ENVIRONMENT = {
     "none"}
 # What a launcher leaves must not reach a process that is to run alone.
 LAUNCHED = re.compile(r"OMPI_COMM_|PMIX?_|SLURM_")
-
-
-
-def everything(path):
-    """Every dataset and attribute of an HDF5 file, the history without date and
-    command."""
-    found = {}
-
-    def visit(name, item):
-        for key, value in item.attrs.items():
-            found[f"{name}@{key}"] = np.asarray(value)
-        if isinstance(item, h5py.Dataset):
-            found[name] = item[()]
-
-    with h5py.File(path, "r") as file:
-        visit("", file)
-        file.visititems(visit)
-    history = found.get("Header/history")
-    if history is not None:
-        lines = [line for line in history.decode().splitlines()
-                 if not re.match(r"fx8 \S+, written |command: ", line)]
-        found["Header/history"] = np.array(lines)
-    return found
 
 
 @unittest.skipUnless(MPIRUN and os.path.exists(PLUGIN),
@@ -86,14 +61,11 @@ class Ranks(program.Job):
 
     def assert_same(self, got, want):
         """Two files of the same content."""
-        got, want = everything(got), everything(want)
-        self.assertEqual(sorted(got), sorted(want))
-        for name in want:
-            np.testing.assert_array_equal(got[name], want[name], name)
+        self.assertEqual(same_file.differences(got, want), [])
 
     def files(self):
         return sorted(name for name in os.listdir(self.folder)
-                      if ".uvh5" in name)
+                      if ".uvh5" in name or name.startswith("look"))
 
     def check(self, recording, counts, *extra):
         """Results of n ranks are those of one process."""
@@ -111,7 +83,8 @@ class Ranks(program.Job):
                                  sorted(names + [f"{k}.one" for k in names]))
                 for name in names:
                     self.assert_same(self.path(name), self.path(f"{name}.one"))
-                    program.read(self.path(name))   # checks the checksums
+                    if ".uvh5" in name:
+                        program.read(self.path(name))   # checks the checksums
                     os.remove(self.path(name))
         for name in names:
             os.remove(self.path(f"{name}.one"))

@@ -6,7 +6,8 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
     of the history: INT8, FP32, both and bounds; compressed or not; large dumps
     in chunks of their own; a shorter last dump; missing data and markers; inputs
     that begin late, in another rank's dumps, or never; tracking and phase
-    centres; fewer dumps than ranks, which share their segments; 64 ranks
+    centres; fewer dumps than ranks, which share their segments; the
+    quick-look; 64 ranks
     (FX8_LONG=1: all of these together)
 Within: to the bit
 In: scenario/ranks_ends.py
@@ -79,6 +80,18 @@ class Equal(Ranks):
         self.set_up("both", {"delay.mode": "track", "delay.dut1_s": -0.1,
                              "delay.phase_centers": centers}, **self.SEGMENTS)
         self.check(recording, (2,))
+
+    def test_quicklook(self):
+        """Of dumps of several ranks, or shared by them, and after --resume."""
+        look = self.path("look.h5")
+        recording = self.eventful()
+        for precision, keys, counts in (
+                ("both", {"postprocess.math": "fast"}, (1, 3)),
+                ("fp32", {"output.compression": "gzip"}, (2,))):
+            self.set_up(precision, {"postprocess.quicklook": look, **keys})
+            self.check(recording, counts)
+        self.set_up("int8", {"postprocess.quicklook": look}, **self.SEGMENTS)
+        self.check(self.segments(), (3,))
 
     def test_64_ranks(self):
         """Far more ranks than processors, and than segments."""

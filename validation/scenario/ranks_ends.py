@@ -66,10 +66,6 @@ class Ends(Ranks):
         self.set_up(keys={"channelizer.taps": 0})
         done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
         self.assert_one_error(done, 2, "taps")
-        self.set_up(keys={"postprocess.quicklook": self.path("look.h5")})
-        done = self.mpirun(2, *self.words(self.eventful(), "--mpi"))
-        self.assert_one_error(done, 2, "quicklook", "expected none with several "
-                              "ranks")
         self.save(self.output, "precious")
         self.set_up()
         done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
@@ -191,15 +187,18 @@ class Ends(Ranks):
     def test_resume(self):
         """What several ranks have left, others go on with: more, fewer, one
         process; and they go on with what one process has left."""
-        recording = self.slow()
-        self.well(*self.words(recording, "--quiet"))
+        recording, look = self.slow(), self.path("look.h5")
+        words = self.words(recording, "--quiet", "--set",
+                           f"postprocess.quicklook={look}")
+        self.well(*words)
         os.rename(self.output, self.path("want"))
-        go_on = self.words(recording, "--resume", "--quiet")
+        os.rename(look, self.path("want.h5"))
+        go_on = [*words, "--resume"]
         for n_before, n_after in ((3, 2), (2, 1), (1, 3)):
             with self.subTest(before=n_before, after=n_after):
                 extra = ("--mpi",) if n_before > 1 else ()
                 process, ranks = self.start_ranks(
-                    n_before, *self.words(recording, "--quiet", *extra))
+                    n_before, *words, *extra)
                 self.wait_for_dump(process)
                 os.kill(max(ranks), signal.SIGUSR1)
                 _, errors = process.communicate(timeout=60)
@@ -212,7 +211,9 @@ class Ends(Ranks):
                     done = self.mpirun(n_after, *go_on, "--mpi")
                     self.assertEqual(done.returncode, 0, done.stderr)
                 self.assert_same(self.output, self.path("want"))
+                self.assert_same(look, self.path("want.h5"))
                 os.remove(self.output)
+                os.remove(look)
 
     def slow_shared(self):
         """4 dumps of 4 segments, for more ranks than dumps."""
