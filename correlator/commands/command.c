@@ -191,6 +191,7 @@ void fx8_command_watch_signals(bool stop_at_once)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL); /* unless fx8_command_watch_pause() */
     /* leave it ignored under nohup */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);

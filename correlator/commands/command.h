@@ -131,9 +131,9 @@ enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
                                        size_t option, double icrs_deg[2],
                                        struct fx8_error *error);
 
-/** Handle SIGINT, SIGTERM and SIGHUP (unless ignored, as under nohup): either
- *  count them for fx8_command_interrupted(), or print a message and end the
- *  program with 130 at once. */
+/** Handle SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless ignored, as under nohup):
+ *  either count them for fx8_command_interrupted(), or print a message and end
+ *  the program with 130 at once. */
 void fx8_command_watch_signals(bool stop_at_once);
 
 /** From now on signals are counted. */

@@ -8,6 +8,7 @@
 
 #include "config/base/line.h"
 #include "config/base/try.h"
+#include "config/keys.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/progress.h"
 #include "io/uvh5/uvh5.h"
@@ -41,16 +42,19 @@ const struct fx8_command fx8_command_join = {
         "The files may come in any order.  Those with the same channels are\n"
         "joined by time, those with the same dumps by frequency; gaps may be\n"
         "left, overlaps may not.  Antennas, baselines, products, positions,\n"
-        "phase centre, units and precision must be the same, so must the\n"
-        "widths of the channels and the lengths of the dumps, but for the\n"
-        "last dump of each file.\n"
+        "phase centre, units, precision, filter and averages must be the\n"
+        "same, so must the widths of the channels and the lengths of the\n"
+        "dumps, but for the last dump of each run.  Where other keys of the\n"
+        "configuration, the version or the kernel differ, a warning names\n"
+        "them.\n"
         "\n"
         "Visibilities, flags, weights and the header are copied, not computed\n"
-        "again.  What cannot be said of all files is left out: keywords that\n"
-        "differ, such as CONFSHA, and, where the gains of files joined by\n"
-        "time differ, the gains.  Without them fx8 compare cannot judge the\n"
-        "result.  correlate sets gains anew for each part of a recording.\n"
-        "data/README.md lists all.\n"
+        "again; data that do not match their checksums are refused.  What\n"
+        "cannot be said of all files is left out: keywords that differ, such\n"
+        "as CONFSHA, and, where the gains of files joined by time differ, the\n"
+        "gains.  Without them fx8 compare cannot judge the result.  correlate\n"
+        "sets gains anew for each part of a recording.  data/README.md lists\n"
+        "all.\n"
         "\n"
         "A station recorded by coarse channel:\n"
         "\n"
@@ -62,16 +66,33 @@ const struct fx8_command fx8_command_join = {
     .stops_at_once = true,
 };
 
+/* Keys in which files of one observation must not differ, or not without a
+ * remark.  Others decide nothing that lasts, or the header shows it. */
+static const struct fx8_uvh5_join_rule rules[] = {
+    /* another response to the sky, or another noise */
+    {"channelizer.method", FX8_UVH5_REFUSED},
+    {"channelizer.taps", FX8_UVH5_REFUSED},
+    {"channelizer.window", FX8_UVH5_REFUSED},
+    {"correlator.integration_time_s", FX8_UVH5_REFUSED},
+    {"channelizer.channels", FX8_UVH5_LEGAL}, /* of bands of other widths */
+    {"channelizer.*", FX8_UVH5_REMARKED},
+    /* gains are divided out: other rounding noise, but the same mean */
+    {"quantizer.*", FX8_UVH5_REMARKED},
+    {"input.sideband", FX8_UVH5_REMARKED},
+    {"input.conjugate", FX8_UVH5_REMARKED},
+    {"input.polarization_order", FX8_UVH5_REMARKED},
+    {"input.missing_*", FX8_UVH5_REMARKED},
+    {"input.scale_to_8bit", FX8_UVH5_REMARKED},
+    {"array.flag_antennas", FX8_UVH5_REMARKED},
+};
+
 static enum fx8_compression find_compression(const char *word)
 {
-    static const char *const words[] = {[FX8_COMPRESSION_NONE] = "none",
-                                        [FX8_COMPRESSION_GZIP] = "gzip",
-                                        [FX8_COMPRESSION_BITSHUFFLE] =
-                                            "bitshuffle"};
-    size_t i = 0;
-    while (strcmp(words[i], word) != 0) /* the parser knows the words */
-        i++;
-    return (enum fx8_compression)i;
+    const struct fx8_choice *choice =
+        fx8_key_find("output", "compression")->choices;
+    while (strcmp(choice->name, word) != 0) /* the parser knows the words */
+        choice++;
+    return (enum fx8_compression)choice->value;
 }
 
 static void show(void *display, int64_t done, int64_t total)
@@ -105,6 +126,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
         .compression = compression != NULL ? find_compression(compression)
                                            : FX8_COMPRESSION_NONE,
         .command = line->text,
+        .rules = rules,
+        .n_rules = sizeof rules / sizeof *rules,
         .warn = fx8_command_warning,
         .progress = show,
         .context = &progress,

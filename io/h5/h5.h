@@ -196,7 +196,8 @@ struct fx8_h5_member {
     bool is_optional; /**< may be absent */
 };
 
-/** An open attribute or dataset of at most two axes; a zeroed one is closed. */
+/** An open attribute or dataset of at most three axes; a zeroed one is closed.
+ */
 struct fx8_h5_item {
     const char *path;
     const char *name;
@@ -205,7 +206,7 @@ struct fx8_h5_item {
     hid_t type;
     hid_t space;
     int rank;
-    hsize_t extent[2];
+    hsize_t extent[3]; /**< 1 beyond its axes */
 };
 
 /** Declares items that are closed where their scope ends. */

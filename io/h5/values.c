@@ -45,8 +45,10 @@ enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,
                                  const char *name, struct fx8_h5_item *item,
                                  struct fx8_error *error)
 {
-    *item = (struct fx8_h5_item){
-        .path = place->path, .name = name, .is_attribute = place->attributes};
+    *item = (struct fx8_h5_item){.path = place->path,
+                                 .name = name,
+                                 .is_attribute = place->attributes,
+                                 .extent = {1, 1, 1}};
     if (!place->attributes) {
         FX8_TRY(fx8_h5_open_whole_dataset(place->path, place->object, name,
                                           &item->id, error));
@@ -65,7 +67,7 @@ enum fx8_status fx8_h5_open_item(const struct fx8_h5_place *place,
     if (item->type <= 0 || item->space <= 0)
         return item_fail(item, error);
     item->rank = H5Sget_simple_extent_ndims(item->space);
-    if (item->rank < 0 || item->rank > 2 ||
+    if (item->rank < 0 || item->rank > 3 ||
         H5Sget_simple_extent_type(item->space) == H5S_NULL)
         return fx8_refuse(error, place->path, name,
                           "%d axes: expected a value or a list", item->rank);
@@ -77,8 +79,8 @@ static enum fx8_status check_shape(const struct fx8_h5_item *item,
                                    struct fx8_h5_rows rows,
                                    struct fx8_error *error)
 {
-    const hsize_t n_rows = item->rank > 0 ? item->extent[0] : 1;
-    const hsize_t n_columns = item->rank > 1 ? item->extent[1] : 1;
+    const hsize_t n_rows = item->extent[0];
+    const hsize_t n_columns = item->extent[1] * item->extent[2];
     const bool axes_fit = rows.columns == 1 ? item->rank < 2 : item->rank == 2;
     if (axes_fit && n_rows == rows.total && n_columns == rows.columns)
         return FX8_OK;

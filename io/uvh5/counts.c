@@ -15,7 +15,7 @@
 #include "config/base/try.h"
 #include "io/uvh5/writer.h"
 
-static const int64_t unfinished = -1;
+static const int64_t unfinished = FX8_UVH5_UNFINISHED;
 
 const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS] = {
     [FX8_UVH5_CHECKSUM] = "checksum",

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/h5/storage.h"
 #include "io/uvh5/uvh5_reader.h"
@@ -33,6 +34,18 @@ size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file)
     return fx8_uvh5_count_unfinished(file->file);
 }
 
+/* Whether there are counts, and no more than the file can hold: at most 1032
+ * times its size, packed by deflate; sparse ones take no space. */
+static bool is_plausible(const struct fx8_uvh5_file *file,
+                         const hsize_t extent[3])
+{
+    hsize_t file_bytes = 0;
+    const size_t bytes = fx8_product((size_t)extent[0], (size_t)extent[1],
+                                     (size_t)extent[2], sizeof(int64_t));
+    H5Fget_filesize(file->file, &file_bytes);
+    return bytes > 0 && bytes / 1032 <= file_bytes + 1024;
+}
+
 /* Open integers [n_times][a][b]. */
 static enum fx8_status open_counts(const struct fx8_uvh5_file *file,
                                    const char *name, hid_t *dataset, size_t *a,
@@ -47,7 +60,7 @@ static enum fx8_status open_counts(const struct fx8_uvh5_file *file,
     if (rank == 3)
         H5Sget_simple_extent_dims(space, extent, NULL);
     if (H5Tget_class(type) != H5T_INTEGER || extent[0] != file->n_times ||
-        extent[1] == 0 || extent[2] == 0)
+        !is_plausible(file, extent))
         return fx8_refuse(error, file->path, name,
                           "%" PRIu64 " x %" PRIu64 " x %" PRIu64
                           ": expected integers of %zu dumps",
@@ -65,13 +78,16 @@ enum fx8_status fx8_uvh5_find_counts(struct fx8_uvh5_file *file,
     *counts = (struct fx8_uvh5_counts){0};
     fx8_h5_quiet();
     if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0 ||
-        H5Lexists(file->file, valid_name, H5P_DEFAULT) <= 0 ||
-        H5Lexists(file->file, clips_name, H5P_DEFAULT) <= 0)
+        H5Lexists(file->file, valid_name, H5P_DEFAULT) <= 0)
         return FX8_OK;
-    struct fx8_uvh5_counts found;
+    struct fx8_uvh5_counts found = {.n_fine = 0};
     size_t n_inputs;
     FX8_TRY(open_counts(file, valid_name, &file->valid_spectra, &found.n_bands,
                         &found.n_inputs, error));
+    if (H5Lexists(file->file, clips_name, H5P_DEFAULT) <= 0) {
+        *counts = found;
+        return FX8_OK;
+    }
     FX8_TRY(open_counts(file, clips_name, &file->clips, &n_inputs,
                         &found.n_fine, error));
     if (n_inputs != found.n_inputs || found.n_fine % found.n_bands != 0)
@@ -105,6 +121,8 @@ enum fx8_status fx8_uvh5_read_counts(struct fx8_uvh5_file *file,
     const size_t per_band = counts->n_fine / counts->n_bands;
     FX8_TRY(read_dump(file, valid_name, file->valid_spectra, dump,
                       counts->n_bands, counts->n_inputs, valid_spectra, error));
+    if (counts->n_fine == 0)
+        return FX8_OK;
     FX8_TRY(read_dump(file, clips_name, file->clips, dump, counts->n_inputs,
                       counts->n_fine, clips, error));
     for (size_t input = 0; input < counts->n_inputs; input++)

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * join.h -- internals of the joining of UVH5 files: the pieces in their order,
- * and what copies their headers.
+ * and what joins their headers.
  */
 #ifndef FX8_IO_UVH5_JOIN_H
 #define FX8_IO_UVH5_JOIN_H
 
 #include "io/uvh5/uvh5_reader.h"
-#include "io/uvh5/writer.h"
 
 /** A file to join. */
 struct fx8_uvh5_piece {
     const char *path;
     struct fx8_uvh5_file *file;
-    struct fx8_uvh5_header header; /**< whole in the first one opened; only
-                                        dates and channels in the others */
-    double start;                  /**< first date, or first frequency */
+    struct fx8_h5_place root;
+    struct fx8_uvh5_header header;      /**< whole in the first one opened; only
+                                             dates, channels, history in others */
+    int64_t *checksums;                 /**< [header.n_times]; NULL: none */
+    unsigned long sums[FX8_UVH5_CUBES]; /**< of its dump, so far */
+    double start;                       /**< first date, or first frequency */
     size_t first; /**< dump, or channel, of the result at which it begins */
 };
 
@@ -30,62 +32,67 @@ struct fx8_uvh5_pieces {
     size_t n_products;
 };
 
-/** Open files and put them in order.  Status as fx8_uvh5_join(); released by
- *  fx8_uvh5_pieces_close(), also after a failure. */
-enum fx8_status fx8_uvh5_pieces_open(const char *const *paths, size_t n,
-                                     struct fx8_uvh5_pieces *pieces,
-                                     struct fx8_error *error);
+/** Open the files of a request and put them in order.  Status as
+ *  fx8_uvh5_join(); released by fx8_uvh5_pieces_close(), also after a
+ *  failure. */
+enum fx8_status fx8_uvh5_pieces_open(
+    const struct fx8_uvh5_join_request *request, struct fx8_uvh5_pieces *pieces,
+    struct fx8_error *error);
 
 void fx8_uvh5_pieces_close(struct fx8_uvh5_pieces *pieces);
 
-/** Shape of a list of one to three axes; extents are 1 beyond its axes. */
-struct fx8_uvh5_shape {
-    int rank;
-    hsize_t extent[3];
+/** The piece that holds a dump of a result joined by time. */
+struct fx8_uvh5_piece *fx8_uvh5_piece_of(const struct fx8_uvh5_pieces *pieces,
+                                         size_t dump);
+
+/** A join under way. */
+struct fx8_uvh5_join {
+    const struct fx8_uvh5_join_request *request;
+    struct fx8_uvh5_pieces pieces;
+    struct fx8_uvh5_writer *writer;
+    struct fx8_h5_target target; /**< its root */
 };
 
-/**
- * fx8_uvh5_join_shape -- shape of a dataset of numbers of all pieces, put side
- * by side.
- *
- * Given:  name      from the root of a file
- *         axis      along which they follow each other
- *         expected  extent of a piece there; NULL: any
- * Status: FX8_ERR_INPUT: missing, no numbers, shapes that do not fit
- */
-enum fx8_status fx8_uvh5_join_shape(
-    const struct fx8_uvh5_pieces *pieces, const char *name, int axis,
-    size_t (*expected)(const struct fx8_uvh5_piece *piece),
-    struct fx8_uvh5_shape *joined, struct fx8_error *error);
+/** Write Header/ and /fx8 of the result, but the checksums. */
+enum fx8_status fx8_uvh5_join_items(const struct fx8_uvh5_join *join,
+                                    struct fx8_error *error);
 
-/** Copy them into a dataset of that shape, with its type. */
-enum fx8_status fx8_uvh5_join_values(const struct fx8_uvh5_pieces *pieces,
-                                     const char *name, int axis, hid_t joined,
-                                     const struct fx8_uvh5_writer *writer,
+/** Lists of numbers of all pieces, of one to three axes. */
+struct fx8_uvh5_lists {
+    const char *name;
+    int axis; /**< along which they follow each other */
+    size_t (*count)(const struct fx8_uvh5_piece *piece); /**< of a piece there;
+                                                              NULL: any */
+};
+
+/** Find the shape of all side by side.  FX8_ERR_INPUT: missing, no numbers,
+ *  three axes, shapes that do not fit or that a file cannot hold. */
+enum fx8_status fx8_uvh5_find_shape(const struct fx8_uvh5_join *join,
+                                    const struct fx8_uvh5_lists *lists,
+                                    hsize_t shape[3], struct fx8_error *error);
+
+/** Copy those of the first n pieces into a dataset. */
+enum fx8_status fx8_uvh5_copy_lists(const struct fx8_uvh5_join *join,
+                                    const struct fx8_uvh5_lists *lists,
+                                    size_t n, hid_t joined,
+                                    struct fx8_error *error);
+
+/** Write what was counted in each dump, and clip fractions; a warning if the
+ *  counts of the pieces do not suit each other. */
+enum fx8_status fx8_uvh5_join_counts(const struct fx8_uvh5_join *join,
                                      struct fx8_error *error);
 
-/** The piece that holds a dump of a result joined by time. */
-const struct fx8_uvh5_piece *fx8_uvh5_piece_of(
-    const struct fx8_uvh5_pieces *pieces, size_t dump);
+/** Refuse, or remark on, keys in which configurations differ, as the histories
+ *  show. */
+enum fx8_status fx8_uvh5_match_settings(
+    const struct fx8_uvh5_join_request *request,
+    const struct fx8_uvh5_pieces *pieces, struct fx8_error *error);
 
-/** Where the header of a piece is. */
-struct fx8_h5_place fx8_uvh5_header_of(const struct fx8_uvh5_piece *piece);
+/** Number of files that a piece was joined from; 0: it is no joined file. */
+size_t fx8_uvh5_count_joined(const struct fx8_uvh5_piece *piece);
 
-/** Write Header/ of the result: copies, joined axes, keywords, history. */
-enum fx8_status fx8_uvh5_join_header(const struct fx8_uvh5_pieces *pieces,
-                                     const char *command,
-                                     struct fx8_uvh5_writer *writer,
-                                     struct fx8_error *error);
-
-/** Write the datasets of Header/ with a row per baseline and dump. */
-enum fx8_status fx8_uvh5_join_columns(const struct fx8_uvh5_pieces *pieces,
-                                      struct fx8_uvh5_writer *writer,
-                                      struct fx8_error *error);
-
-/** Write /fx8 of the result but the checksums. */
-enum fx8_status fx8_uvh5_join_extras(const struct fx8_uvh5_pieces *pieces,
-                                     void (*warn)(const char *format, ...),
-                                     struct fx8_uvh5_writer *writer,
-                                     struct fx8_error *error);
+/** Write the history of the result; cuts those of the pieces into lines. */
+enum fx8_status fx8_uvh5_join_histories(const struct fx8_uvh5_join *join,
+                                        struct fx8_error *error);
 
 #endif

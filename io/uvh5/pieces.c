@@ -4,21 +4,18 @@
  * which axis they follow each other, and in which order.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "io/h5/copy.h"
 #include "io/uvh5/join.h"
 
 /* Descriptors besides those of the pieces. */
 #define OTHER_FILES 64
-
-struct fx8_h5_place fx8_uvh5_header_of(const struct fx8_uvh5_piece *piece)
-{
-    return (struct fx8_h5_place){piece->path, piece->file->group, false};
-}
 
 static struct fx8_uvh5_named named(const struct fx8_uvh5_piece *piece)
 {
@@ -38,7 +35,7 @@ static void raise_limit(size_t n)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* Keep dates and channels alone: the rest is common to all pieces. */
+/* Keep dates, channels and history: the rest is common to all pieces. */
 static void trim(struct fx8_uvh5_header *header)
 {
     const struct fx8_uvh5_header kept = {
@@ -48,28 +45,53 @@ static void trim(struct fx8_uvh5_header *header)
         .n_channels = header->n_channels,
         .frequencies_hz = header->frequencies_hz,
         .channel_widths_hz = header->channel_widths_hz,
+        .history = header->history,
     };
     header->julian_dates = header->integration_s = NULL;
     header->frequencies_hz = header->channel_widths_hz = NULL;
+    header->history = NULL;
     fx8_uvh5_header_clear(header);
     *header = kept;
 }
 
-static enum fx8_status match_type(const struct fx8_uvh5_piece *a, hid_t of_a,
-                                  const struct fx8_uvh5_piece *b, hid_t of_b,
-                                  const char *name, struct fx8_error *error)
+/* The types of the data must be the same. */
+static enum fx8_status match_types(const struct fx8_uvh5_piece *a,
+                                   const struct fx8_uvh5_piece *b,
+                                   struct fx8_error *error)
 {
-    char name_a[128], name_b[128];
-    FX8_H5_AUTO type_a = H5Dget_type(of_a), type_b = H5Dget_type(of_b);
-    fx8_h5_type_name(type_a, name_a, sizeof name_a);
-    fx8_h5_type_name(type_b, name_b, sizeof name_b);
-    return strcmp(name_a, name_b) == 0
-               ? FX8_OK
-               : fx8_refuse(error, b->path, name, "%s: expected %s as in %s",
-                            name_b, name_a, a->path);
+    const hid_t of_a[] = {a->file->visdata, a->file->nsamples};
+    const hid_t of_b[] = {b->file->visdata, b->file->nsamples};
+    for (size_t i = 0; i < 2; i++) {
+        char name_a[128], name_b[128];
+        FX8_H5_AUTO type_a = H5Dget_type(of_a[i]);
+        FX8_H5_AUTO type_b = H5Dget_type(of_b[i]);
+        fx8_h5_type_name(type_a, name_a, sizeof name_a);
+        fx8_h5_type_name(type_b, name_b, sizeof name_b);
+        if (strcmp(name_a, name_b) != 0)
+            return fx8_refuse(error, b->path, i == 0 ? "visdata" : "nsamples",
+                              "%s: expected %s as in %s", name_b, name_a,
+                              a->path);
+    }
+    return FX8_OK;
 }
 
-/* Refuse pieces that do not follow `a` as the second piece does. */
+/* Keywords that must be the same.  The most telling one is first: AUTOCORR goes
+ * with PRECISN. */
+static enum fx8_status match_keywords(const struct fx8_uvh5_piece *a,
+                                      const struct fx8_uvh5_piece *b,
+                                      struct fx8_error *error)
+{
+    static const char *const names[] = {
+        "Header/extra_keywords/PRECISN", "Header/extra_keywords/DELAYMOD",
+        "Header/extra_keywords/CHANAVG", "Header/extra_keywords/AUTOCORR"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fx8_h5_has(&a->root, names[i]) || fx8_h5_has(&b->root, names[i]))
+            FX8_TRY(fx8_h5_match(&a->root, &b->root, names[i],
+                                 (struct fx8_h5_tolerance){0.0, 0.0}, error));
+    return FX8_OK;
+}
+
+/* Refuse a piece that does not follow the first as the second does. */
 static enum fx8_status choose_axis(struct fx8_uvh5_pieces *pieces, size_t k,
                                    struct fx8_error *error)
 {
@@ -84,22 +106,44 @@ static enum fx8_status choose_axis(struct fx8_uvh5_pieces *pieces, size_t k,
                         "%s: the same dumps and channels as %s: expected "
                         "others",
                         b->path, a->path);
-    if (!has_same_dumps && !has_same_channels)
+    if (has_same_dumps == has_same_channels ||
+        (k > 1 && has_same_channels != pieces->by_time))
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: other dumps and other channels than %s: expected "
-                        "the same of one; join the files with the same dumps "
+                        "%s: other %s than %s%s%s: expected files that differ "
+                        "in one of both; join the files with the same dumps "
                         "first, then the results",
-                        b->path, a->path);
-    if (k > 1 && has_same_channels != pieces->by_time)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: other %s than %s, and %s other %s: expected one "
-                        "axis; join the files with the same dumps first, then "
-                        "the results",
-                        b->path, pieces->by_time ? "channels" : "dumps",
-                        a->path, pieces->piece[1].path,
-                        pieces->by_time ? "dumps" : "channels");
+                        b->path,
+                        has_same_channels ? "dumps"
+                        : has_same_dumps  ? "channels"
+                                          : "dumps and other channels",
+                        a->path, k > 1 ? ", unlike " : "",
+                        k > 1 ? pieces->piece[1].path : "");
     pieces->by_time = has_same_channels;
     return FX8_OK;
+}
+
+/* Get the checksums of a file of fx8, all of whose dumps must be finished. */
+static enum fx8_status get_checksums(struct fx8_uvh5_piece *piece,
+                                     struct fx8_error *error)
+{
+    static const char name[] = "fx8/checksum";
+    const size_t n = piece->header.n_times;
+    size_t n_unfinished = 0;
+    if (!fx8_h5_is_group(&piece->root, "fx8") ||
+        !fx8_h5_has(&piece->root, name))
+        return FX8_OK;
+    FX8_TRY(fx8_allocate(n, sizeof *piece->checksums, name, &piece->checksums,
+                         error));
+    FX8_TRY(fx8_h5_get_integers(&piece->root, name, fx8_h5_all(n, 1),
+                                piece->checksums, error));
+    for (size_t dump = 0; dump < n; dump++)
+        n_unfinished += piece->checksums[dump] == FX8_UVH5_UNFINISHED;
+    return n_unfinished == 0
+               ? FX8_OK
+               : fx8_refuse(error, piece->path, name,
+                            "%zu of %zu dumps are not finished: expected a "
+                            "result whose run has ended",
+                            n_unfinished, n);
 }
 
 static enum fx8_status open_piece(struct fx8_uvh5_pieces *pieces, size_t k,
@@ -109,19 +153,13 @@ static enum fx8_status open_piece(struct fx8_uvh5_pieces *pieces, size_t k,
     struct fx8_uvh5_piece *piece = &pieces->piece[k];
     piece->path = path;
     FX8_TRY(fx8_uvh5_open(path, &piece->file, &piece->header, error));
-    const size_t n_unfinished = fx8_uvh5_unfinished(piece->file);
-    if (n_unfinished > 0)
-        return fx8_refuse(error, path, "fx8/checksum",
-                          "%zu of %zu dumps are not finished: expected a "
-                          "result whose run has ended",
-                          n_unfinished, piece->header.n_times);
+    piece->root = (struct fx8_h5_place){path, piece->file->file, false};
+    FX8_TRY(get_checksums(piece, error));
     if (k == 0)
         return FX8_OK;
+    FX8_TRY(match_keywords(first, piece, error));
     FX8_TRY(fx8_uvh5_match_array(named(first), named(piece), error));
-    FX8_TRY(match_type(first, first->file->visdata, piece, piece->file->visdata,
-                       "visdata", error));
-    FX8_TRY(match_type(first, first->file->nsamples, piece,
-                       piece->file->nsamples, "nsamples", error));
+    FX8_TRY(match_types(first, piece, error));
     FX8_TRY(choose_axis(pieces, k, error));
     trim(&piece->header);
     return FX8_OK;
@@ -184,36 +222,37 @@ static enum fx8_status check_channels(const struct fx8_uvh5_pieces *pieces,
     return FX8_OK;
 }
 
-/* The piece whose first dump is the longest: a shorter last one may be alone in
- * its file. */
-static const struct fx8_uvh5_piece *longest(
-    const struct fx8_uvh5_pieces *pieces)
+/* Length of the longest dump of a piece. */
+static double longest_s(const struct fx8_uvh5_piece *piece)
 {
-    const struct fx8_uvh5_piece *found = &pieces->piece[0];
-    for (size_t k = 1; k < pieces->n; k++)
-        if (pieces->piece[k].header.integration_s[0] >
-            found->header.integration_s[0])
-            found = &pieces->piece[k];
+    double found = 0.0;
+    for (size_t t = 0; t < piece->header.n_times; t++)
+        found = fmax(found, piece->header.integration_s[t]);
     return found;
 }
 
-/* Dumps follow each other over all pieces and have one length; the last of each
- * piece may be shorter. */
+/* Dumps follow each other over all pieces and have one length; the last of a
+ * run may be shorter, and so may any of a joined file. */
 static enum fx8_status check_dumps(const struct fx8_uvh5_pieces *pieces,
                                    struct fx8_error *error)
 {
-    const struct fx8_uvh5_piece *model = longest(pieces);
-    const double length_s = model->header.integration_s[0];
+    const struct fx8_uvh5_piece *model = &pieces->piece[0];
+    double length_s = longest_s(model), last_date = 0.0, last_s = 0.0;
+    for (size_t k = 1; k < pieces->n; k++)
+        if (longest_s(&pieces->piece[k]) > length_s) {
+            model = &pieces->piece[k];
+            length_s = longest_s(model);
+        }
     const double tolerance_s = fx8_uvh5_dates_tolerance_s(&model->header);
     const struct fx8_uvh5_piece *before = NULL;
-    double last_date = 0.0, last_s = 0.0;
     for (size_t k = 0; k < pieces->n; k++) {
         const struct fx8_uvh5_piece *piece = &pieces->piece[k];
         const struct fx8_uvh5_header *header = &piece->header;
+        const bool is_joined = fx8_uvh5_count_joined(piece) > 0;
         for (size_t t = 0; t < header->n_times; t++) {
             const double date = header->julian_dates[t];
             const double dump_s = header->integration_s[t];
-            if (!(dump_s < length_s && t == header->n_times - 1))
+            if (!is_joined && t < header->n_times - 1)
                 FX8_TRY(fx8_uvh5_match_value(named(model), named(piece),
                                              "integration_time", t, length_s,
                                              dump_s, 1e-6 * length_s, error));
@@ -233,8 +272,8 @@ static enum fx8_status check_dumps(const struct fx8_uvh5_pieces *pieces,
     return FX8_OK;
 }
 
-const struct fx8_uvh5_piece *fx8_uvh5_piece_of(
-    const struct fx8_uvh5_pieces *pieces, size_t dump)
+struct fx8_uvh5_piece *fx8_uvh5_piece_of(const struct fx8_uvh5_pieces *pieces,
+                                         size_t dump)
 {
     size_t k = pieces->n - 1;
     while (k > 0 && pieces->piece[k].first > dump)
@@ -242,21 +281,22 @@ const struct fx8_uvh5_piece *fx8_uvh5_piece_of(
     return &pieces->piece[k];
 }
 
-enum fx8_status fx8_uvh5_pieces_open(const char *const *paths, size_t n,
-                                     struct fx8_uvh5_pieces *pieces,
-                                     struct fx8_error *error)
+enum fx8_status fx8_uvh5_pieces_open(
+    const struct fx8_uvh5_join_request *request, struct fx8_uvh5_pieces *pieces,
+    struct fx8_error *error)
 {
-    *pieces = (struct fx8_uvh5_pieces){.n = n};
-    FX8_TRY(fx8_allocate(n, sizeof *pieces->piece, "files to join",
+    *pieces = (struct fx8_uvh5_pieces){.n = request->n_paths};
+    FX8_TRY(fx8_allocate(pieces->n, sizeof *pieces->piece, "files to join",
                          &pieces->piece, error));
-    raise_limit(n);
-    for (size_t k = 0; k < n; k++)
-        FX8_TRY(open_piece(pieces, k, paths[k], error));
+    raise_limit(pieces->n);
+    for (size_t k = 0; k < pieces->n; k++)
+        FX8_TRY(open_piece(pieces, k, request->paths[k], error));
     const struct fx8_uvh5_header *header = &pieces->piece[0].header;
     pieces->n_times = header->n_times;
     pieces->n_baselines = header->n_baselines;
     pieces->n_channels = header->n_channels;
     pieces->n_products = header->n_products;
+    FX8_TRY(fx8_uvh5_match_settings(request, pieces, error));
     sort(pieces);
     return pieces->by_time ? check_dumps(pieces, error)
                            : check_channels(pieces, error);
@@ -267,6 +307,7 @@ void fx8_uvh5_pieces_close(struct fx8_uvh5_pieces *pieces)
     for (size_t k = 0; pieces->piece != NULL && k < pieces->n; k++) {
         fx8_uvh5_file_close(&pieces->piece[k].file);
         fx8_uvh5_header_clear(&pieces->piece[k].header);
+        free(pieces->piece[k].checksums);
     }
     free(pieces->piece);
     *pieces = (struct fx8_uvh5_pieces){0};

@@ -240,18 +240,6 @@ static enum fx8_status read_flags(struct fx8_uvh5_file *file, size_t first,
     return FX8_OK;
 }
 
-enum fx8_status fx8_uvh5_read_as(struct fx8_uvh5_file *file, hid_t visdata,
-                                 hid_t nsamples, size_t first, size_t n_rows,
-                                 const struct fx8_uvh5_rows *rows,
-                                 struct fx8_error *error)
-{
-    FX8_TRY(read_cube(file, file->visdata, "visdata", visdata, first, n_rows,
-                      rows->visdata, error));
-    FX8_TRY(read_cube(file, file->nsamples, "nsamples", nsamples, first, n_rows,
-                      rows->nsamples, error));
-    return read_flags(file, first, n_rows, rows->flags, error);
-}
-
 enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
                                    size_t n_rows, double *visibilities,
                                    uint8_t *flags, float *nsamples,

@@ -375,18 +375,32 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
 /** Dumps of a file of fx8 that are not finished; 0 in other files. */
 size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file);
 
-/** Find what was counted in each dump; n_fine is 0 where either is absent.
+/** Find what was counted in each dump; n_fine is 0 without clips, all are 0
+ *  without valid spectra.
  *  FX8_ERR_INPUT: sizes that do not suit each other and the dumps. */
 enum fx8_status fx8_uvh5_find_counts(struct fx8_uvh5_file *file,
                                      struct fx8_uvh5_counts *counts,
                                      struct fx8_error *error);
 
-/** Read the counts of a dump, which were found.  FX8_ERR_INPUT: unreadable,
- *  negative, or more clips than valid spectra. */
+/** Read the counts of a dump, which were found; clips only if there are any.
+ *  FX8_ERR_INPUT: unreadable, negative, or more clips than valid spectra. */
 enum fx8_status fx8_uvh5_read_counts(struct fx8_uvh5_file *file,
                                      const struct fx8_uvh5_counts *counts,
                                      size_t dump, int64_t *valid_spectra,
                                      int64_t *clips, struct fx8_error *error);
+
+/** What becomes of results whose configurations differ in a key. */
+enum fx8_uvh5_difference {
+    FX8_UVH5_LEGAL = 0,
+    FX8_UVH5_REMARKED, /**< joined, with a remark */
+    FX8_UVH5_REFUSED
+};
+
+/** Keys, by a pattern of the shell for SECTION.KEY. */
+struct fx8_uvh5_join_rule {
+    const char *keys;
+    enum fx8_uvh5_difference difference;
+};
 
 /** What to join, and how. */
 struct fx8_uvh5_join_request {
@@ -397,7 +411,10 @@ struct fx8_uvh5_join_request {
     bool has_compression; /**< else that of the first in order */
     enum fx8_compression compression;
     const char *command; /**< as it was given, for the history */
-    /** Called with each remark on what is left out. */
+    /** [n_rules] The first that fits a key decides; without one: legal. */
+    const struct fx8_uvh5_join_rule *rules;
+    size_t n_rules;
+    /** Called with each remark on what differs or is left out. */
     void (*warn)(const char *format, ...) FX8_PRINTF(1, 2);
     /** Called after each block of rows; may be NULL. */
     void (*progress)(void *context, int64_t done, int64_t total);
@@ -416,11 +433,11 @@ struct fx8_uvh5_joined {
  * their headers differ: time or frequency.
  *
  * Status: FX8_ERR_INPUT: not of one observation, overlapping, different along
- *         both axes; "B: DATASET: value: expected value as in A".  Else as
- *         fx8_uvh5_create().  After a failure there is no output
+ *         both axes, damaged; "B: DATASET: value: expected value as in A".
+ *         Else as fx8_uvh5_create().  After a failure there is no output
  * Notes:  1) data/README.md says what becomes of each item
  *         2) memory: a block of rows of 32 MiB, or the rows of one packed chunk
- *            if they are more; and dates and channels of every file
+ *            if they are more; and dates, channels and history of every file
  */
 enum fx8_status fx8_uvh5_join(const struct fx8_uvh5_join_request *request,
                               struct fx8_uvh5_joined *joined,

@@ -6,7 +6,7 @@
 #define FX8_IO_UVH5_UVH5_READER_H
 
 #include "io/h5/h5.h"
-#include "io/uvh5/uvh5.h"
+#include "io/uvh5/writer.h"
 
 struct fx8_uvh5_file {
     char *path;
@@ -31,18 +31,5 @@ struct fx8_uvh5_file {
 enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
-
-/** Rows [n_rows][n_channels][n_products] of the three datasets of Data/. */
-struct fx8_uvh5_rows {
-    char *visdata;
-    char *nsamples;
-    uint8_t *flags; /**< 0 or 1 */
-};
-
-/** Read rows [first, first + n) as these types. */
-enum fx8_status fx8_uvh5_read_as(struct fx8_uvh5_file *file, hid_t visdata,
-                                 hid_t nsamples, size_t first, size_t n_rows,
-                                 const struct fx8_uvh5_rows *rows,
-                                 struct fx8_error *error);
 
 #endif

@@ -31,6 +31,9 @@ enum {
  *  column of doubles. */
 #define FX8_UVH5_BLOCK_ROWS 16384
 
+/** In place of the checksum of a dump. */
+#define FX8_UVH5_UNFINISHED ((int64_t)-1)
+
 struct fx8_uvh5_columns;
 struct fx8_uvh5_writer;
 

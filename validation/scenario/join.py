@@ -3,11 +3,12 @@
 
 Shows (commands, joined results): parts in time with the same gains, and coarse
     channels correlated one by one, joined in any order, give every dataset and
-    attribute of one run, packed or not, but what data/README.md excepts; gains
-    that differ, clip fractions and keywords follow its rules; files that do not
-    belong together, overlap, or are broken are refused in one line with file,
-    dataset and values; the output is made by the rules of every output, and a
-    signal, a full disk or a refusal leaves none
+    attribute of one run, packed or not, but what data/README.md excepts; so do
+    joins of joined files; gains that differ, clip fractions, keywords and keys
+    of the configuration follow its rules; files that do not belong together,
+    overlap, or are damaged are refused in one line with file, dataset and
+    values; the output is made by the rules of every output, and a signal, a
+    full disk or a refusal leaves none
 Within: equal to the bit; memory 100 MiB for a result of 240 MiB
 Because: everything is copied; a block of rows of 32 MiB, another for the piece,
     and the libraries
@@ -152,10 +153,168 @@ class Join(program.Case):
 
     def test_a_gap(self):
         (a, _, c), whole = self.parts()
+
+        def add(file):              # a list that could grow
+            file.create_dataset("Header/more", data=[1.5, 2], maxshape=(None,))
+        a, c = (self.changed(path, add, f"more{k}.uvh5")
+                for k, path in enumerate((a, c)))
         got, want = self.joined(c, a), program.read(whole)
+        self.assertEqual(list(got.header["more"]), [1.5, 2])
         for name in ("visibilities", "flags", "nsamples"):
             np.testing.assert_array_equal(
                 getattr(got, name), getattr(want, name)[[0, 1, 3, 4]])
+
+    def assert_one_join(self, *orders):
+        """Joins of joined files, nested lists of names, give one file: every
+        item, its storage, and the history but for date and command."""
+        def make(files):
+            paths = [make(file) if isinstance(file, list) else file
+                     for file in files]
+            self.count += 1
+            path = self.path(f"join{self.count}.uvh5")
+            self.well("join", *paths, "-o", path)
+            program.read(path)
+            return path
+        first, *others = map(make, orders)
+        for other in others:
+            self.assert_same_file(other, first)
+            for name in ("visdata", "flags", "nsamples"):
+                with h5py.File(first) as a, h5py.File(other) as b:
+                    self.assertEqual(a[f"Data/{name}"].chunks,
+                                     b[f"Data/{name}"].chunks)
+            lines = [program.read(path).history.splitlines()
+                     for path in (first, other)]
+            self.assertEqual(*(part[2:] for part in lines))
+            self.assertEqual(*(part[0].partition(", written")[0]
+                               for part in lines))
+        return first
+
+    def test_joined_in_steps(self):
+        """Parts with short last dumps, in any order of joins; what was left out
+        of the history of a part is left out again."""
+        recording = self.write(program.Scene(program.noise(9, 4, 2, 40_000)))
+        a, b, c, d = (
+            self.correlate(name, [recording], oracle.Setup(
+                16, 0.002, method="fft", start_s=start, duration_s=length),
+                **keys)
+            for name, start, length, keys in (
+                ("a", 0, 0.0053, {}), ("b", 0.008, 0.0011, {}),
+                ("c", 0.012, 0.0093, {"correlator.threads": 2}),
+                ("d", 0.03, None, {"correlator.threads": 2})))
+        whole = self.assert_one_join([a, b, c, d], [d, c, b, a],
+                                     [[a, b], c, d], [[[a, b], c], d],
+                                     [a, [b, [c, d]]], [[c, d], [a, b]],
+                                     [a, [b, c], d])
+        lengths = program.read(whole).header["integration_time"][::10]
+        np.testing.assert_array_equal(
+            lengths < 0.0019, [False, False, True, True] + 4 * [False]
+            + [True] + 5 * [False])
+        self.assertEqual(program.read(whole).history.count("history of "), 4)
+        # a run's file has one length
+        odd = self.changed(c, scale("Header/integration_time", np.repeat(
+            [1, .5, 1, 1, 1], 10)), "odd.uvh5")
+        self.refuse([a, odd], "odd.uvh5: integration_time[1]: 0.001: expected "
+                    "0.002")
+
+    def test_coarse_channels_in_steps(self):
+        setup = oracle.Setup(32, 3200 / float(aavs_files.RATE), method="fft")
+        (a, b, c), _ = self.station(setup)
+        self.assert_one_join([a, b, c], [[a, b], c], [a, [b, c]])
+
+    def test_settings(self):
+        """Another filter is refused; what leaves the mean of the visibilities
+        as it is has a warning."""
+        recording = self.write(program.Scene(program.noise(9, 4, 2, 20_000)))
+
+        def part(name, start, **keys):
+            setup = oracle.Setup(16, 0.002, taps=4, target_rms=20,
+                                 start_s=start, duration_s=0.006)
+            return self.correlate(name, [recording], setup, **{
+                key.replace("__", "."): value for key, value in keys.items()})
+        a = part("a", 0)
+        for key, value, want in (("channelizer.taps", "8", "4"),
+                                 ("channelizer.method", "fft", "pfb"),
+                                 ("channelizer.window", "hann", "auto"),
+                                 ("correlator.integration_time_s", "0.0020001",
+                                  "0.002")):
+            odd = part("odd", 0.008, **{key: value})
+            self.refuse([a, odd], f"{odd}: {key}: {value}: expected {want} as "
+                        f"in {a}")
+            self.refuse([odd, a], f"{a}: {key}: {want}: expected {value} as "
+                        f"in {odd}")
+        for keys, *says in (
+                ({"quantizer.target_rms": 30},
+                 "odd.uvh5: quantizer.target_rms: 30, but 20 in "),
+                ({"quantizer.level": "input"}, "quantizer.level: input, but "
+                 "channel in "),
+                ({"input.missing_value": "-128"}, "input.missing_value: -128, "
+                 "but none in "),
+                ({"channelizer.flag_edges": 1}, "channelizer.flag_edges: 1, "),
+                ({"array.flag_antennas": "2"}, "array.flag_antennas: 2, but "),
+                ({"correlator.kernel": "reference"},
+                 "Header/extra_keywords/FFTPLAN: not the same in all files: left out",
+                 "Header/extra_keywords/KERNEL: not the same in all files: left out"),
+                ({"correlator.threads": 2, "output.compression": "gzip",
+                  "observation.object": ""},)):
+            odd = part("odd", 0.008, **keys)
+            self.joined(a, odd)
+            warnings = [line for line in self.said.stderr.splitlines()
+                        if "fx8/gain" not in line]
+            self.assertEqual(len(warnings), len(says), warnings)
+            for line, text in zip(warnings, says):
+                self.assertIn("fx8: warning: ", line)
+                self.assertIn(text, line)
+        odd = self.changed(part("odd", 0.008), program.put(
+            "Header/extra_keywords/FX8VERS", np.bytes_("0.9")), "old.uvh5")
+        self.joined(a, odd)
+        self.assertIn("warning: Header/extra_keywords/FX8VERS: not the same",
+                      self.said.stderr)
+        # a joined file has the configuration of its first
+        ab = self.joined(a, part("b", 0.008, **{"quantizer.target_rms": 30}))
+        os.rename(ab.path, self.path("ab.uvh5"))
+        self.refuse([self.path("ab.uvh5"),
+                     part("odd", 0.014, **{"channelizer.taps": 8})],
+                    "odd.uvh5: channelizer.taps: 8: expected 4 as in")
+        # without a configuration there is nothing to compare
+        self.joined(a, self.changed(part("odd", 0.014, **{
+            "channelizer.taps": 8}), program.put(
+                "Header/history", np.bytes_("by hand")), "hand.uvh5"))
+
+    def test_precisions(self):
+        (a, _, _), _ = self.parts()
+        os.rename(a, self.path("int8.uvh5"))
+        (_, b, _), _ = self.parts(precision="fp32")
+        a = self.path("int8.uvh5")
+        self.refuse([a, b], f"{b}: Header/extra_keywords/PRECISN: FP32: expected INT8 "
+                    f"as in {a}")
+        self.refuse([b, a], f"{a}: Header/extra_keywords/PRECISN: INT8: expected FP32 "
+                    f"as in {b}")
+
+    # --- damage ---
+
+    def assert_damage_is_found(self, good, piece, dump, where):
+        """A value of a dump is changed; without checksums it is joined."""
+        for name in ("visdata", "flags", "nsamples"):
+            def change(file):
+                data = file[f"Data/{name}"]
+                value = data[where]
+                data[where] = ~value if value.dtype == bool else value + 1
+            odd = self.changed(piece, change, "odd.uvh5")
+            for files in ([good, odd], [odd, good]):
+                self.refuse(files, f"{odd}: fx8/checksum: dump {dump}: ",
+                            "damaged, or were changed")
+            odd = self.changed(odd, program.put("fx8/checksum"), "unmarked.uvh5")
+            self.joined(good, odd)
+
+    def test_damage_is_found(self):
+        for compression in ("none", "gzip"):
+            (a, _, c), _ = self.parts(
+                extra={"output.compression": compression})
+            self.assert_damage_is_found(c, a, 1, (13, 2, 1))
+        (a, b, c), _ = self.station(oracle.Setup(
+            32, 3200 / float(aavs_files.RATE), method="fft"))
+        self.assert_damage_is_found(a, b, 2, (14, 7, 0))
+        self.assert_damage_is_found(c, b, 0, (5, 0, 3))
 
     def test_gains_that_differ_are_left_out(self):
         (a, b, c), _ = self.parts(is_periodic=False)
@@ -188,19 +347,22 @@ class Join(program.Case):
         lines = got.history.splitlines()
         self.assertIn(", 3 files joined by time, written ", lines[0])
         self.assertIn("command: fx8 join ", lines[1])
-        self.assertEqual(lines[2], f"history of {a}:")
+        self.assertEqual(lines[3], f"history of {a}:")
         self.assertEqual(got.history.count("start_s = 0.012"), 1)
         self.assertEqual(got.history.count("channels = 16"), 1)
-        self.assertIn(f"history of {c}, where it has other lines:", lines)
+        self.assertIn(f"history of {c}:", lines)
+        self.assertIn("warning: Header/extra_keywords/KERNEL: not the same in all "
+                      "files: left out\n", self.said.stderr)
+        self.assertNotIn("CONFSHA", self.said.stderr)
         for name in ("PRECISN", "DELAYMOD"):
             odd = self.changed(c, put(f"Header/extra_keywords/{name}",
                                       np.bytes_("ODD")), "f.uvh5")
-            self.refuse([a, odd], f"{odd}: extra_keywords/{name}: ODD: "
+            self.refuse([a, odd], f"{odd}: Header/extra_keywords/{name}: ODD: "
                         "expected ", f" as in {a}")
             none = self.changed(a, lambda file: file["Header/extra_keywords"]
                                 .pop(name), "g.uvh5")
-            self.refuse([none, c], f"{c}: extra_keywords/{name}: set: expected "
-                        f"none as in {none}")
+            for files in ([none, c], [c, none]):
+                self.refuse(files, f"{none}: Header/extra_keywords/{name}: missing")
 
     # --- frequency ---
 
@@ -306,8 +468,9 @@ class Join(program.Case):
                         min(n, 8) for n in shape) if all(shape) else None)
             with self.subTest(name=name, shape=shape):
                 got = self.joined(a, self.changed(b, change, "odd.uvh5"))
-                self.assertIn(f"warning: fx8/{name}: not in all files, or of "
-                              "other shapes: left out", self.said.stderr)
+                self.assertIn("warning: fx8/valid_spectra, fx8/clips: not in "
+                              "all files, or of other shapes: left out",
+                              self.said.stderr)
                 self.assertIsNone(got.clip_fraction)
 
     def test_a_grid_is_joined_in_two_steps(self):
@@ -320,8 +483,7 @@ class Join(program.Case):
                 file["Header/time_array"][...] += 1
             return self.changed(name, change, os.path.basename(name) + "2")
         self.refuse([a, later(b), later(a)], "other dumps and other channels")
-        self.refuse([a, b, later(a)], "other dumps than", "other channels",
-                    "join the files with the same dumps first")
+        self.refuse([a, b, later(a)], "other dumps than", f"unlike {b}", "join the files with the same dumps first")
         first = self.joined(a, b)
         os.rename(first.path, self.path("first.uvh5"))
         second = self.joined(later(b), later(a))
@@ -375,7 +537,7 @@ class Join(program.Case):
     def test_a_signal_leaves_nothing(self):
         part, later = self.large()[:2]
         before = set(os.listdir(self.folder))
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
             process = self.start("join", part, later, "-o",
                                  self.path("all.uvh5"), "--quiet")
             self.wait_for(process, self.path("all.uvh5.part"))
