@@ -10,6 +10,7 @@
 
 #include "config/base/read_files.h"
 #include "io/driver.h"
+#include "io/h5/h5.h"
 
 /* Largest address in a file: off_t is signed. */
 #define MAX_ADDRESS ((haddr_t)INT64_MAX)
@@ -334,9 +335,13 @@ static herr_t get_handle(H5FD_t *handle, hid_t access, void **descriptor)
 static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                             haddr_t address, size_t size, void *buffer)
 {
-    (void)type;
     (void)transfer;
     const struct open_file *opened = (const struct open_file *)handle;
+    if (opened->file->sought != NULL && type == H5FD_MEM_DRAW) {
+        *opened->file->sought = address;
+        memset(buffer, 0, size);
+        return 0;
+    }
     if (!fx8_driver_read(opened->file->descriptor, address, size, buffer))
         return -1;
     overlay(opened, address, size, buffer);
@@ -427,4 +432,24 @@ void fx8_driver_commit(struct fx8_driver_file *file)
 {
     if (file->opened != NULL)
         write_held(file->opened);
+}
+
+haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start)
+{
+    hsize_t one[H5S_MAX_RANK];
+    haddr_t address = HADDR_UNDEF;
+    char element[64];
+    void *descriptor = NULL; /* the first member of struct fx8_driver_file */
+    FX8_H5_AUTO type = H5Dget_type(dataset);
+    FX8_H5_AUTO file = H5Iget_file_id(dataset);
+    if (file < 0 || H5Tget_size(type) > sizeof element ||
+        H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0)
+        return HADDR_UNDEF;
+    for (int i = 0; i < H5S_MAX_RANK; i++)
+        one[i] = 1;
+    struct fx8_driver_file *below = descriptor;
+    below->sought = &address;
+    (void)fx8_h5_read_part(dataset, type, start, one, element);
+    below->sought = NULL;
+    return address;
 }

@@ -28,6 +28,7 @@ struct fx8_driver_file {
     uint64_t failed_offset; /**< offset of that write; the new length, if cut */
     uint64_t failed_size;   /**< bytes that could not be written */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
+    haddr_t *sought; /**< receives where raw data would be read; NULL: read */
 };
 
 /**
@@ -52,6 +53,17 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
 /** Write all data held back; call after H5Fflush().  A failure is recorded in
  *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
+
+/**
+ * fx8_driver_find_chunk -- where a chunk of a dataset in an output is: where
+ * HDF5 would read its first element.
+ *
+ * Given:   start  of the chunk, an entry per axis
+ * Returned: HADDR_UNDEF: nowhere, or HDF5 has it in memory
+ * Notes:   takes as long for the last chunk as for the first one, unlike
+ *          H5Dget_chunk_info_by_coord(), which passes all before it
+ */
+haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start);
 
 /** Read all of [address, address + size) of a file, with zeros beyond its end,
  *  as HDF5's own drivers do.  False if the system fails to. */

@@ -9,6 +9,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "io/driver.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -69,16 +70,28 @@ static uint64_t count_chunks(const struct placed *cube)
     return cube->n_chunks[0] * cube->n_chunks[1] * cube->n_chunks[2];
 }
 
-static haddr_t find_address(const struct fx8_h5_cube *cube,
-                            const hsize_t *start)
+/* HDF5's own answer, for which it passes all chunks before this one. */
+static haddr_t ask(hid_t dataset, const hsize_t *start)
 {
     haddr_t address = HADDR_UNDEF;
     hsize_t bytes = 0;
     unsigned mask = 0;
-    return H5Dget_chunk_info_by_coord(cube->dataset, start, &mask, &address,
-                                      &bytes) < 0
+    return H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) <
+                   0
                ? HADDR_UNDEF
                : address;
+}
+
+/* Reopen a cube without a cache, so that HDF5 has no chunk of it in memory. */
+static void drop_cache(const struct fx8_uvh5_writer *writer,
+                       struct fx8_h5_cube *cube)
+{
+    char name[64] = "";
+    FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, 0, 0, 1.0);
+    H5Iget_name(cube->dataset, name, sizeof name);
+    fx8_h5_close(&cube->dataset);
+    cube->dataset = H5Dopen2(writer->file, name, access);
 }
 
 /* Give a chunk of a sparse cube its place: zeros, which it has without one. */
@@ -93,23 +106,32 @@ static bool make_chunk(const struct fx8_h5_cube *cube,
                0;
 }
 
-/* Addresses of all chunks of a cube, in the order of their indices. */
+/* Addresses of all chunks of a cube, in the order of their indices.  HDF5 is
+ * asked for the first and the last one; for all if the quick way fails. */
 static enum fx8_status find_addresses(const struct fx8_uvh5_writer *writer,
-                                      const struct fx8_h5_cube *cube,
+                                      struct fx8_h5_cube *cube,
                                       const struct placed *placed,
                                       uint64_t *addresses,
                                       struct fx8_error *error)
 {
     const uint64_t n = placed->value_bytes == 0 ? 0 : count_chunks(placed);
+    const uint64_t a = placed->n_chunks[1], b = placed->n_chunks[2];
+    haddr_t (*find)(hid_t, const hsize_t *) = fx8_driver_find_chunk;
+    if (n > 0)
+        drop_cache(writer, cube);
     for (uint64_t k = 0; k < n; k++) {
-        const uint64_t a = placed->n_chunks[1], b = placed->n_chunks[2];
         const hsize_t start[FX8_H5_CUBE_RANK] = {k / (a * b) * placed->chunk[0],
                                                  k / b % a * placed->chunk[1],
                                                  k % b * placed->chunk[2]};
-        addresses[k] = find_address(cube, start);
+        addresses[k] = find(cube->dataset, start);
         if (addresses[k] == HADDR_UNDEF && make_chunk(cube, placed, start))
-            addresses[k] = find_address(cube, start);
-        if (addresses[k] == HADDR_UNDEF)
+            addresses[k] = find(cube->dataset, start);
+        if (k == 0 && addresses[k] != ask(cube->dataset, start)) {
+            find = ask;
+            addresses[k] = ask(cube->dataset, start);
+        }
+        if (addresses[k] == HADDR_UNDEF ||
+            (k == n - 1 && addresses[k] != ask(cube->dataset, start)))
             return fx8_output_fail(writer->output, cube->name, error);
     }
     return FX8_OK;
