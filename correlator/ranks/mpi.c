@@ -132,19 +132,46 @@ static void finish(void)
 
 /* --- bytes ---------------------------------------------------------------- */
 
-static enum fx8_status broadcast(void *bytes, size_t n, struct fx8_error *error)
+/* Begins to move bytes to or from another rank. */
+typedef int begin(void *bytes, int n, int other, int tag, MPI_Request *request);
+
+static int begin_broadcast(void *bytes, int n, int other, int tag,
+                           MPI_Request *request)
 {
-    char *at = bytes;
-    for (size_t piece; n > 0; at += piece, n -= piece) {
+    (void)tag;
+    return MPI_Ibcast(bytes, n, MPI_BYTE, other, MPI_COMM_WORLD, request);
+}
+
+static int begin_send(void *bytes, int n, int other, int tag,
+                      MPI_Request *request)
+{
+    return MPI_Isend(bytes, n, MPI_BYTE, other, tag, MPI_COMM_WORLD, request);
+}
+
+static int begin_receive(void *bytes, int n, int other, int tag,
+                         MPI_Request *request)
+{
+    return MPI_Irecv(bytes, n, MPI_BYTE, other, tag, MPI_COMM_WORLD, request);
+}
+
+static enum fx8_status move(begin *start_one, const char *what, char *bytes,
+                            size_t n, int other, int tag,
+                            struct fx8_error *error)
+{
+    for (size_t piece; n > 0; bytes += piece, n -= piece) {
         MPI_Request request;
         int code;
         piece = least(n, MOST_BYTES);
-        CARRY_OUT(
-            code, request,
-            MPI_Ibcast(at, (int)piece, MPI_BYTE, 0, MPI_COMM_WORLD, &request));
-        FX8_TRY(report(code, NULL, "broadcast", error));
+        CARRY_OUT(code, request,
+                  start_one(bytes, (int)piece, other, tag, &request));
+        FX8_TRY(report(code, NULL, what, error));
     }
     return FX8_OK;
+}
+
+static enum fx8_status broadcast(void *bytes, size_t n, struct fx8_error *error)
+{
+    return move(begin_broadcast, "broadcast", bytes, n, 0, 0, error);
 }
 
 static enum fx8_status gather(const void *bytes, size_t n, void *all,
@@ -164,47 +191,35 @@ static enum fx8_status gather(const void *bytes, size_t n, void *all,
 static enum fx8_status send(int to, int tag, const void *bytes, size_t n,
                             struct fx8_error *error)
 {
-    const char *at = bytes;
-    for (size_t piece; n > 0; at += piece, n -= piece) {
-        MPI_Request request;
-        int code;
-        piece = least(n, MOST_BYTES);
-        CARRY_OUT(code, request,
-                  MPI_Isend(at, (int)piece, MPI_BYTE, to, tag, MPI_COMM_WORLD,
-                            &request));
-        FX8_TRY(report(code, NULL, "send", error));
-    }
-    return FX8_OK;
+    /* MPI only reads what it sends */
+    return move(begin_send, "send", (char *)(uintptr_t)bytes, n, to, tag,
+                error);
 }
+
+/* What a probe has failed with, for receive(). */
+static _Atomic int probed = MPI_SUCCESS;
 
 static bool probe(int of, int tag, int *from)
 {
     int is_there = 0;
     MPI_Status status;
+    *from = of < 0 ? 0 : of;
     pthread_mutex_lock(&lock);
     const int code = MPI_Iprobe(of < 0 ? MPI_ANY_SOURCE : of, tag,
                                 MPI_COMM_WORLD, &is_there, &status);
     pthread_mutex_unlock(&lock);
-    if (code != MPI_SUCCESS || !is_there)
-        return false;
-    *from = status.MPI_SOURCE;
-    return true;
+    if (code != MPI_SUCCESS)
+        probed = code;
+    if (code == MPI_SUCCESS && is_there)
+        *from = status.MPI_SOURCE;
+    return code != MPI_SUCCESS || is_there;
 }
 
 static enum fx8_status receive(int from, int tag, void *bytes, size_t n,
                                struct fx8_error *error)
 {
-    char *at = bytes;
-    for (size_t piece; n > 0; at += piece, n -= piece) {
-        MPI_Request request;
-        int code;
-        piece = least(n, MOST_BYTES);
-        CARRY_OUT(code, request,
-                  MPI_Irecv(at, (int)piece, MPI_BYTE, from, tag, MPI_COMM_WORLD,
-                            &request));
-        FX8_TRY(report(code, NULL, "receive", error));
-    }
-    return FX8_OK;
+    FX8_TRY(report(probed, NULL, "probe", error));
+    return move(begin_receive, "receive", bytes, n, from, tag, error);
 }
 
 /* --- files ---------------------------------------------------------------- */

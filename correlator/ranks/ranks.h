@@ -48,8 +48,8 @@ struct fx8_ranks_operations {
     /** Send bytes; may wait for the receiver. */
     enum fx8_status (*send)(int to, int tag, const void *bytes, size_t n,
                             struct fx8_error *error);
-    /** Whether bytes of a rank, or of any (-1), with this tag are waiting;
-     *  `from` is whose. */
+    /** Whether bytes of a rank, or of any (-1), with this tag are waiting, and
+     *  from whom; true after a failure too, which receive() then reports. */
     bool (*probe)(int of, int tag, int *from);
     /** Receive n bytes: as many as were sent. */
     enum fx8_status (*receive)(int from, int tag, void *bytes, size_t n,
