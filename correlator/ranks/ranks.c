@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/number.h"
-#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/ranks/ranks.h"
 
@@ -110,35 +110,32 @@ enum fx8_status fx8_ranks_open(struct fx8_ranks *ranks, struct fx8_error *error)
 
 /* --- agreement ------------------------------------------------------------ */
 
-/* The first failure in order of ranks, or FX8_OK. */
-static struct fx8_error find_first(const struct fx8_error *errors, int n)
-{
-    struct fx8_error found = {FX8_OK, ""};
-    for (int rank = n; rank-- > 0;)
-        if (errors[rank].status != FX8_OK)
-            found = errors[rank];
-    return found;
-}
-
+/* Rank 0 takes the messages of the others one by one: with memory for all of
+ * them it could fail to get it while the others wait. */
 enum fx8_status fx8_ranks_agree(const struct fx8_ranks *ranks,
                                 enum fx8_status status, struct fx8_error *error)
 {
+    const struct fx8_ranks_operations *operations = ranks->operations;
     if (ranks->n == 1)
         return status;
-    struct fx8_error own = {FX8_OK, ""};
+    struct fx8_error first = {FX8_OK, ""}, other;
     if (status != FX8_OK && ranks->rank == 0)
-        own = *error;
+        first = *error;
     else if (status != FX8_OK)
-        fx8_fail(&own, status, "rank %d: %s", ranks->rank, error->message);
-    FX8_AUTO_FREE struct fx8_error *all = NULL;
-    FX8_TRY(fx8_allocate((size_t)ranks->n, sizeof *all, "ranks", &all, error));
-    FX8_TRY(ranks->operations->gather(&own, sizeof own, all, error));
-    if (ranks->rank == 0)
-        own = find_first(all, ranks->n);
-    FX8_TRY(ranks->operations->broadcast(&own, sizeof own, error));
-    if (own.status != FX8_OK)
-        *error = own;
-    return own.status;
+        fx8_fail(&first, status, "rank %d: %s", ranks->rank, error->message);
+    if (ranks->rank > 0)
+        FX8_TRY(
+            operations->send(0, FX8_RANKS_TAG, &first, sizeof first, error));
+    for (int rank = 1; ranks->rank == 0 && rank < ranks->n; rank++) {
+        FX8_TRY(operations->receive(rank, FX8_RANKS_TAG, &other, sizeof other,
+                                    error));
+        if (first.status == FX8_OK)
+            first = other;
+    }
+    FX8_TRY(operations->broadcast(&first, sizeof first, error));
+    if (first.status != FX8_OK)
+        *error = first;
+    return first.status;
 }
 
 enum fx8_status fx8_ranks_settle(const struct fx8_ranks *ranks,

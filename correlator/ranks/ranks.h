@@ -28,6 +28,9 @@
 #define FX8_RANKS_SYMBOL   "fx8_ranks_plugin"
 #define FX8_RANKS_VARIABLE "FX8_MPI_PLUGIN"
 
+/** Tag of the messages of fx8_ranks_agree(); others are above. */
+#define FX8_RANKS_TAG 0
+
 struct fx8_ranks;
 
 /** A file that several ranks write, as one of them has it open. */

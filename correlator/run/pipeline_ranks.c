@@ -241,8 +241,10 @@ static enum fx8_status gather_ranks(struct fx8_run *run,
     };
     for (size_t b = 0; b < run->n; b++)
         own.write_s += run->reports[b].write_s;
-    FX8_TRY(fx8_allocate((size_t)run->ranks->n, sizeof own, "ranks",
-                         &run->reports[0].ranks, error));
+    const enum fx8_status status =
+        fx8_allocate((size_t)run->ranks->n, sizeof own, "ranks",
+                     &run->reports[0].ranks, error);
+    FX8_TRY(fx8_ranks_agree(run->ranks, status, error));
     run->reports[0].n_ranks = run->ranks->n;
     FX8_TRY(run->ranks->operations->gather(&own, sizeof own,
                                            run->reports[0].ranks, error));

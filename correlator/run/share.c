@@ -91,7 +91,9 @@ enum fx8_status fx8_share_threads(const struct fx8_ranks *ranks,
     struct processors own = {.node = ranks->node};
     CPU_ZERO(&own.set);
     sched_getaffinity(0, sizeof own.set, &own.set);
-    FX8_TRY(fx8_allocate((size_t)ranks->n, sizeof *all, "ranks", &all, error));
+    enum fx8_status status =
+        fx8_allocate((size_t)ranks->n, sizeof *all, "ranks", &all, error);
+    FX8_TRY(fx8_ranks_agree(ranks, status, error));
     FX8_TRY(ranks->operations->gather(&own, sizeof own, all, error));
     FX8_TRY(ranks->operations->broadcast(all, (size_t)ranks->n * sizeof *all,
                                          error));

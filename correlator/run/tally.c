@@ -147,16 +147,19 @@ enum fx8_status fx8_tally_add_ranks(struct fx8_tally *tally, int tag,
                                     struct fx8_error *error)
 {
     const struct head head = {tally->statistics, tally->n_clamped};
+    struct fx8_tally one = *tally;
+    FX8_AUTO_FREE void *memory = NULL;
+    enum fx8_status status = FX8_OK;
+    if (ranks->n == 1)
+        return FX8_OK;
+    if (ranks->rank == 0)
+        status = fx8_allocate(tally->size, 1, "counts", &memory, error);
+    FX8_TRY(fx8_ranks_agree(ranks, status, error));
     if (ranks->rank > 0) {
         FX8_TRY(ranks->operations->send(0, tag, &head, sizeof head, error));
         return ranks->operations->send(0, tag, tally->memory, tally->size,
                                        error);
     }
-    struct fx8_tally one = *tally;
-    FX8_AUTO_FREE void *memory = NULL;
-    if (ranks->n == 1)
-        return FX8_OK;
-    FX8_TRY(fx8_allocate(tally->size, 1, "counts", &memory, error));
     one.memory = memory;
     lay_out(&one);
     for (int rank = 1; rank < ranks->n; rank++) {
