@@ -15,6 +15,7 @@
 #include "config/base/try.h"
 #include "config/settings.h"
 #include "correlator/commands/command.h"
+#include "correlator/ranks/ranks.h"
 
 /* A command line while it is parsed; `line` points into it. */
 struct parsed {
@@ -340,25 +341,33 @@ static void close_line(struct parsed *parsed)
     free(parsed->text);
 }
 
-static enum fx8_status run(struct parsed *parsed, int argc, char **argv,
-                           struct fx8_error *error)
+static enum fx8_status parse(struct parsed *parsed, int argc, char **argv,
+                             struct fx8_error *error)
 {
-    const struct fx8_command *command = parsed->line.command;
     FX8_TRY(open_line(parsed, argc, argv, error));
     FX8_TRY(take_options(parsed, argc, argv, error));
-    if (parsed->wants_help) {
-        print_help(command);
-        return FX8_OK;
-    }
-    FX8_TRY(add_settings(parsed, error));
-    return command->run(&parsed->line, error);
+    return parsed->wants_help ? FX8_OK : add_settings(parsed, error);
+}
+
+/* Ranks have one command line: the first of them reports a fault in it. */
+static void hush_copies(int argc, char **argv, struct fx8_error *error)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--mpi") == 0 && fx8_ranks_is_copy())
+            error->message[0] = '\0';
 }
 
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv)
 {
     struct parsed parsed = {.line.command = command};
     struct fx8_error error;
-    const enum fx8_status status = run(&parsed, argc, argv, &error);
+    enum fx8_status status = parse(&parsed, argc, argv, &error);
+    if (status != FX8_OK)
+        hush_copies(argc, argv, &error);
+    else if (parsed.wants_help)
+        print_help(command);
+    else
+        status = command->run(&parsed.line, &error);
     close_line(&parsed);
     return status == FX8_OK ? 0 : fx8_command_error(&error);
 }

@@ -570,6 +570,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
     enum fx8_status status = load(line, &work, error);
     if (status == FX8_OK)
         status = run_ranks(line, &work, error);
+    if (status == FX8_ERR_USAGE && work.ranks.n == 1)
+        fx8_ranks_explain(error);
     bool is_paused = work.reports != NULL && work.reports[0].was_paused;
     status = fx8_ranks_settle(&work.ranks, status, &is_paused, error);
     if (is_paused && status == FX8_ERR_CANCELLED)

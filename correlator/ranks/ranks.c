@@ -67,6 +67,31 @@ static int64_t count_launched(bool *can_meet)
     return *can_meet ? 1 : 0;
 }
 
+void fx8_ranks_explain(struct fx8_error *error)
+{
+    bool can_meet;
+    const int64_t n = count_launched(&can_meet);
+    const size_t length = strlen(error->message);
+    if (n > 1 && strstr(error->message, ".part: locked: ") != NULL)
+        snprintf(error->message + length, sizeof error->message - length,
+                 "; mpirun or srun has started this %lld times: --mpi divides "
+                 "one run among them",
+                 (long long)n);
+}
+
+bool fx8_ranks_is_copy(void)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                        "PMIX_RANK", "SLURM_PROCID"};
+    int64_t rank = 0;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        const char *text = getenv(ranks[i]);
+        if (text != NULL && fx8_number_integer(text, &rank))
+            return rank > 0;
+    }
+    return false;
+}
+
 static enum fx8_status check_launcher(struct fx8_error *error)
 {
     bool can_meet;

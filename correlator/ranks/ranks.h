@@ -116,6 +116,15 @@ enum fx8_status fx8_ranks_settle(const struct fx8_ranks *ranks,
                                  struct fx8_error *error);
 
 /**
+ * fx8_ranks_explain -- add to the message of a .part that another run writes
+ * how many copies of this process a launcher has started, if there are several.
+ */
+void fx8_ranks_explain(struct fx8_error *error);
+
+/** Whether a launcher has started this process as another than the first. */
+bool fx8_ranks_is_copy(void);
+
+/**
  * fx8_ranks_agree -- learn whether something has succeeded on all ranks.
  *
  * Given:    status, error  of this rank; error is never NULL

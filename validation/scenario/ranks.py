@@ -12,6 +12,7 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
 Within: to the bit
 In: scenario/ranks_ends.py
 """
+import fcntl
 import itertools
 import os
 import re
@@ -173,14 +174,48 @@ class Equal(Ranks):
 class Launchers(program.Job):
     """How --mpi finds that it cannot work."""
 
-    def refused(self, code, *mentions, **variables):
+    def run_launched(self, *options, **variables):
+        """Run as a launcher would that leaves these variables."""
         environment = {name: value for name, value in os.environ.items()
                        if not LAUNCHED.match(name)}
-        done = subprocess.run(
-            [program.FX8, *self.words(self.recording(), "--mpi")],
+        return subprocess.run(
+            [program.FX8, *self.words(self.recording(), *options)],
             capture_output=True, text=True, timeout=60,
             env={**environment, **variables})
-        self.assert_refused(done, code, *mentions)
+
+    def refused(self, code, *mentions, **variables):
+        self.assert_refused(self.run_launched("--mpi", **variables), code,
+                            *mentions)
+
+    def test_copies_without_mpi(self):
+        """Each would write the same file."""
+        with open(f"{self.output}.part", "wb") as part:
+            part.write(b"data")
+            part.flush()
+            fcntl.lockf(part, fcntl.LOCK_EX)
+            hint = ("; mpirun or srun has started this 4 times: --mpi divides "
+                    "one run among them")
+            for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                             "SLURM_STEP_NUM_TASKS"):
+                done = self.run_launched(**{variable: "4"})
+                self.assert_one_line(done, 2, "out.uvh5.part: locked: ", hint)
+            for variables in ({}, {"OMPI_COMM_WORLD_SIZE": "1"},
+                              {"SLURM_NTASKS": "4"}):
+                done = self.run_launched(**variables)
+                self.assert_one_line(done, 2, "out.uvh5.part: locked: ")
+                self.assertNotIn("--mpi", done.stderr)
+        os.remove(f"{self.output}.part")
+
+    def test_a_wrong_command_line_is_reported_once(self):
+        for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                         "SLURM_PROCID"):
+            done = self.run_launched("--mpi", "--foo", **{variable: "0"})
+            self.assert_one_line(done, 2, "--foo")
+            done = self.run_launched("--mpi", "--foo", **{variable: "2"})
+            self.assertEqual((done.returncode, done.stderr), (2, ""))
+            # copies that are no ranks have command lines of their own
+            done = self.run_launched("--foo", **{variable: "2"})
+            self.assert_one_line(done, 2, "--foo")
 
     def test_no_launcher(self):
         self.refused(2, "--mpi: no launcher", "mpirun fx8", "srun fx8")

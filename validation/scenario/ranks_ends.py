@@ -71,6 +71,11 @@ class Ends(Ranks):
         done = self.mpirun(3, *self.words(self.eventful(), "--mpi"))
         self.assert_one_error(done, 2, "out.uvh5: exists")
 
+    def test_a_wrong_command_line_is_reported_once(self):
+        self.set_up()
+        done = self.mpirun(3, *self.words(self.eventful(), "--mpi", "--foo"))
+        self.assert_one_error(done, 2, "--foo")
+
     def test_a_recording_that_ends_its_run(self):
         """Damage in the part of one rank stops all; dumps of others stay."""
         n = 60_000
