@@ -3,8 +3,9 @@
 spoiled, the rest is unchanged, and the reason names that part.
 
 Shows (commands, compare): files stay inside the limits at 4, 8, 16, 20, 28 LSB
-    and on TART, as `--precision both` reports too; exit 3 on a coarser
-    quantiser, swapped baselines, a rotated or scaled file
+    and on TART, as `--precision both` reports too, which ends with 0 whatever it
+    finds; exit 3 on a coarser quantiser, swapped baselines, a rotated or scaled
+    file
 Within: exit codes
 In: test_files_as_made test_coarser_quantiser, test_compare.c,
     test_compare_files.c, python/test_recording_tart.py
@@ -181,6 +182,12 @@ class Faults(program.Case):
             with self.subTest(target_rms=target):
                 result = self.compare(*self.make(5, 500, target), 0)
                 self.assertIn(f"verdict: good: {result['reason']}\n", self.said)
+
+    def test_both_ends_well_whatever_it_finds(self):
+        """The results are there; the exit code of compare judges them."""
+        paths = self.make(5, 500, 0.5)
+        self.assertIn("verdict: none: every cell is left out", self.said)
+        self.assertEqual(self.verdict(*paths, code=3)["verdict"], "none")
 
     def test_coarser_quantiser(self):
         """INT8 made at 5 LSB but labelled as made at 20."""
