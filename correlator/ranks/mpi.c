@@ -109,9 +109,11 @@ static enum fx8_status start(struct fx8_ranks *ranks, struct fx8_error *error)
 {
     int provided = 0;
     stay_on_node();
-    /* on NFS, Open MPI would lock the file for each write, and wait for ever
-     * for rank 0's lock on the .part; no two ranks write the same bytes */
+    /* on NFS, Open MPI and the ROMIO of MPICH would lock the file for each
+     * write, and wait for ever for rank 0's lock on the .part; no two ranks
+     * write the same bytes */
     setenv("OMPI_MCA_fs_ufs_lock_algorithm", "1", 1);
+    setenv("ROMIO_FSTYPE_FORCE", "ufs:", 1);
     FX8_TRY(
         report(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
                NULL, "start", error));

@@ -135,10 +135,11 @@ class Equal(Ranks):
                        {"correlator.threads": 1})
         self.check(recording, (3,))
 
-    def test_files_that_open_mpi_locks(self):
-        """As it does on NFS: rank 0 has locked them already."""
+    def test_files_that_mpi_locks(self):
+        """As Open MPI and MPICH do on NFS: rank 0 has locked them already."""
         self.set_up()
         self.environment["OMPI_MCA_fs_ufs_lock_algorithm"] = "2"
+        self.environment["ROMIO_FSTYPE_FORCE"] = "nfs:"
         self.check(self.eventful(), (2,))
 
     def test_summary_names_every_rank(self):
