@@ -28,19 +28,20 @@ void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
     *antenna_2 = first + baseline;
 }
 
-void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
-                        struct fx8_product *products)
+void fx8_baseline_strip(size_t n_antennas, size_t n_starts,
+                        size_t n_polarizations, struct fx8_product *products)
 {
+    const size_t width = n_starts * n_polarizations;
     const size_t n_products = fx8_baseline_products(n_polarizations);
-    for (size_t a1 = 0; a1 < n_antennas; a1++)
+    for (size_t a1 = 0; a1 < n_starts; a1++)
         for (size_t a2 = a1; a2 < n_antennas; a2++)
             for (size_t p = 0; p < n_products; p++) {
                 const size_t i =
                     a1 * n_polarizations + fx8_baseline_feeds[p][0];
                 const size_t j =
                     a2 * n_polarizations + fx8_baseline_feeds[p][1];
-                const size_t pair =
-                    i <= j ? fx8_pair_index(i, j) : fx8_pair_index(j, i);
+                const size_t pair = i <= j ? fx8_strip_index(width, i, j)
+                                           : fx8_strip_index(width, j, i);
                 *products++ = (struct fx8_product){
                     .pair = (uint32_t)pair,
                     .input_1 = (uint32_t)i,
@@ -48,4 +49,10 @@ void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
                     .conjugate = i > j,
                 };
             }
+}
+
+void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
+                        struct fx8_product *products)
+{
+    fx8_baseline_strip(n_antennas, n_antennas, n_polarizations, products);
 }

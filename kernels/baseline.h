@@ -34,4 +34,9 @@ extern const size_t fx8_baseline_feeds[4][2];
 void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
                         struct fx8_product *products);
 
+/** The same for the baselines that start on one of the first n_starts antennas,
+ *  with pairs of the strip of their inputs. */
+void fx8_baseline_strip(size_t n_antennas, size_t n_starts,
+                        size_t n_polarizations, struct fx8_product *products);
+
 #endif

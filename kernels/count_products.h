@@ -53,16 +53,21 @@ static inline enum fx8_block_validity fx8_count_products(
     return FX8_BLOCK_PARTLY;
 }
 
-/** Write the counts, int64 [pair], and reset them. */
-static inline void fx8_take_counts(size_t n_pairs,
+/** Write the counts of a strip, int64 [pair], and reset them: strips as for
+ *  fold(). */
+static inline void fx8_take_counts(size_t n_inputs, struct fx8_strip strip,
                                    struct fx8_product_counts *counts,
                                    int64_t *out)
 {
-    for (size_t pair = 0; pair < n_pairs; pair++) {
-        out[pair] = counts->pairs[pair] + counts->all;
-        counts->pairs[pair] = 0;
+    for (size_t j = strip.begin; j < n_inputs; j++) {
+        int64_t *pairs = counts->pairs + fx8_pair_index(strip.begin, j);
+        for (size_t k = 0; k < fx8_strip_row(strip, j); k++) {
+            *out++ = pairs[k] + counts->all;
+            pairs[k] = 0;
+        }
     }
-    counts->all = 0;
+    if (strip.end == n_inputs)
+        counts->all = 0;
 }
 
 #ifdef __cplusplus

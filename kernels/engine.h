@@ -121,18 +121,21 @@ struct fx8_engine_block {
 };
 
 /**
- * Sums of one dump, memory owned by the caller.
+ * Sums of one dump or of a strip of it, memory owned by the caller.
  *
  * sums:   by kind, [n_channels][pair][re, im], conj(E_i) E_j; NULL unless
  *         planned.  INT8: int64, the others double.  Every component of DOWN is
  *         <=, every component of UP >= the exact sum of the float spectra
  * counts: int64 [pair] valid products
- * clips:  int64 [n_inputs][n_channels] valid spectra clamped
+ * clips:  int64 [n_inputs][n_channels] valid spectra clamped since the call
+ *         before
  */
 struct fx8_engine_dump {
     void *sums[FX8_N_RESULTS];
     int64_t *counts;
     int64_t *clips;
+    struct fx8_strip strip; /**< whose pairs these are; end 0: all.  Engines
+                                 with end_dump() take no other */
 };
 
 /** Most inputs, and pairs of them, that are watched at a time. */
@@ -257,7 +260,9 @@ struct fx8_engine_operations {
     enum fx8_status (*settle)(struct fx8_engine *engine,
                               struct fx8_error *error);
 
-    /** Write the sums of the dump and start the next one. */
+    /** Write the sums of the dump and start the next one; or of strips of it,
+     *  ascending and next to each other, and start the next one after the last.
+     *  Nothing else is called between them. */
     enum fx8_status (*finish_dump)(struct fx8_engine *engine,
                                    struct fx8_engine_dump *dump,
                                    struct fx8_error *error);

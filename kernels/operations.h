@@ -133,6 +133,37 @@ static inline size_t fx8_pair_index(size_t i, size_t j)
     return j * (j + 1) / 2 + i;
 }
 
+/** A strip of the triangle: the pairs (i, j), i <= j, with begin <= i < end. */
+struct fx8_strip {
+    size_t begin, end;
+};
+
+/** The whole triangle. */
+static inline struct fx8_strip fx8_strip_whole(size_t n_inputs)
+{
+    const struct fx8_strip whole = {0, n_inputs};
+    return whole;
+}
+
+/** Pairs in the strip of the first `width` of n_inputs inputs i. */
+FX8_NUMERIC size_t fx8_strip_count(size_t n_inputs, size_t width)
+{
+    return width * (width + 1) / 2 + (n_inputs - width) * width;
+}
+
+/** Index of pair (i, j) in that strip, packed by rows of j. */
+static inline size_t fx8_strip_index(size_t width, size_t i, size_t j)
+{
+    return j < width ? fx8_pair_index(i, j)
+                     : width * (width + 1) / 2 + (j - width) * width + i;
+}
+
+/** Pairs of row j in a strip that holds some of them. */
+static inline size_t fx8_strip_row(struct fx8_strip strip, size_t j)
+{
+    return (j < strip.end ? j + 1 : strip.end) - strip.begin;
+}
+
 /**
  * INT8 correlator of one channel.
  *
@@ -148,6 +179,9 @@ static inline size_t fx8_pair_index(size_t i, size_t j)
  *           row_end) of FX8_ROW_BLOCK inputs j, each with all i <= j
  *        5) memory after the rows is prefetched but never read: fastest if the
  *           channel correlated next is there
+ *        6) a fold of the whole accumulator takes one strip or several, in
+ *           ascending order, next to each other, from input 0 to the last.
+ *           Pairs count from the first input of the strip: fx8_strip_index()
  */
 struct fx8_correlate_int8 {
     /** int32 items of an accumulator for n_inputs inputs. */
@@ -156,8 +190,10 @@ struct fx8_correlate_int8 {
     void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator);
-    /** Add the accumulator to sums int64 [pair][re, im] and empty it. */
-    void (*fold)(size_t n_inputs, int32_t *accumulator, int64_t *sums);
+    /** Add a strip of the accumulator to sums int64 [pair][re, im] and empty
+     *  it. */
+    void (*fold)(size_t n_inputs, struct fx8_strip strip, int32_t *accumulator,
+                 int64_t *sums);
 };
 
 /**
@@ -181,8 +217,10 @@ struct fx8_correlate_fp32 {
     void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, double *accumulator);
-    /** Add the accumulator to sums double [pair][re, im] and empty it. */
-    void (*fold)(size_t n_inputs, double *accumulator, double *sums);
+    /** Add a strip of the accumulator to sums double [pair][re, im] and empty
+     *  it. */
+    void (*fold)(size_t n_inputs, struct fx8_strip strip, double *accumulator,
+                 double *sums);
 };
 
 /**
@@ -206,10 +244,10 @@ struct fx8_correlate_interval {
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, size_t segment,
                        double *accumulator);
-    /** Add the accumulator to down and up, double [pair][re, im] each, in
-     *  their directions, and empty it. */
-    void (*fold)(size_t n_inputs, double *accumulator, double *down,
-                 double *up);
+    /** Add a strip of the accumulator to down and up, double [pair][re, im]
+     *  each, in their directions, and empty it. */
+    void (*fold)(size_t n_inputs, struct fx8_strip strip, double *accumulator,
+                 double *down, double *up);
 };
 
 /** Add n bounds to others, down and up, as the fold of fx8_correlate_interval

@@ -48,11 +48,13 @@ static void process_antenna(void *context, size_t antenna_2, size_t thread)
     const struct context *job = context;
     const struct fx8_postprocess *plan = job->plan;
     const size_t n_channels = plan->n_channels / plan->channel_average;
+    const size_t n_starts = fx8_postprocess_starts(plan);
+    const size_t end_1 = antenna_2 < n_starts ? antenna_2 + 1 : n_starts;
     for (size_t tile = 0; tile < n_channels; tile += CHANNEL_TILE) {
         const size_t rest = n_channels - tile;
         const size_t end = tile + (rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
         size_t baseline = antenna_2; /* (0, antenna_2) */
-        for (size_t antenna_1 = 0; antenna_1 <= antenna_2; antenna_1++) {
+        for (size_t antenna_1 = 0; antenna_1 < end_1; antenna_1++) {
             for (size_t p = 0; p < plan->n_products; p++)
                 write_series(job, baseline, p, tile, end);
             /* the next row of the triangle is one shorter */

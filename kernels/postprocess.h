@@ -32,7 +32,7 @@ static inline struct fx8_result fx8_result_from(const struct fx8_result *all,
 
 /** Which pair of inputs makes a polarisation product of a baseline. */
 struct fx8_product {
-    uint32_t pair;    /**< fx8_pair_index() */
+    uint32_t pair;    /**< fx8_pair_index(); of a strip: fx8_strip_index() */
     uint32_t input_1; /**< input of ant_1 */
     uint32_t input_2; /**< input of ant_2 */
     bool conjugate;   /**< the pair is (input_2, input_1) */
@@ -50,10 +50,15 @@ struct fx8_product {
  *           flag_cell and the results point to the first channel of the band,
  *           and row_channels is the step to the next input or baseline
  *        4) products are those of fx8_baseline_table()
+ *        5) of a strip of a dump, whose baselines start on antennas a to b - 1:
+ *           the plan is that of the antennas from a on, n_starts is b - a,
+ *           and products are those of fx8_baseline_strip()
  */
 struct fx8_postprocess {
     const struct fx8_operations *operations; /**< NULL: the reference */
     size_t n_antennas, n_products, n_inputs;
+    size_t n_starts;        /**< antennas on which the baselines start: the
+                                 first ones; 0: all */
     size_t n_channels;      /**< C, of the sums */
     size_t row_channels;    /**< of gain and flag_cell and, over n, of results;
                                  a multiple of n; 0: C, there is one band */
@@ -72,6 +77,12 @@ struct fx8_postprocess {
     bool negate_imaginary; /**< the samples should have been conjugated */
     struct fx8_threads threads;
 };
+
+/** Antennas on which baselines start. */
+static inline size_t fx8_postprocess_starts(const struct fx8_postprocess *plan)
+{
+    return plan->n_starts == 0 ? plan->n_antennas : plan->n_starts;
+}
 
 /**
  * fx8_postprocess_dump -- mean, unscale, de-bias, flag, average.

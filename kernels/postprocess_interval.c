@@ -119,6 +119,6 @@ void fx8_postprocess_interval(const struct fx8_postprocess *plan,
 {
     struct context job = {plan, sums + FX8_RESULT_DOWN, counts,
                           results + FX8_RESULT_DOWN};
-    fx8_parallel_for(plan->n_antennas, plan->threads.count, plan->threads.pin,
-                     process_antenna, &job);
+    fx8_parallel_for(fx8_postprocess_starts(plan), plan->threads.count,
+                     plan->threads.pin, process_antenna, &job);
 }

@@ -41,6 +41,7 @@ struct context {
     const struct fx8_result *results;
     void (*copy)(size_t n, const void *from, void *to);
     size_t n_polarizations;
+    size_t width;            /* inputs i: all, or those of a strip */
     size_t n_blocks, n_rows; /* of inputs: COLUMNS, ROWS */
 };
 
@@ -90,8 +91,8 @@ static void fetch_counts(struct tile *tile)
     const double per_dump = (double)tile->job->plan->spectra_per_dump;
     for (size_t row = tile->first_row; row < tile->n_j; row++) {
         const int64_t *counts =
-            tile->job->counts +
-            fx8_pair_index(tile->first_i, tile->first_j + row);
+            tile->job->counts + fx8_strip_index(tile->job->width, tile->first_i,
+                                                tile->first_j + row);
         for (size_t k = 0; k < row_length(tile, row); k++) {
             tile->counts[row][k] = (double)counts[k];
             tile->nsamples[row][k] = (double)counts[k] / per_dump;
@@ -146,9 +147,10 @@ static struct fx8_unscale open_row(const struct tile *tile, size_t row,
     const struct context *job = tile->job;
     const struct fx8_postprocess *plan = job->plan;
     const size_t c = first - tile->first_channel;
-    const size_t sum_step = 2 * fx8_pair_count(plan->n_inputs);
-    const size_t at = first * sum_step +
-                      2 * fx8_pair_index(tile->first_i, tile->first_j + row);
+    const size_t sum_step = 2 * fx8_postprocess_pairs(plan);
+    const size_t at =
+        first * sum_step +
+        2 * fx8_strip_index(job->width, tile->first_i, tile->first_j + row);
     return (struct fx8_unscale){
         .n = row_length(tile, row),
         .n_channels = n,
@@ -358,7 +360,7 @@ static void process_item(void *context, size_t item, size_t thread)
     tile.job = job;
     tile.first_i = item % job->n_blocks * COLUMNS;
     tile.first_j = item / job->n_blocks % job->n_rows * ROWS;
-    tile.n_i = at_most(plan->n_inputs - tile.first_i, COLUMNS);
+    tile.n_i = at_most(job->width - tile.first_i, COLUMNS);
     tile.n_j = at_most(plan->n_inputs - tile.first_j, ROWS);
     if (tile.first_i >= tile.first_j + tile.n_j)
         return;
@@ -388,6 +390,8 @@ void fx8_postprocess_tiles(const struct fx8_postprocess *plan, const void *sums,
                            const struct fx8_result *results)
 {
     const size_t n_channels = plan->n_channels / plan->channel_average;
+    const size_t n_polarizations = plan->n_inputs / plan->n_antennas;
+    const size_t width = fx8_postprocess_starts(plan) * n_polarizations;
     struct context job = {
         .plan = plan,
         .sums = sums,
@@ -395,8 +399,9 @@ void fx8_postprocess_tiles(const struct fx8_postprocess *plan, const void *sums,
         .counts = counts,
         .results = results,
         .copy = is_streamed(plan) ? plan->operations->stream : copy_cached,
-        .n_polarizations = plan->n_inputs / plan->n_antennas,
-        .n_blocks = (plan->n_inputs + COLUMNS - 1) / COLUMNS,
+        .n_polarizations = n_polarizations,
+        .width = width,
+        .n_blocks = (width + COLUMNS - 1) / COLUMNS,
         .n_rows = (plan->n_inputs + ROWS - 1) / ROWS,
     };
     const size_t n_tiles = (n_channels + CHANNELS - 1) / CHANNELS;

@@ -273,8 +273,9 @@ static inline struct outcome run_task(const struct task *task,
     struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
     const size_t block = task->engine->facts(engine)->block_spectra;
-    struct fx8_engine_dump dump = {
-        {o.sums8, o.sums32, o.down, o.up}, o.counts, o.clips};
+    struct fx8_engine_dump dump = {.sums = {o.sums8, o.sums32, o.down, o.up},
+                                   .counts = o.counts,
+                                   .clips = o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
     must(task->engine->finish_dump(engine, &dump, &error), error);

@@ -68,9 +68,9 @@ static void check_dumps(const struct process *p, bool is_pinned)
         task->plan.n_inputs * task->plan.bank.n_channels * sizeof(int64_t);
     const size_t count_bytes =
         fx8_pair_count(task->plan.n_inputs) * sizeof(int64_t);
-    struct fx8_engine_dump dump = {{NULL, NULL, p->o.down, p->o.up},
-                                   temporary(count_bytes),
-                                   temporary(clip_bytes)};
+    struct fx8_engine_dump dump = {.sums = {NULL, NULL, p->o.down, p->o.up},
+                                   .counts = temporary(count_bytes),
+                                   .clips = temporary(clip_bytes)};
     struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
     push_dump(task, engine);

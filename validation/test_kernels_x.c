@@ -240,6 +240,7 @@ static struct sums fold(const struct fx8_operations *variant,
                         void *accumulator)
 {
     const size_t n = x->n_sums;
+    const struct fx8_strip strip = fx8_strip_whole(x->n_inputs);
     int64_t *integers = guarded(n, sizeof *integers);
     double *down = guarded(n, sizeof *down), *up = guarded(n, sizeof *up);
     struct sums sums = {exact(n * sizeof(double)), exact(n * sizeof(double))};
@@ -248,11 +249,11 @@ static struct sums fold(const struct fx8_operations *variant,
         down[k] = up[k] = prior(x, k);
     }
     if (correlator == INT8)
-        variant->int8.fold(x->n_inputs, accumulator, integers);
+        variant->int8.fold(x->n_inputs, strip, accumulator, integers);
     else if (correlator == FP32)
-        variant->fp32.fold(x->n_inputs, accumulator, down);
+        variant->fp32.fold(x->n_inputs, strip, accumulator, down);
     else
-        variant->interval.fold(x->n_inputs, accumulator, down, up);
+        variant->interval.fold(x->n_inputs, strip, accumulator, down, up);
     for (size_t k = 0; k < n; k++) {
         sums.down[k] = correlator == INT8 ? (double)integers[k] : down[k];
         sums.up[k] = correlator == INTERVAL ? up[k] : sums.down[k];

@@ -68,22 +68,25 @@ static void wrong_count(size_t n_inputs, size_t n_words, const uint64_t *valid,
     counts[fx8_pair_count(n_inputs) - 1]--;
 }
 
-static void wrong_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+static void wrong_int8(size_t n_inputs, struct fx8_strip strip,
+                       int32_t *accumulator, int64_t *sums)
 {
-    fx8_operations_variant(0)->int8.fold(n_inputs, accumulator, sums);
+    fx8_operations_variant(0)->int8.fold(n_inputs, strip, accumulator, sums);
     sums[2 * fx8_pair_count(n_inputs) - 2]++;
 }
 
-static void wrong_fp32(size_t n_inputs, double *accumulator, double *sums)
+static void wrong_fp32(size_t n_inputs, struct fx8_strip strip,
+                       double *accumulator, double *sums)
 {
-    fx8_operations_variant(0)->fp32.fold(n_inputs, accumulator, sums);
+    fx8_operations_variant(0)->fp32.fold(n_inputs, strip, accumulator, sums);
     sums[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
 }
 
-static void wrong_interval(size_t n_inputs, double *accumulator, double *down,
-                           double *up)
+static void wrong_interval(size_t n_inputs, struct fx8_strip strip,
+                           double *accumulator, double *down, double *up)
 {
-    fx8_operations_variant(0)->interval.fold(n_inputs, accumulator, down, up);
+    fx8_operations_variant(0)->interval.fold(n_inputs, strip, accumulator, down,
+                                             up);
     up[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
 }
 

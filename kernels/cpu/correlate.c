@@ -83,6 +83,7 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
 
 struct fold_context {
     struct fx8_engine *engine;
+    struct fx8_strip strip;
     void *const *sums;
     bool is_first; /* the sums hold nothing yet */
 };
@@ -94,7 +95,10 @@ static void fold_item(void *context, size_t channel, size_t thread)
     const struct fx8_engine *engine = job->engine;
     const struct fx8_operations *operations = engine->operations;
     const size_t n_inputs = engine->plan.n_inputs;
-    const size_t bytes = fx8_pair_count(n_inputs) * 2 * sizeof(double);
+    const struct fx8_strip strip = job->strip;
+    const size_t bytes =
+        fx8_strip_count(n_inputs - strip.begin, strip.end - strip.begin) * 2 *
+        sizeof(double);
     void *sums[FX8_N_RESULTS] = {NULL};
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
         if (job->sums[kind] == NULL)
@@ -104,23 +108,24 @@ static void fold_item(void *context, size_t channel, size_t thread)
             memset(sums[kind], 0, bytes);
     }
     if (sums[FX8_RESULT_INT8] != NULL)
-        operations->int8.fold(n_inputs,
+        operations->int8.fold(n_inputs, strip,
                               engine->accumulator8 + channel * engine->size8,
                               sums[FX8_RESULT_INT8]);
     if (sums[FX8_RESULT_FP32] != NULL)
-        operations->fp32.fold(n_inputs,
+        operations->fp32.fold(n_inputs, strip,
                               engine->accumulator32 + channel * engine->size32,
                               sums[FX8_RESULT_FP32]);
     if (sums[FX8_RESULT_DOWN] != NULL)
-        operations->interval.fold(n_inputs,
+        operations->interval.fold(n_inputs, strip,
                                   engine->accumulator_interval +
                                       channel * engine->size_interval,
                                   sums[FX8_RESULT_DOWN], sums[FX8_RESULT_UP]);
 }
 
-void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first)
+void fx8_cpu_fold(struct fx8_engine *engine, struct fx8_strip strip,
+                  void *const *sums, bool is_first)
 {
-    struct fold_context context = {engine, sums, is_first};
+    struct fold_context context = {engine, strip, sums, is_first};
     fx8_parallel_for(engine->n_channels, engine->plan.machine.threads.count,
                      engine->plan.machine.threads.pin, fold_item, &context);
     if (sums[FX8_RESULT_INT8] != NULL)
@@ -133,6 +138,7 @@ void fx8_cpu_fold_aside(struct fx8_engine *engine, unsigned kinds)
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         if ((kinds >> kind & 1) != 0)
             sums[kind] = engine->folded[kind];
-    fx8_cpu_fold(engine, sums, (engine->used & kinds) == 0);
+    fx8_cpu_fold(engine, fx8_strip_whole(engine->plan.n_inputs), sums,
+                 (engine->used & kinds) == 0);
     engine->used |= kinds;
 }

@@ -306,13 +306,15 @@ static void find_bias(int32_t sums[FX8_TILE_COLUMN])
                                                 _mm256_slli_epi64(rows, 32)));
 }
 
-static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+static void fold(size_t n_inputs, struct fx8_strip strip, int32_t *accumulator,
+                 int64_t *sums)
 {
     const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
     int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
-    for (size_t block = 0; block < n_blocks; block++)
+    /* once, with the first strip */
+    for (size_t block = 0; block < n_blocks && strip.begin == 0; block++)
         find_bias(bias + block * FX8_TILE_COLUMN);
-    fx8_tile_fold_biased(n_inputs, accumulator, sums);
+    fx8_tile_fold_biased(n_inputs, strip, accumulator, sums);
 }
 
 void FILL(struct fx8_operations *operations)

@@ -37,11 +37,16 @@ static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
     }
 }
 
-static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+static void fold_int8(size_t n_inputs, struct fx8_strip strip,
+                      int32_t *accumulator, int64_t *sums)
 {
-    for (size_t k = 0; k < accumulator_size(n_inputs); k++) {
-        sums[k] += accumulator[k];
-        accumulator[k] = 0;
+    for (size_t j = strip.begin; j < n_inputs; j++) {
+        int32_t *items = accumulator + 2 * fx8_pair_index(strip.begin, j);
+
+        for (size_t k = 0; k < 2 * fx8_strip_row(strip, j); k++) {
+            *sums++ += items[k];
+            items[k] = 0;
+        }
     }
 }
 

@@ -196,41 +196,72 @@ static size_t row_items(size_t j)
     return fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
 }
 
+/** Behind the last column of a strip that a row block has. */
+static size_t end_column(size_t n_inputs, struct fx8_strip strip,
+                         size_t row_block)
+{
+    const size_t end = FX8_ROW_BLOCK * (row_block + 1);
+    return strip.end == n_inputs ? end : smaller(strip.end, end);
+}
+
+void fx8_tile_empty(size_t n_inputs, struct fx8_strip strip, size_t item_size,
+                    void *accumulator)
+{
+    for (size_t block = strip.begin / FX8_ROW_BLOCK;
+         block < fx8_tile_row_blocks(n_inputs); block++) {
+        const size_t n = end_column(n_inputs, strip, block) - strip.begin;
+        const size_t first =
+            fx8_tile_offset(block) + FX8_TILE_COLUMN * strip.begin;
+        memset((char *)accumulator + first * item_size, 0,
+               FX8_TILE_COLUMN * n * item_size);
+    }
+}
+
 /* The imaginary part of an auto is zero; its item is not read because variants
  * leave different values there. */
 
 #define DEFINE_FOLD(name, Item, Sum)                                           \
-    void name(size_t n_inputs, Item *accumulator, Sum *sums)                   \
+    void name(size_t n_inputs, struct fx8_strip strip, Item *accumulator,      \
+              Sum *sums)                                                       \
     {                                                                          \
-        for (size_t j = 0; j < n_inputs; j++) {                                \
-            const Item *item = accumulator + row_items(j);                     \
+        for (size_t j = strip.begin; j < n_inputs; j++) {                      \
+            const Item *item =                                                 \
+                accumulator + row_items(j) + FX8_TILE_COLUMN * strip.begin;    \
+            const size_t end = smaller(strip.end, j);                          \
                                                                                \
-            for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN) {          \
+            for (size_t i = strip.begin; i < end; i++) {                       \
                 *sums++ += item[0];                                            \
                 *sums++ += item[1];                                            \
+                item += FX8_TILE_COLUMN;                                       \
             }                                                                  \
-            *sums += item[0];                                                  \
-            sums += 2;                                                         \
+            if (j < strip.end) {                                               \
+                *sums += item[0];                                              \
+                sums += 2;                                                     \
+            }                                                                  \
         }                                                                      \
-        memset(accumulator, 0,                                                 \
-               fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));    \
+        fx8_tile_empty(n_inputs, strip, sizeof(Item), accumulator);            \
     }
 
 DEFINE_FOLD(fx8_tile_fold_int32, int32_t, int64_t)
 DEFINE_FOLD(fx8_tile_fold_double, double, double)
 
 /* Subtract as unsigned, which may overflow. */
-void fx8_tile_fold_biased(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+void fx8_tile_fold_biased(size_t n_inputs, struct fx8_strip strip,
+                          int32_t *accumulator, int64_t *sums)
 {
     const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-    uint32_t *items = (uint32_t *)accumulator;
-    uint32_t *bias = items + fx8_tile_offset(n_blocks);
-    for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
-        uint32_t *end = (uint32_t *)accumulator + fx8_tile_offset(block + 1);
-        for (; items < end; items += FX8_TILE_COLUMN)
+    uint32_t *all = (uint32_t *)accumulator;
+    uint32_t *bias = all + fx8_tile_offset(n_blocks);
+    for (size_t block = strip.begin / FX8_ROW_BLOCK; block < n_blocks;
+         block++) {
+        uint32_t *items = all + fx8_tile_offset(block);
+        const uint32_t *of_block = bias + FX8_TILE_COLUMN * block;
+        for (size_t column = strip.begin;
+             column < end_column(n_inputs, strip, block); column++)
             for (size_t k = 0; k < FX8_TILE_COLUMN; k++)
-                items[k] -= bias[k];
-        memset(bias, 0, FX8_TILE_COLUMN * sizeof *bias);
+                items[FX8_TILE_COLUMN * column + k] -= of_block[k];
     }
-    fx8_tile_fold_int32(n_inputs, accumulator, sums);
+    if (strip.end == n_inputs)
+        memset(bias, 0, FX8_TILE_COLUMN * n_blocks * sizeof *bias);
+    fx8_tile_fold_int32(n_inputs, strip, accumulator, sums);
 }

@@ -98,13 +98,22 @@ void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
 size_t fx8_tile_accumulator_size(size_t n_inputs);
 size_t fx8_tile_biased_size(size_t n_inputs);
 
-/** Add an accumulator without bias items to sums [pair][re, im], and empty
- *  it: the fold() of the contract. */
-void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums);
-void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums);
+/** Empty the columns of a strip; those behind the last input with the last
+ *  strip. */
+void fx8_tile_empty(size_t n_inputs, struct fx8_strip strip, size_t item_size,
+                    void *accumulator);
+
+/** Add a strip of an accumulator without bias items to sums [pair][re, im], and
+ *  empty it: the fold() of the contract. */
+void fx8_tile_fold_int32(size_t n_inputs, struct fx8_strip strip,
+                         int32_t *accumulator, int64_t *sums);
+void fx8_tile_fold_double(size_t n_inputs, struct fx8_strip strip,
+                          double *accumulator, double *sums);
 
 /** The same with bias items [row block][row 0..3][re, im], which are subtracted
- *  from every column of their row block, modulo 2^32. */
-void fx8_tile_fold_biased(size_t n_inputs, int32_t *accumulator, int64_t *sums);
+ *  from every column of their row block, modulo 2^32, and emptied with the last
+ *  strip. */
+void fx8_tile_fold_biased(size_t n_inputs, struct fx8_strip strip,
+                          int32_t *accumulator, int64_t *sums);
 
 #endif

@@ -371,24 +371,41 @@ static void collect_clips(struct fx8_engine *engine, int64_t *clips)
     }
 }
 
-/* Fold all accumulators, and add what was set aside. */
-static void fold_all(struct fx8_engine *engine,
-                     const struct fx8_engine_dump *dump)
+/* Copy a strip of what was set aside to the sums of the strip. */
+static void copy_strip(const struct fx8_engine *engine, struct fx8_strip strip,
+                       const void *folded, void *sums)
 {
-    const size_t bytes = engine->n_channels *
-                         fx8_pair_count(engine->plan.n_inputs) * 2 *
-                         sizeof(double);
-    const unsigned used = engine->used;
+    const size_t n_inputs = engine->plan.n_inputs;
+    const size_t step = fx8_pair_count(n_inputs), pair = 2 * sizeof(int64_t);
+    const char *from = folded;
+    char *to = sums;
+    for (size_t channel = 0; channel < engine->n_channels; channel++)
+        for (size_t j = strip.begin; j < n_inputs; j++) {
+            const size_t bytes = pair * fx8_strip_row(strip, j);
+            memcpy(to,
+                   from +
+                       pair * (channel * step + fx8_pair_index(strip.begin, j)),
+                   bytes);
+            to += bytes;
+        }
+}
+
+/* Fold a strip of all accumulators, after what was set aside. */
+static void fold_strip(struct fx8_engine *engine, struct fx8_strip strip,
+                       const struct fx8_engine_dump *dump)
+{
     void *direct[FX8_N_RESULTS];
-    if (used != 0)
-        fx8_cpu_fold_aside(engine, used);
+    if (engine->used != 0 && strip.begin == 0)
+        fx8_cpu_fold_aside(engine, engine->used);
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
-        const bool is_aside = (used >> kind & 1) != 0;
+        const bool is_aside = (engine->used >> kind & 1) != 0;
         direct[kind] = is_aside ? NULL : dump->sums[kind];
         if (is_aside)
-            memcpy(dump->sums[kind], engine->folded[kind], bytes);
+            copy_strip(engine, strip, engine->folded[kind], dump->sums[kind]);
     }
-    fx8_cpu_fold(engine, direct, true);
+    fx8_cpu_fold(engine, strip, direct, true);
+    if (strip.end < engine->plan.n_inputs)
+        return;
     engine->used = 0;
     engine->segment = -1;
 }
@@ -399,9 +416,11 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
 {
     (void)error;
     const double start = fx8_clock_seconds();
-    const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
-    fold_all(engine, dump);
-    fx8_take_counts(pairs, &engine->counts, dump->counts);
+    const size_t n_inputs = engine->plan.n_inputs;
+    const struct fx8_strip strip =
+        dump->strip.end == 0 ? fx8_strip_whole(n_inputs) : dump->strip;
+    fold_strip(engine, strip, dump);
+    fx8_take_counts(n_inputs, strip, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
     engine->watch.take = NULL;
     engine->times.correlate_s += fx8_clock_seconds() - start;

@@ -74,10 +74,11 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
 /** Correlate n_spectra of x8 and x32 into the accumulators. */
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
 
-/** Fold the accumulators of every kind not NULL in `sums`, which is as in
- *  struct fx8_engine_dump: added to the sums or, if `is_first`, replacing
+/** Fold a strip of the accumulators of every kind not NULL in `sums`, which is
+ *  as in struct fx8_engine_dump: added to the sums or, if `is_first`, replacing
  *  them. */
-void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first);
+void fx8_cpu_fold(struct fx8_engine *engine, struct fx8_strip strip,
+                  void *const *sums, bool is_first);
 
 /** Fold the accumulators of these kinds (bits) into those of engine->folded. */
 void fx8_cpu_fold_aside(struct fx8_engine *engine, unsigned kinds);

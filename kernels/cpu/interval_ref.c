@@ -116,12 +116,32 @@ void fx8_add_bounds(size_t n, const double *down, const double *up,
     fesetround(mode);
 }
 
-static void fold(size_t n_inputs, double *accumulator, double *down, double *up)
+/** Add a strip to the sums and empty it, in the current rounding mode. */
+__attribute__((noinline)) static void add_strip(size_t n_inputs,
+                                                struct fx8_strip strip,
+                                                double *accumulator,
+                                                double *sums)
 {
-    const size_t n = one_direction(n_inputs);
+    for (size_t j = strip.begin; j < n_inputs; j++) {
+        double *items = accumulator + 2 * fx8_pair_index(strip.begin, j);
 
-    fx8_add_bounds(n, accumulator, accumulator + n, down, up);
-    memset(accumulator, 0, 2 * n * sizeof *accumulator);
+        for (size_t k = 0; k < 2 * fx8_strip_row(strip, j); k++) {
+            *sums++ += items[k];
+            items[k] = 0.0;
+        }
+    }
+}
+
+static void fold(size_t n_inputs, struct fx8_strip strip, double *accumulator,
+                 double *down, double *up)
+{
+    const int mode = fegetround();
+
+    fesetround(FE_DOWNWARD);
+    add_strip(n_inputs, strip, accumulator, down);
+    fesetround(FE_UPWARD);
+    add_strip(n_inputs, strip, accumulator + one_direction(n_inputs), up);
+    fesetround(mode);
 }
 
 /* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
@@ -142,20 +162,12 @@ static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
     add_rows(&work, accumulator);
 }
 
-static void fold_fp32(size_t n_inputs, double *accumulator, double *sums)
-{
-    const size_t n = one_direction(n_inputs);
-
-    add_items(n, accumulator, sums);
-    memset(accumulator, 0, n * sizeof *accumulator);
-}
-
 void fx8_fill_correlate_fp32_reference(struct fx8_operations *operations)
 {
     operations->fp32 = (struct fx8_correlate_fp32){
         .accumulator_size = one_direction,
         .accumulate = accumulate_fp32,
-        .fold = fold_fp32,
+        .fold = add_strip,
     };
 }
 

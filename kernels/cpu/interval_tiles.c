@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fenv.h>
-#include <string.h>
 
 #include "kernels/cpu/interval_tiles.h"
 
@@ -38,34 +37,39 @@ static size_t row_items(size_t j)
     return 2 * fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
 }
 
-/** Add `sign` times one of the bounds to its sums, in the current rounding
- *  mode.  The imaginary part of an auto is zero and not read. */
+/** Add `sign` times a strip of one of the bounds to its sums, in the current
+ *  rounding mode.  The imaginary part of an auto is zero and not read. */
 __attribute__((noinline)) static void add_bound(size_t n_inputs,
+                                                struct fx8_strip strip,
                                                 const double *items,
                                                 double sign, double *sums)
 {
-    for (size_t j = 0; j < n_inputs; j++) {
-        const double *item = items + row_items(j);
+    for (size_t j = strip.begin; j < n_inputs; j++) {
+        const double *item =
+            items + row_items(j) + FX8_INTERVAL_COLUMN * strip.begin;
+        const size_t end = j < strip.end ? j : strip.end;
 
-        for (size_t i = 0; i < j; i++, item += FX8_INTERVAL_COLUMN, sums += 2) {
+        for (size_t i = strip.begin; i < end; i++, sums += 2) {
             sums[0] += sign * item[0];
             sums[1] += sign * item[1];
+            item += FX8_INTERVAL_COLUMN;
         }
-        sums[0] += sign * item[0];
-        sums += 2;
+        if (j < strip.end) {
+            sums[0] += sign * item[0];
+            sums += 2;
+        }
     }
 }
 
-void fx8_interval_tile_fold(size_t n_inputs, double *accumulator, double *down,
-                            double *up)
+void fx8_interval_tile_fold(size_t n_inputs, struct fx8_strip strip,
+                            double *accumulator, double *down, double *up)
 {
     const int mode = fegetround();
 
     fesetround(FE_DOWNWARD);
-    add_bound(n_inputs, accumulator + FX8_TILE_COLUMN, -1.0, down);
+    add_bound(n_inputs, strip, accumulator + FX8_TILE_COLUMN, -1.0, down);
     fesetround(FE_UPWARD);
-    add_bound(n_inputs, accumulator, 1.0, up);
+    add_bound(n_inputs, strip, accumulator, 1.0, up);
     fesetround(mode);
-    memset(accumulator, 0,
-           fx8_interval_tile_size(n_inputs) * sizeof(*accumulator));
+    fx8_tile_empty(n_inputs, strip, 2 * sizeof *accumulator, accumulator);
 }

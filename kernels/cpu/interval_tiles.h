@@ -31,7 +31,7 @@ void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
 
 /** fold() for this order; sets the rounding mode of the thread and restores
  *  it. */
-void fx8_interval_tile_fold(size_t n_inputs, double *accumulator, double *down,
-                            double *up);
+void fx8_interval_tile_fold(size_t n_inputs, struct fx8_strip strip,
+                            double *accumulator, double *down, double *up);
 
 #endif

@@ -242,7 +242,8 @@ static void run_int8(const struct fx8_operations *operations,
     operations->int8.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
                                 (const void *)trial->bytes, N_TIMES,
                                 accumulator);
-    operations->int8.fold(N_INPUTS, accumulator, (void *)result);
+    operations->int8.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,
+                          (void *)result);
     free(accumulator);
 }
 
@@ -256,7 +257,8 @@ static void run_fp32(const struct fx8_operations *operations,
     operations->fp32.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
                                 (const void *)trial->floats, N_TIMES,
                                 accumulator);
-    operations->fp32.fold(N_INPUTS, accumulator, (void *)result);
+    operations->fp32.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,
+                          (void *)result);
     free(accumulator);
 }
 
@@ -273,7 +275,8 @@ static void run_interval(const struct fx8_operations *operations,
     operations->interval.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK,
                                     N_TIMES, (const void *)trial->floats,
                                     N_TIMES, FX8_GROUP, accumulator);
-    operations->interval.fold(N_INPUTS, accumulator, sums, sums + 2 * N_PAIRS);
+    operations->interval.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,
+                              sums, sums + 2 * N_PAIRS);
     for (int k = 0; k < 4 * N_PAIRS; k++)
         sums[k] += 0.0;
     free(accumulator);

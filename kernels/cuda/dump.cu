@@ -277,7 +277,9 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
         if (k == 0 || engine->devices[k].has_sums)
             FX8_TRY(finish_device(engine, &engine->devices[k], k == 0, dump,
                                   error));
-    fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
+    fx8_take_counts(engine->plan.n_inputs,
+                    fx8_strip_whole(engine->plan.n_inputs), &engine->counts,
+                    dump->counts);
     return FX8_OK;
 }
 
@@ -309,7 +311,8 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
     FX8_TRY(end_segments(engine, error));
     FX8_TRY(pass_all_on(engine, FX8_RESULT_INT8, FX8_RESULT_DOWN, error));
     FX8_TRY(fx8_cuda_watch_sums(engine, error));
-    fx8_take_counts(engine->shape.n_pairs, &engine->counts,
+    fx8_take_counts(engine->plan.n_inputs,
+                    fx8_strip_whole(engine->plan.n_inputs), &engine->counts,
                     engine->ended_counts);
     for (size_t k = 0; k < engine->n_devices; ++k)
         if (k == 0 || engine->devices[k].has_sums)

@@ -28,6 +28,16 @@ FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
     return plan->row_channels == 0 ? plan->n_channels : plan->row_channels;
 }
 
+/** Pairs of the sums and counts. */
+FX8_NUMERIC size_t fx8_postprocess_pairs(const struct fx8_postprocess *plan)
+{
+    return plan->n_starts == 0
+               ? fx8_pair_count(plan->n_inputs)
+               : fx8_strip_count(plan->n_inputs, plan->n_starts *
+                                                     plan->n_inputs /
+                                                     plan->n_antennas);
+}
+
 /** Index of an output channel in the results, in cells. */
 static inline size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
                                           size_t baseline, size_t channel,
@@ -69,7 +79,7 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     const bool has_cells = is_int8 && plan->flag_cell != NULL;
     struct fx8_series series;
     series.first = 2 * (size_t)product->pair;
-    series.stride = 2 * fx8_pair_count(plan->n_inputs);
+    series.stride = 2 * fx8_postprocess_pairs(plan);
     series.count = (double)count;
     series.nsamples = (double)count / (double)plan->spectra_per_dump;
     series.flag_channel = plan->flag_channel;
