@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "config/base/try.h"
 #include "io/h5/cubes.h"
 #include "io/h5/h5.h"
 
@@ -110,28 +111,76 @@ enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
     return FX8_OK;
 }
 
+bool fx8_h5_cube_has_whole_rows(const struct fx8_h5_cube *cube)
+{
+    for (int i = 1; i < cube->rank; i++)
+        if (cube->chunk[i] < cube->dump[i])
+            return false;
+    return true;
+}
+
+/* The place of rows [first, first + n) of a dump. */
+static void find_rows(const struct fx8_h5_cube *cube, size_t dump, size_t first,
+                      size_t n, hsize_t start[FX8_H5_CUBE_RANK],
+                      hsize_t count[FX8_H5_CUBE_RANK])
+{
+    memset(start, 0, FX8_H5_CUBE_RANK * sizeof *start);
+    memcpy(count, cube->dump, FX8_H5_CUBE_RANK * sizeof *count);
+    start[0] = dump * cube->dump[0] + first;
+    count[0] = n;
+}
+
+enum fx8_status fx8_h5_cube_write_rows(const struct fx8_output *output,
+                                       const struct fx8_h5_cube *cube,
+                                       size_t dump, size_t first, size_t n,
+                                       const void *values,
+                                       struct fx8_error *error)
+{
+    hsize_t start[FX8_H5_CUBE_RANK], count[FX8_H5_CUBE_RANK];
+    find_rows(cube, dump, first, n, start, count);
+    return fx8_h5_write_part(cube->dataset, cube->type, start, count, values) <
+                   0
+               ? fx8_output_fail(output, cube->name, error)
+               : FX8_OK;
+}
+
+enum fx8_status fx8_h5_cube_flush(const struct fx8_output *output,
+                                  const struct fx8_h5_cube *cube,
+                                  struct fx8_error *error)
+{
+    return H5Dflush(cube->dataset) < 0
+               ? fx8_output_fail(output, cube->name, error)
+               : FX8_OK;
+}
+
 enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
                                   const struct fx8_h5_cube *cube, size_t dump,
                                   const void *values, struct fx8_error *error)
 {
-    const hsize_t start[FX8_H5_CUBE_RANK] = {dump * cube->dump[0]};
-    if (fx8_h5_write_part(cube->dataset, cube->type, start, cube->dump,
-                          values) < 0 ||
-        H5Dflush(cube->dataset) < 0)
-        return fx8_output_fail(output, cube->name, error);
-    return FX8_OK;
+    FX8_TRY(fx8_h5_cube_write_rows(output, cube, dump, 0, (size_t)cube->dump[0],
+                                   values, error));
+    return fx8_h5_cube_flush(output, cube, error);
+}
+
+enum fx8_status fx8_h5_cube_read_rows(const struct fx8_output *output,
+                                      const struct fx8_h5_cube *cube,
+                                      size_t dump, size_t first, size_t n,
+                                      void *values, struct fx8_error *error)
+{
+    hsize_t start[FX8_H5_CUBE_RANK], count[FX8_H5_CUBE_RANK];
+    find_rows(cube, dump, first, n, start, count);
+    return fx8_h5_read_part(cube->dataset, cube->type, start, count, values) < 0
+               ? fx8_h5_fail(error, FX8_ERR_INPUT, fx8_output_part(output),
+                             cube->name)
+               : FX8_OK;
 }
 
 enum fx8_status fx8_h5_cube_read(const struct fx8_output *output,
                                  const struct fx8_h5_cube *cube, size_t dump,
                                  void *values, struct fx8_error *error)
 {
-    const hsize_t start[FX8_H5_CUBE_RANK] = {dump * cube->dump[0]};
-    return fx8_h5_read_part(cube->dataset, cube->type, start, cube->dump,
-                            values) < 0
-               ? fx8_h5_fail(error, FX8_ERR_INPUT, fx8_output_part(output),
-                             cube->name)
-               : FX8_OK;
+    return fx8_h5_cube_read_rows(output, cube, dump, 0, (size_t)cube->dump[0],
+                                 values, error);
 }
 
 void fx8_h5_cubes_close(struct fx8_h5_cube *cubes, size_t n)

@@ -59,10 +59,31 @@ enum fx8_status fx8_h5_cubes_resize(const struct fx8_output *output,
                                     const struct fx8_h5_cube *cubes, size_t n,
                                     size_t n_rows, struct fx8_error *error);
 
+/** Whether rows of a chunk are whole rows of the cube. */
+bool fx8_h5_cube_has_whole_rows(const struct fx8_h5_cube *cube);
+
+/** Write rows [first, first + n) of a dump. */
+enum fx8_status fx8_h5_cube_write_rows(const struct fx8_output *output,
+                                       const struct fx8_h5_cube *cube,
+                                       size_t dump, size_t first, size_t n,
+                                       const void *values,
+                                       struct fx8_error *error);
+
+/** Flush what was written. */
+enum fx8_status fx8_h5_cube_flush(const struct fx8_output *output,
+                                  const struct fx8_h5_cube *cube,
+                                  struct fx8_error *error);
+
 /** Write a dump and flush it. */
 enum fx8_status fx8_h5_cube_write(const struct fx8_output *output,
                                   const struct fx8_h5_cube *cube, size_t dump,
                                   const void *values, struct fx8_error *error);
+
+/** Read rows of a dump.  FX8_ERR_INPUT: they cannot be unpacked, or read. */
+enum fx8_status fx8_h5_cube_read_rows(const struct fx8_output *output,
+                                      const struct fx8_h5_cube *cube,
+                                      size_t dump, size_t first, size_t n,
+                                      void *values, struct fx8_error *error);
 
 /** Read a dump.  FX8_ERR_INPUT: it cannot be unpacked, or read. */
 enum fx8_status fx8_h5_cube_read(const struct fx8_output *output,

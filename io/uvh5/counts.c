@@ -178,33 +178,59 @@ enum fx8_status fx8_uvh5_recall_counts(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-int64_t fx8_uvh5_checksum(const void *const values[FX8_UVH5_CUBES],
-                          const size_t bytes[FX8_UVH5_CUBES])
+void fx8_uvh5_crc_pass(struct fx8_uvh5_crc *crc, int cube, const void *values,
+                       size_t bytes)
 {
-    uLong crc = crc32_z(0, NULL, 0);
-    for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        crc = crc32_z(crc, values[i], bytes[i]);
-    return (int64_t)crc;
+    crc->of[cube] = crc32_z(crc->of[cube], values, bytes);
+    crc->bytes[cube] += bytes;
 }
 
-static int64_t find_checksum(const struct fx8_uvh5_writer *writer,
-                             const void *const values[FX8_UVH5_CUBES])
+int64_t fx8_uvh5_crc_join(const struct fx8_uvh5_crc *crc)
 {
-    size_t bytes[FX8_UVH5_CUBES];
+    uLong all = crc32_z(0, NULL, 0);
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        bytes[i] = fx8_h5_cube_bytes(&writer->cubes[i]);
-    return fx8_uvh5_checksum(values, bytes);
+        all = crc32_combine(all, crc->of[i], (z_off_t)crc->bytes[i]);
+    return (int64_t)all;
 }
 
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
-                              const void *const values[FX8_UVH5_CUBES],
-                              struct fx8_error *error)
+                              int64_t checksum, struct fx8_error *error)
 {
-    const int64_t checksum = find_checksum(writer, values);
     FX8_TRY(fx8_h5_cube_write(writer->output,
                               &writer->counts[FX8_UVH5_CHECKSUM], dump,
                               &checksum, error));
     return fx8_output_check(writer->output, error);
+}
+
+/* Read a dump for its checksum; without a result, into memory for the rows of a
+ * chunk.  What cannot be read gives false. */
+static bool read_cubes(struct fx8_uvh5_writer *writer, size_t dump,
+                       void *const values[FX8_UVH5_CUBES],
+                       struct fx8_uvh5_crc *crc)
+{
+    const struct fx8_h5_cube *cubes = writer->cubes;
+    const size_t n_all = writer->n_baselines;
+    const size_t row = fx8_h5_cube_bytes(&cubes[FX8_UVH5_VISDATA]) / n_all;
+    size_t most = n_all;
+    FX8_AUTO_FREE char *memory = NULL;
+    if (values[FX8_UVH5_VISDATA] == NULL) {
+        if (cubes[FX8_UVH5_VISDATA].chunk[0] < n_all)
+            most = (size_t)cubes[FX8_UVH5_VISDATA].chunk[0];
+        if (fx8_allocate(most * row, 1, "rows", &memory, NULL) != FX8_OK)
+            return false;
+    }
+    for (size_t first = 0, n; first < n_all; first += n) {
+        n = n_all - first < most ? n_all - first : most;
+        for (int i = 0; i < FX8_UVH5_CUBES; i++) {
+            void *to = memory != NULL ? memory : values[i];
+            if (fx8_h5_cube_read_rows(writer->output, &cubes[i], dump, first, n,
+                                      to, NULL) != FX8_OK)
+                return false;
+            fx8_uvh5_crc_pass(crc, i, to,
+                              n * (fx8_h5_cube_bytes(&cubes[i]) / n_all));
+        }
+    }
+    return true;
 }
 
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
@@ -226,12 +252,9 @@ enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
     if (checksum == unfinished ||
         fx8_uvh5_recall_counts(writer, dump, counts, NULL) != FX8_OK)
         return FX8_OK;
-    for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        if (fx8_h5_cube_read(writer->output, &writer->cubes[i], dump, values[i],
-                             NULL) != FX8_OK)
-            return FX8_OK;
-    *is_finished =
-        checksum == find_checksum(writer, (const void *const *)values);
+    struct fx8_uvh5_crc crc = {.bytes = {0}};
+    *is_finished = read_cubes(writer, dump, values, &crc) &&
+                   checksum == fx8_uvh5_crc_join(&crc);
     return FX8_OK;
 }
 

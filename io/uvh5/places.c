@@ -271,7 +271,7 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
         [FX8_UVH5_DEAD] = counts->dead,
         [FX8_UVH5_CLIPS] = counts->clips,
     };
-    size_t bytes[FX8_UVH5_CUBES];
+    struct fx8_uvh5_crc crc = {.bytes = {0}};
     const void *values[N_PLACED];
     size_t n = 0;
     for (int i = 0; i < FX8_UVH5_COUNTS; i++)
@@ -279,11 +279,12 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
             values[n++] = arrays[i];
     for (int i = FX8_UVH5_CUBES; i-- > 0; n++) {
         const struct placed *cube = &places->cubes[n];
-        bytes[i] = (size_t)(cube->dump[0] * cube->dump[1] * cube->dump[2] *
-                            cube->value_bytes);
+        fx8_uvh5_crc_pass(&crc, i, cubes[i],
+                          (size_t)(cube->dump[0] * cube->dump[1] *
+                                   cube->dump[2] * cube->value_bytes));
         values[n] = cubes[i];
     }
-    const int64_t checksum = fx8_uvh5_checksum(cubes, bytes);
+    const int64_t checksum = fx8_uvh5_crc_join(&crc);
     values[LAST] = &checksum;
     const struct target target = {put, context};
     for (int i = 0; i < N_PLACED; i++)

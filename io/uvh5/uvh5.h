@@ -190,6 +190,21 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);
 
+/** Whether dumps of a file of these sizes can be written in slices: no chunk
+ * runs through all baselines. */
+bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
+                           size_t n_channels, size_t n_products,
+                           enum fx8_compression compression);
+
+/** Write n_baselines of a dump from first_baseline on.  Its slices come one
+ *  behind the other; the last one flushes the dump to the file, and marks it as
+ *  finished. */
+enum fx8_status fx8_uvh5_write_slice(struct fx8_uvh5_writer *writer,
+                                     size_t dump, size_t first_baseline,
+                                     size_t n_baselines,
+                                     const struct fx8_result *result,
+                                     struct fx8_error *error);
+
 struct fx8_uvh5_places;
 
 /**
@@ -263,8 +278,9 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
  *
- * Returned: counts, result  the caller's arrays, filled if the dump is finished
- *           is_finished     it is marked, and its data match the checksum
+ * Returned: counts, result  the caller's arrays, filled if the dump is
+ * finished; the result's may be NULL is_finished     it is marked, and its data
+ * match the checksum
  */
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    const struct fx8_uvh5_counted *counts,

@@ -271,29 +271,94 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
     return FX8_OK;
 }
 
-enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                    const struct fx8_result *result,
-                                    struct fx8_error *error)
+bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
+                           size_t n_channels, size_t n_products,
+                           enum fx8_compression compression)
 {
-    fx8_h5_quiet();
+    struct fx8_uvh5_writer writer = {.compression = compression,
+                                     .n_times = n_times,
+                                     .n_baselines = n_baselines,
+                                     .n_channels = n_channels,
+                                     .n_products = n_products};
+    describe_cubes(&writer);
+    return fx8_h5_cube_has_whole_rows(&writer.cubes[FX8_UVH5_VISDATA]);
+}
+
+static enum fx8_status check_slice(const struct fx8_uvh5_writer *writer,
+                                   size_t dump, size_t first, size_t n,
+                                   struct fx8_error *error)
+{
     if (dump >= writer->n_times)
         return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
                         fx8_output_part(writer->output), dump,
                         writer->n_times - 1);
+    if (first == writer->n_written && n <= writer->n_baselines - first)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: dump %zu: %zu baselines from %zu on: expected at most "
+                    "%zu from %zu on",
+                    fx8_output_part(writer->output), dump, n, first,
+                    writer->n_baselines - writer->n_written, writer->n_written);
+}
+
+/* All of a dump is written: flush it and mark it as finished. */
+static enum fx8_status end_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                struct fx8_error *error)
+{
+    const int64_t checksum = fx8_uvh5_crc_join(&writer->crc);
+    writer->n_written = 0;
+    writer->crc = (struct fx8_uvh5_crc){.bytes = {0}};
+    for (int i = FX8_UVH5_CUBES; i-- > 0;)
+        FX8_TRY(fx8_h5_cube_flush(writer->output, &writer->cubes[i], error));
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    return fx8_uvh5_mark(writer, dump, checksum, error);
+}
+
+/* A packed chunk of which a slice has only some rows waits for the others in
+ * the cache: it is packed once. */
+static enum fx8_status write_slice(struct fx8_uvh5_writer *writer, size_t dump,
+                                   size_t first, size_t n,
+                                   const struct fx8_result *result,
+                                   struct fx8_error *error)
+{
     const void *const values[FX8_UVH5_CUBES] = {
         [FX8_UVH5_VISDATA] = result->visibilities,
         [FX8_UVH5_NSAMPLES] = result->nsamples,
         [FX8_UVH5_FLAGS] = result->flags,
     };
-    enum fx8_status status = FX8_OK;
-    for (int i = FX8_UVH5_CUBES; i-- > 0 && status == FX8_OK;)
-        status = fx8_h5_cube_write(writer->output, &writer->cubes[i], dump,
-                                   values[i], error);
-    if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_mark(writer, dump, values, error);
-    return fx8_output_noted(&writer->failure, status, error);
+    for (int i = FX8_UVH5_CUBES; i-- > 0;) {
+        const struct fx8_h5_cube *cube = &writer->cubes[i];
+        const size_t row = fx8_h5_cube_bytes(cube) / writer->n_baselines;
+        FX8_TRY(fx8_h5_cube_write_rows(writer->output, cube, dump, first, n,
+                                       values[i], error));
+        fx8_uvh5_crc_pass(&writer->crc, i, values[i], n * row);
+    }
+    writer->n_written += n;
+    return writer->n_written < writer->n_baselines
+               ? fx8_output_check(writer->output, error)
+               : end_dump(writer, dump, error);
+}
+
+enum fx8_status fx8_uvh5_write_slice(struct fx8_uvh5_writer *writer,
+                                     size_t dump, size_t first_baseline,
+                                     size_t n_baselines,
+                                     const struct fx8_result *result,
+                                     struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    FX8_TRY(check_slice(writer, dump, first_baseline, n_baselines, error));
+    return fx8_output_noted(
+        &writer->failure,
+        write_slice(writer, dump, first_baseline, n_baselines, result, error),
+        error);
+}
+
+enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                    const struct fx8_result *result,
+                                    struct fx8_error *error)
+{
+    return fx8_uvh5_write_slice(writer, dump, 0, writer->n_baselines, result,
+                                error);
 }
 
 /* --- additions at any time: datasets below /fx8, extra keywords ----------- */

@@ -47,6 +47,12 @@ struct fx8_uvh5_model {
     void *context;
 };
 
+/** Checksums of the cubes of a dump as far as they were passed; zeros: none. */
+struct fx8_uvh5_crc {
+    unsigned long of[FX8_UVH5_CUBES];
+    size_t bytes[FX8_UVH5_CUBES];
+};
+
 struct fx8_uvh5_writer {
     struct fx8_output *output;
     hid_t file;
@@ -62,6 +68,8 @@ struct fx8_uvh5_writer {
     size_t n_baselines;
     size_t n_channels;
     size_t n_products;
+    size_t n_written; /**< baselines of a dump that is written in slices */
+    struct fx8_uvh5_crc crc;  /**< of these */
     struct fx8_error failure; /**< the first failure, reported again by close */
 };
 
@@ -110,15 +118,16 @@ enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
                                        struct fx8_error *error);
 
-/** CRC-32 of a dump: of values of the cubes, and the bytes of each. */
-int64_t fx8_uvh5_checksum(const void *const values[FX8_UVH5_CUBES],
-                          const size_t bytes[FX8_UVH5_CUBES]);
+/** Pass the next bytes of a cube. */
+void fx8_uvh5_crc_pass(struct fx8_uvh5_crc *crc, int cube, const void *values,
+                       size_t bytes);
 
-/** Mark a dump as finished, with the checksum of what was written of it:
- *  values of the cubes, by FX8_UVH5_FLAGS and so on. */
+/** CRC-32 of a dump whose cubes were passed: of one behind the other. */
+int64_t fx8_uvh5_crc_join(const struct fx8_uvh5_crc *crc);
+
+/** Mark a dump as finished, with its checksum. */
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,
-                              const void *const values[FX8_UVH5_CUBES],
-                              struct fx8_error *error);
+                              int64_t checksum, struct fx8_error *error);
 
 /** Mark all dumps as finished: checksums [n_times]. */
 enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
