@@ -292,6 +292,10 @@ struct fx8_machine {
                               exceed it, fx8_push() or fx8_finish() fails once
                               the gains are known and reports what would have
                               sufficed */
+    size_t slices_above; /**< bytes: if a session takes more with whole dumps,
+                             the CPU delivers them in slices, as large as this
+                             allows, or else 64 or so; 0: always whole.  Not
+                             with a quick-look; INT8 needs reread */
 };
 
 /** Number of spectra that set the gains of an input. */
@@ -560,14 +564,15 @@ struct fx8_quicklook_average {
 /* --- sessions ---------------------------------------------------------------
  */
 
-/** A finished dump.  Valid until the callback returns, or until the session's
- *  next call that is not a getter. */
+/** A finished dump, or the next slice of one.  Valid until the callback
+ * returns, or until the session's next call that is not a getter. */
 struct fx8_dump {
-    int64_t index;      /**< 0 is the dump that starts at first_sample */
-    int64_t n_spectra;  /**< spectra that it covers: fx8_dump_spectra() */
-    size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
-    size_t n_channels;  /**< of all bands, after channel_average */
-    size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
+    int64_t index;         /**< 0 is the dump that starts at first_sample */
+    int64_t n_spectra;     /**< spectra that it covers: fx8_dump_spectra() */
+    size_t first_baseline; /**< of the slice; 0 without slices_above */
+    size_t n_baselines;    /**< of the slice; of a dump: those of fx8_axes */
+    size_t n_channels;     /**< of all bands, after channel_average */
+    size_t n_products;     /**< 1: XX; 4: XX, YY, XY, YX */
     struct fx8_result results[FX8_N_RESULTS]; /**< by enum fx8_result_kind.
                                                    DOWN <= exact sum of the
                                                    float spectra <= UP, in each
@@ -832,7 +837,8 @@ struct fx8_session_info {
     const char *device;  /**< "0 NVIDIA H200"; "" for the CPU */
     const char *kernel;  /**< "avx512" or "wgmma" */
     const char *fft_plan;
-    size_t memory; /**< bytes allocated, without samples kept for gains */
+    size_t memory;   /**< bytes allocated, without samples kept for gains */
+    size_t n_slices; /**< of each dump; 1: dumps are whole */
 };
 
 FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);

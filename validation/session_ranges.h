@@ -15,7 +15,8 @@ struct ranges {
     enum layout layout;
     bool is_pulled;
     struct fx8_session *session;
-    int64_t next; /**< index of the next dump */
+    int64_t next;         /**< index of the next dump */
+    size_t next_baseline; /**< of its next slice */
     struct fx8_error error;
 };
 
@@ -25,7 +26,7 @@ static inline void check_row(const void *array, const void *got, size_t row,
     check_bytes((const char *)array + row * bytes, got, bytes);
 }
 
-/** The next dump must be equal to the whole run's. */
+/** The next dump, or slice of it, must be equal to the whole run's. */
 static inline enum fx8_status check_range_dump(void *context,
                                                const struct fx8_dump *dump,
                                                struct fx8_error *error)
@@ -33,17 +34,26 @@ static inline enum fx8_status check_range_dump(void *context,
     struct ranges *r = context;
     const struct collected *c = r->whole;
     const size_t d = (size_t)dump->index, n = c->n_cells;
+    const size_t row = n / c->n_baselines, rows = dump->n_baselines * row;
+    const size_t cell = d * n + dump->first_baseline * row;
     (void)error;
-    assert_int_equal(dump->index, r->next++);
+    assert_int_equal(dump->index, r->next);
+    assert_int_equal(dump->first_baseline, r->next_baseline);
     for (size_t k = 0; k < FX8_N_RESULTS; k++) {
         const struct fx8_result *result = &dump->results[k];
         if (result->visibilities == NULL)
             continue;
-        check_row(c->visibilities[k], result->visibilities, d,
-                  2 * n * sizeof(float));
-        check_row(c->flags[k], result->flags, d, n);
-        check_row(c->nsamples[k], result->nsamples, d, n * sizeof(float));
+        check_bytes(c->visibilities[k] + 2 * cell, result->visibilities,
+                    2 * rows * sizeof(float));
+        check_bytes(c->flags[k] + cell, result->flags, rows);
+        check_bytes(c->nsamples[k] + cell, result->nsamples,
+                    rows * sizeof(float));
     }
+    r->next_baseline += dump->n_baselines;
+    if (r->next_baseline < c->n_baselines)
+        return FX8_OK;
+    r->next_baseline = 0;
+    r->next++;
     check_row(c->dead, dump->dead, d, c->n_inputs);
     if (dump->quicklook.coherence == NULL)
         return FX8_OK;

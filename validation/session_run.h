@@ -54,7 +54,9 @@ struct collected {
     uint8_t *zero, *is_set;
     int64_t *clips, *valid_spectra;
     int64_t dropped_spectra;
-    size_t n_rereads; /**< calls of the callback */
+    size_t n_rereads;     /**< calls of the callback */
+    size_t next_baseline; /**< of the dump of which slices were received */
+    size_t n_slices;      /**< received, of all dumps */
     struct fx8_statistics statistics;
     /** Coherence, amplitude, phase [dump][cell]; spectra_db [dump][input]
      *  [n_written] */
@@ -117,10 +119,11 @@ static inline void *append(const void *array, size_t n_old, const void *items,
     return grown;
 }
 
+/** n cells behind those received `before`. */
 static inline void collect_result(struct collected *c, size_t k,
-                                  const struct fx8_result *result)
+                                  const struct fx8_result *result,
+                                  size_t before, size_t n)
 {
-    const size_t before = c->n_dumps * c->n_cells, n = c->n_cells;
     assert_int_equal(result->visibilities == NULL, result->flags == NULL);
     assert_int_equal(result->visibilities == NULL, result->nsamples == NULL);
     if (result->visibilities == NULL)
@@ -137,12 +140,22 @@ static inline enum fx8_status collect_dump(void *context,
                                            struct fx8_error *error)
 {
     struct collected *c = context;
+    const size_t row = dump->n_channels * dump->n_products;
     (void)error;
     assert_int_equal(dump->index, c->n_dumps);
-    c->n_baselines = dump->n_baselines;
-    c->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
+    assert_int_equal(dump->first_baseline, c->next_baseline);
+    if (c->n_baselines == 0)
+        c->n_baselines = dump->n_baselines;
+    c->n_cells = c->n_baselines * row;
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
-        collect_result(c, kind, &dump->results[kind]);
+        collect_result(c, kind, &dump->results[kind],
+                       c->n_dumps * c->n_cells + c->next_baseline * row,
+                       dump->n_baselines * row);
+    c->n_slices++;
+    c->next_baseline += dump->n_baselines;
+    if (c->next_baseline < c->n_baselines)
+        return FX8_OK;
+    c->next_baseline = 0;
     c->dead =
         append(c->dead, c->n_dumps * c->n_inputs, dump->dead, c->n_inputs, 1);
     const struct fx8_quicklook_dump *q = &dump->quicklook;
@@ -328,6 +341,7 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     struct fx8_session *session;
     c->n_inputs = v->n_inputs;
     c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
+    c->n_baselines = fx8_plan_axes(plan).n_baselines;
     c->n_written = c->n_channels / plan->channel_average;
     struct rereader r = {.v = v, .d = *d, .c = c};
     r.d.block_samples = d->reread_samples;

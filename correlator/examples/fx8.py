@@ -236,7 +236,8 @@ class fx8_machine(Structure):
     _fields_ = [("backend", c_uint), ("device", c_char_p),
         ("first_device", c_size_t), ("kernel", c_char_p),
         ("threads", fx8_threads), ("transform", c_uint),
-        ("spot_check", c_uint), ("memory_limit", c_size_t)]
+        ("spot_check", c_uint), ("memory_limit", c_size_t),
+        ("slices_above", c_size_t)]
 
 
 class fx8_block(Structure):
@@ -333,9 +334,10 @@ class fx8_quicklook_average(Structure):
 
 class fx8_dump(Structure):
     _fields_ = [("index", c_int64), ("n_spectra", c_int64),
-        ("n_baselines", c_size_t), ("n_channels", c_size_t),
-        ("n_products", c_size_t), ("results", fx8_result * FX8_N_RESULTS),
-        ("dead", POINTER(c_uint8)), ("quicklook", fx8_quicklook_dump)]
+        ("first_baseline", c_size_t), ("n_baselines", c_size_t),
+        ("n_channels", c_size_t), ("n_products", c_size_t),
+        ("results", fx8_result * FX8_N_RESULTS), ("dead", POINTER(c_uint8)),
+        ("quicklook", fx8_quicklook_dump)]
 
 
 fx8_dump_callback = CFUNCTYPE(c_int, c_void_p, POINTER(fx8_dump),
@@ -394,7 +396,7 @@ fx8_get_statistics = _function("fx8_get_statistics", None,
 class fx8_session_info(Structure):
     _fields_ = [("backend", c_char_p), ("reason", c_char_p),
         ("is_spare", c_bool), ("device", c_char_p), ("kernel", c_char_p),
-        ("fft_plan", c_char_p), ("memory", c_size_t)]
+        ("fft_plan", c_char_p), ("memory", c_size_t), ("n_slices", c_size_t)]
 
 
 fx8_info = _function("fx8_info", fx8_session_info, POINTER(fx8_session))

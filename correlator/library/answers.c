@@ -28,6 +28,8 @@ struct fx8_session_info fx8_info(const struct fx8_session *session)
         .kernel = operations->facts(engine)->kernel,
         .fft_plan = operations->facts(engine)->fft_plan,
         .memory = session->memory,
+        .n_slices = fx8_slices_count(session->plan.n_antennas,
+                                     session->slice_baselines),
     };
 }
 

@@ -19,6 +19,34 @@ static void flag_inputs(struct fx8_session *s)
     }
 }
 
+void fx8_session_set_slice(struct fx8_session *s, size_t begin)
+{
+    const size_t n_antennas = s->plan.n_antennas;
+    const struct fx8_slice slice =
+        fx8_slice_from(n_antennas, begin, s->slice_baselines);
+    if (slice.begin != s->slice.begin || slice.end != s->slice.end)
+        fx8_baseline_strip(n_antennas - slice.begin, slice.end - slice.begin,
+                           s->plan.n_polarizations, s->products);
+    s->slice = slice;
+    s->n_taken = 0;
+}
+
+/* Reduce a plan to the slice that is taken. */
+static void cut_plan(const struct fx8_session *s, struct fx8_postprocess *plan)
+{
+    const size_t input = s->slice.begin * s->plan.n_polarizations;
+    plan->n_antennas -= s->slice.begin;
+    plan->n_inputs -= input;
+    plan->n_starts = s->slice.end - s->slice.begin;
+    plan->flag_input += input;
+    if (plan->input_gain != NULL)
+        plan->input_gain += input;
+    if (plan->gain != NULL) {
+        plan->gain += input * s->axes.n_fine;
+        plan->flag_cell += input * s->axes.n_fine;
+    }
+}
+
 /* Plan the post-processing of one band, and find the place of its results among
  * all bands. */
 static struct fx8_postprocess plan_band(const struct fx8_session *s,
@@ -35,6 +63,8 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
         plan.gain = gains.gain + channel;
         plan.flag_cell = gains.is_zero + channel;
     }
+    if (fx8_session_has_slices(s))
+        cut_plan(s, &plan);
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         results[kind] =
             fx8_result_from(&s->results[kind], channel / plan.channel_average *
@@ -49,9 +79,10 @@ static void average_bands(struct fx8_session *s)
     const double start = fx8_clock_seconds();
     for (enum fx8_result_kind kind = 0; n > 1 && kind < FX8_N_RESULTS; kind++)
         if (s->results[kind].visibilities != NULL)
-            fx8_postprocess_bands(s->axes.n_baselines, s->plan.n_bands,
-                                  s->axes.n_products, n, kind,
-                                  &s->results[kind]);
+            fx8_postprocess_bands(
+                fx8_slice_baselines(s->plan.n_antennas, s->slice),
+                s->plan.n_bands, s->axes.n_products, n, kind,
+                &s->results[kind]);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
@@ -103,12 +134,14 @@ static void process_band(struct fx8_session *s, size_t band,
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
-/* Take one band of the dump that ended; is_taken as for take_dump() of the
- * engine. */
+/* Take one band of the slice of the dump that ended; is_taken as for
+ * take_dump() of the engine. */
 static enum fx8_status take_band(struct fx8_session *s, size_t band,
                                  bool *is_taken, struct fx8_error *error)
 {
     struct fx8_engine *engine = s->engines[band];
+    s->band.strip = (struct fx8_strip){s->slice.begin * s->plan.n_polarizations,
+                                       s->slice.end * s->plan.n_polarizations};
     FX8_TRY(s->operations->end_dump == NULL
                 ? s->operations->finish_dump(engine, &s->band, error)
                 : s->operations->take_dump(engine, &s->band, is_taken, error));
@@ -139,19 +172,23 @@ static enum fx8_status deliver(struct fx8_session *s,
     return fx8_fail(error, status, "%s", why.message);
 }
 
-/* Deliver the dump whose bands are all taken. */
+/* Deliver the slice whose bands are all taken; the next one follows. */
 static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
+    const size_t n_antennas = s->plan.n_antennas;
     average_bands(s);
     s->ready = (struct fx8_dump){
         .index = s->dump - 1,
         .n_spectra = s->postprocess.spectra_per_dump,
-        .n_baselines = s->axes.n_baselines,
+        .first_baseline = fx8_slice_first(n_antennas, s->slice),
+        .n_baselines = fx8_slice_baselines(n_antennas, s->slice),
         .n_channels = s->axes.n_channels,
         .n_products = s->axes.n_products,
         .dead = s->dead,
     };
     memcpy(s->ready.results, s->results, sizeof s->results);
+    s->has_ended = s->slice.end < n_antennas;
+    fx8_session_set_slice(s, s->has_ended ? s->slice.end : 0);
     FX8_TRY(fx8_session_quicklook_take(s, &s->ready, error));
     s->is_ready = s->callback == NULL;
     return s->is_ready ? FX8_DUMP_READY : deliver(s, &s->ready, error);
@@ -160,16 +197,17 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error)
 {
+    bool is_taken = true;
     if (s->is_ready)
         return FX8_DUMP_READY;
-    for (bool is_taken = true; s->has_ended; s->n_taken++) {
-        if (s->n_taken == s->plan.n_bands) {
-            s->has_ended = false;
-            return hand_over(s, error);
+    while (s->has_ended) {
+        for (; s->n_taken < s->plan.n_bands; s->n_taken++) {
+            FX8_TRY(
+                take_band(s, s->n_taken, must_be ? NULL : &is_taken, error));
+            if (!is_taken)
+                return FX8_OK;
         }
-        FX8_TRY(take_band(s, s->n_taken, must_be ? NULL : &is_taken, error));
-        if (!is_taken)
-            return FX8_OK;
+        FX8_TRY(hand_over(s, error));
     }
     return FX8_OK;
 }
@@ -197,6 +235,14 @@ static enum fx8_status end_part(struct fx8_session *s)
     return FX8_DUMP_READY;
 }
 
+enum fx8_status fx8_session_take_slices(struct fx8_session *s,
+                                        struct fx8_error *error)
+{
+    return s->is_ready || s->slice.begin > 0
+               ? fx8_session_take_dump(s, true, error)
+               : FX8_OK;
+}
+
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error)
 {
@@ -216,7 +262,6 @@ enum fx8_status fx8_session_end_dump(struct fx8_session *s,
     s->dump++;
     s->position = 0;
     s->has_ended = true;
-    s->n_taken = 0;
     if (s->operations->end_dump == NULL ||
         (s->plan.precision & FX8_PRECISION_INTERVAL) != 0)
         return fx8_session_take_dump(s, true, error);

@@ -263,6 +263,12 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},
+        {plan->machine.slices_above == 0 || !plan->quicklook,
+         "slices_above: expected 0 with a quick-look, which takes whole dumps"},
+        {plan->machine.slices_above == 0 || none ||
+             (plan->precision & FX8_PRECISION_INT8) == 0 ||
+             plan->reread != NULL,
+         "slices_above: expected reread, for the samples that set the gains"},
         {(unsigned)plan->math <= FX8_MATH_FAST, "math: expected IEEE or FAST"},
         {(unsigned)plan->machine.backend <= FX8_BACKEND_CUDA,
          "backend: expected AUTO, CPU or CUDA"},

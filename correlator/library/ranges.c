@@ -100,9 +100,10 @@ enum fx8_status fx8_seek_part(struct fx8_session *session, int64_t dump,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "part: %lld segments: expected 1, except of INT8 alone",
                         (long long)n_segments);
-    if (s->quicklook != NULL)
+    if (s->quicklook != NULL || fx8_session_has_slices(s))
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "part: expected a plan without quick-look");
+                        "part: expected a plan without quick-look, and memory "
+                        "for whole dumps");
     FX8_TRY(check_idle(s, "part", error));
     s->end_dump = dump + 1;
     s->part_end = (segment + n_segments) * spectra;
@@ -174,7 +175,8 @@ static struct fx8_engine_dump band_of(const struct fx8_session *s,
 {
     const size_t pairs = fx8_pair_count(s->axes.n_inputs);
     const size_t cells = s->axes.n_inputs * s->axes.n_kept;
-    struct fx8_engine_dump dump = {.counts = part->counts + band * pairs,
+    struct fx8_engine_dump dump = {.strip = fx8_strip_whole(s->axes.n_inputs),
+                                   .counts = part->counts + band * pairs,
                                    .clips = part->clips + band * cells};
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         if (part->sums[kind] != NULL)

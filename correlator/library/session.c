@@ -450,8 +450,10 @@ enum fx8_status fx8_push(struct fx8_session *session,
                          const struct fx8_block *block, struct fx8_error *error)
 {
     FX8_TRY(enter_with(session, block, error));
-    if (session->is_ready || session->is_part_ready)
+    if (session->is_part_ready)
         return FX8_DUMP_READY;
+    FX8_TRY(fx8_session_leave(session,
+                              fx8_session_take_slices(session, error)));
     FX8_TRY(check_gap(session, block, error));
     session->has_begun = true;
     return fx8_session_leave(session, consume(session, block, error));
@@ -505,7 +507,9 @@ enum fx8_status fx8_finish(struct fx8_session *session,
     }
     s->has_finished = true;
     if (status == FX8_OK)
-        status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
+        status = fx8_session_take_slices(s, error);
+    if (status == FX8_OK)
+        status = run_out(s, error);
     if (status == FX8_OK)
         status = give_back(s, NULL, error);
     if (status == FX8_OK)

@@ -66,11 +66,19 @@ static size_t list_results(struct fx8_session *s,
     return n;
 }
 
-/* Cells of a dump's results, before bands are averaged. */
+/* Cells of the results of a slice, before bands are averaged. */
 static size_t count_cells(const struct fx8_session *s)
 {
-    return fx8_product(s->axes.n_baselines, s->axes.n_products,
+    return fx8_product(s->slice_baselines, s->axes.n_products,
                        s->axes.n_fine / s->axes.band_average, 1);
+}
+
+/* Pairs of inputs of a slice: a baseline has at most one for each product. */
+static size_t count_pairs(const struct fx8_session *s)
+{
+    const size_t most = s->slice_baselines * s->axes.n_products;
+    const size_t all = fx8_pair_count(s->axes.n_inputs);
+    return most < all ? most : all;
 }
 
 /* List the session's own arrays for engines of these operations; returns their
@@ -82,9 +90,9 @@ static size_t list_arrays(struct fx8_session *s,
 {
     const size_t inputs = s->axes.n_inputs, rows = s->axes.n_rows,
                  kept = s->axes.n_kept;
-    const size_t pairs = fx8_pair_count(inputs);
-    const size_t baselines = s->axes.n_baselines;
+    const size_t baselines = s->slice_baselines;
     const size_t products = s->axes.n_products;
+    const size_t pairs = count_pairs(s);
     const struct fx8_array fixed[] = {
         FX8_ITEMS(s->products, baselines * products),
         {&s->flag_channel, kept, 1},
@@ -160,7 +168,8 @@ static size_t whole_mib(size_t bytes)
 
 /* Report the smallest sufficient limit and its parts, in whole MiB that add up.
  */
-static enum fx8_status refuse(const struct need *need, struct fx8_error *error)
+static enum fx8_status refuse(const struct need *need, const char *reason,
+                              struct fx8_error *error)
 {
     const size_t spectra = whole_mib(need->spectra);
     const size_t with_samples = whole_mib(plus(need->spectra, need->samples));
@@ -168,23 +177,44 @@ static enum fx8_status refuse(const struct need *need, struct fx8_error *error)
     return fx8_fail(error, FX8_ERR_USAGE,
                     "plan: memory_limit: expected at least %zu MiB: %zu for "
                     "spectra, levels and sums, %zu for samples, %zu for "
-                    "results",
-                    all, spectra, with_samples - spectra, all - with_samples);
+                    "results%s",
+                    all, spectra, with_samples - spectra, all - with_samples,
+                    reason);
+}
+
+/* Choose slices as large as `most` bytes allow, or the smallest ones. */
+static void choose_slices(struct fx8_session *s, size_t engines,
+                          size_t block_spectra, size_t most)
+{
+    size_t fits = fx8_slices_least(s->plan.n_antennas);
+    size_t beyond = s->axes.n_baselines;
+    while (fits + 1 < beyond) {
+        s->slice_baselines = fits + (beyond - fits) / 2;
+        const struct need need =
+            find_need(s, &fx8_engine_cpu, engines, block_spectra);
+        *(sum_of(&need) <= most ? &fits : &beyond) = s->slice_baselines;
+    }
+    s->slice_baselines = fits;
 }
 
 /* Called by the CPU engine before it allocates: check the limit for engines of
- * all bands and everything else. */
+ * all bands and everything else, and deliver dumps in slices if it asks for
+ * that. */
 static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
                              struct fx8_error *error)
 {
     struct fx8_session *s = context;
-    const struct need need =
-        find_need(s, &fx8_engine_cpu, fx8_product(bytes, s->plan.n_bands, 1, 1),
-                  block_spectra);
+    const size_t engines = fx8_product(bytes, s->plan.n_bands, 1, 1);
+    const size_t slices_above = s->plan.machine.slices_above;
+    struct need need = find_need(s, &fx8_engine_cpu, engines, block_spectra);
+    if (slices_above > 0 && sum_of(&need) > slices_above) {
+        choose_slices(s, engines, block_spectra, slices_above);
+        need = find_need(s, &fx8_engine_cpu, engines, block_spectra);
+    }
     return s->plan.machine.memory_limit == 0 ||
                    sum_of(&need) <= s->plan.machine.memory_limit
                ? FX8_OK
-               : refuse(&need, error);
+               : refuse(&need, "", error);
 }
 
 static enum fx8_status allocate(struct fx8_session *s, struct fx8_error *error)
@@ -278,7 +308,12 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
     if (limit == 0 || s->memory <= limit)
         return FX8_OK;
     close_engines(s);
-    return refuse(&need, error);
+    return refuse(&need,
+                  s->plan.machine.slices_above > 0 &&
+                          s->operations->end_dump != NULL
+                      ? "; the CPU takes less: it can deliver slices of dumps"
+                      : "",
+                  error);
 }
 
 static enum fx8_status plan_engines(struct fx8_session *s,
@@ -329,7 +364,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
 static void set_up_results(struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
-    fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
+    fx8_session_set_slice(s, 0);
     fx8_plan_flag_channels(plan, s->flag_channel);
     s->postprocess = (struct fx8_postprocess){
         .operations = s->operations->facts(s->engines[0])->operations,
@@ -447,6 +482,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->bank = bank;
     s->weights = weights;
     s->end_dump = INT64_MAX;
+    s->slice_baselines = axes.n_baselines;
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));

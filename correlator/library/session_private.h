@@ -15,6 +15,7 @@
 
 #include "correlator/fx8.h"
 #include "correlator/library/kept.h"
+#include "correlator/library/slices.h"
 #include "correlator/library/gains.h"
 #include "correlator/library/spot.h"
 #include "correlator/library/stream.h"
@@ -50,7 +51,9 @@ struct fx8_session {
     uint8_t *flag_channel;       /* [n_kept] */
     uint8_t *flag_input;         /* [n_rows] */
     struct fx8_engine_dump band; /* sums that an engine leaves to us */
-    /* [n_baselines][channels of all bands][n_products] */
+    size_t slice_baselines;      /* most of a slice of a dump; or all */
+    struct fx8_slice slice;      /* to take of the dump that ended */
+    /* [slice_baselines][channels of all bands][n_products] */
     struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */
     int64_t *valid_in_dump; /* [n_rows] */
@@ -69,7 +72,7 @@ struct fx8_session {
     bool is_part_ready;    /* for fx8_take_part() */
     int64_t n_pushed;      /* blocks of spectra, to the engines */
     bool has_ended;        /* the previous dump is not delivered yet */
-    size_t n_taken;        /* bands taken of that dump */
+    size_t n_taken;        /* bands taken of its slice */
     struct fx8_dump ready; /* for fx8_take_dump(), without a callback */
     bool is_ready;
     /* samples waiting for gains */
@@ -159,8 +162,8 @@ void fx8_session_quicklook_close(struct fx8_session *s);
 /* --- dumps.c --- */
 
 /* Deliver the dump that ended, if any: once all of its bands are available, or,
- * with must_be, after a wait.  FX8_DUMP_READY: a dump waits for
- * fx8_take_dump(); nothing else was done. */
+ * with must_be, after a wait.  FX8_DUMP_READY: a dump, or a slice of it, waits
+ * for fx8_take_dump(); nothing else was done. */
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error);
 
@@ -169,6 +172,21 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
 enum fx8_status fx8_session_end_sums(struct fx8_session *s, int64_t dump,
                                      const struct fx8_engine_dump *bands,
                                      struct fx8_error *error);
+
+/* Deliver what is left of a dump of which a slice was delivered: before
+ * anything else is computed, whose sums would be added.  FX8_DUMP_READY: as
+ * above. */
+enum fx8_status fx8_session_take_slices(struct fx8_session *s,
+                                        struct fx8_error *error);
+
+/* Choose the slice to be taken next: that which begins with an antenna. */
+void fx8_session_set_slice(struct fx8_session *s, size_t begin);
+
+/* Whether dumps are delivered in slices. */
+static inline bool fx8_session_has_slices(const struct fx8_session *s)
+{
+    return s->slice_baselines < s->axes.n_baselines;
+}
 
 /* End the current dump if its spectra are complete.  The next one may begin
  * while its results return, except that sums left to the session, and bounds,

@@ -194,6 +194,7 @@ struct finding {
     const struct fx8_spot *spot;
     const char *engine, *device, *kernel;
     size_t pair, part;
+    size_t n_pairs, at; /* of the sums; the pair among them */
 };
 
 static const char *name_feed(const struct fx8_spot *spot, size_t input)
@@ -221,6 +222,19 @@ static enum fx8_status tell(const struct finding *f, const char *kind,
         name_feed(spot, pair->i), pair->j / n, name_feed(spot, pair->j), kind,
         f->part == 0 ? "real" : "imaginary", got, wanted, f->engine,
         f->device[0] == '\0' ? "" : " device ", f->device, f->kernel);
+}
+
+/* Find the pair among the sums of a strip; false: it is in another one. */
+static bool find_pair(struct finding *f, struct fx8_strip strip)
+{
+    const struct fx8_spot_pair *pair = &f->spot->pairs[f->pair];
+    const size_t width = strip.end - strip.begin;
+    if (pair->i < strip.begin || pair->i >= strip.end)
+        return false;
+    f->n_pairs = fx8_strip_count(f->spot->n_inputs - strip.begin, width);
+    f->at =
+        fx8_strip_index(width, pair->i - strip.begin, pair->j - strip.begin);
+    return true;
 }
 
 /* The engine must have shown at least all valid spectra. */
@@ -268,8 +282,7 @@ static const void *find_number(const struct finding *f,
                                const struct fx8_engine_dump *dump, size_t kind)
 {
     const struct fx8_engine_watch *watch = &f->spot->watch;
-    const size_t at = watch->channel * fx8_pair_count(f->spot->n_inputs) +
-                      watch->pairs[f->pair];
+    const size_t at = watch->channel * f->n_pairs + f->at;
     if ((f->spot->precisions >> kind & 1) == 0)
         return NULL;
     return dump->sums[kind] == NULL
@@ -318,21 +331,22 @@ enum fx8_status fx8_spot_end(struct fx8_spot *spot,
 {
     if (!spot->is_watching || band != spot->band)
         return FX8_OK;
-    spot->is_watching = false;
+    spot->is_watching = sums->strip.end < spot->n_inputs;
     const double start = fx8_clock_seconds();
     struct fx8_engine *engine = engines[band];
-    struct finding f = {spot,
-                        operations->name,
-                        operations->facts(engine)->device,
-                        operations->facts(engine)->kernel,
-                        0,
-                        0};
+    struct finding f = {
+        .spot = spot,
+        .engine = operations->name,
+        .device = operations->facts(engine)->device,
+        .kernel = operations->facts(engine)->kernel,
+    };
     enum fx8_status status = FX8_OK;
     for (size_t k = 0; k < 2 * spot->n_pairs && status == FX8_OK; k++) {
         f.pair = k / 2;
         f.part = k % 2;
-        status =
-            check_shown(spot, sums->counts[spot->watch.pairs[f.pair]], error);
+        if (!find_pair(&f, sums->strip))
+            continue;
+        status = check_shown(spot, sums->counts[f.at], error);
         if (status == FX8_OK)
             status = check_part(&f, sums, error);
     }

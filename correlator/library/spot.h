@@ -76,7 +76,8 @@ enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
 /**
  * fx8_spot_end -- compare the sums if this band of the dump was watched.
  *
- * Given:    sums    from the engine of the band
+ * Given:    sums    from the engine of the band; of several strips, the last
+ *                   one ends the check
  * Status:   FX8_ERR_SYSTEM: a sum is wrong; the message names the first:
  *           integers that differ at all; floats that differ by more than
  *           rounding explains (struct fx8_correlate_fp32); bounds that do not
