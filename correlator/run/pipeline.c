@@ -17,6 +17,7 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/memory.h"
 #include "correlator/run/pipeline_private.h"
 #include "correlator/run/resume.h"
 
@@ -55,30 +56,6 @@ static void note_kernels(const struct fx8_branch *branch)
     strncpy(report->reason, info.reason, sizeof report->reason - 1);
     strncpy(report->kernel, info.kernel, sizeof report->kernel - 1);
     strncpy(report->fft_plan, info.fft_plan, sizeof report->fft_plan - 1);
-}
-
-/* Rewrite the library's error about a plan member to name the configuration key
- * that set it. */
-static enum fx8_status name_key(const struct fx8_job *job,
-                                enum fx8_status status, struct fx8_error *error)
-{
-    static const struct {
-        const char *member, *key;
-    } keys[] = {
-        {"plan: device: ", "correlator.device"},
-        {"plan: kernel: ", "correlator.kernel"},
-        {"plan: memory_limit: ", "correlator.memory_limit_mib"},
-        {"plan: n_bands: ", "channelizer.channels"},
-    };
-    const struct fx8_error found = *error;
-    const char *expected = strstr(found.message, "expected");
-    for (size_t k = 0; k < sizeof keys / sizeof *keys && expected != NULL; k++)
-        if (strncmp(found.message, keys[k].member, strlen(keys[k].member)) == 0)
-            fx8_settings_fail(
-                job->settings, keys[k].key, error, "%s%s", expected,
-                job->n_centers > 1 ? ", for each phase centre" : "");
-    error->status = status;
-    return status;
 }
 
 /* Warn of a device that is present but not used. */
@@ -138,7 +115,7 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &branch->session, error);
     if (status != FX8_OK)
-        return name_key(job, status, error);
+        return fx8_memory_name_key(job, status, error);
     note_kernels(branch);
     if (index == 0 && fx8_info(branch->session).is_spare)
         warn_of_device(request, branch->report->reason);

@@ -2,13 +2,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "config/base/parallel.h"
 #include "config/base/try.h"
 #include "correlator/run/gaps.h"
+#include "correlator/run/memory.h"
 #include "correlator/run/queue.h"
 #include "correlator/run/source.h"
 
@@ -274,9 +274,8 @@ static void set_rows_apart(struct fx8_source *s)
 /* Largest block that ends at a block end of the session. */
 static size_t most_bytes(void)
 {
-    const size_t memory = fx8_product((size_t)sysconf(_SC_PHYS_PAGES),
-                                      (size_t)sysconf(_SC_PAGESIZE), 1, 1);
-    const size_t part = memory / PART_OF_MEMORY / (N_BLOCKS + 1);
+    const size_t part =
+        fx8_memory_of_machine() / PART_OF_MEMORY / (N_BLOCKS + 1);
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
