@@ -419,10 +419,13 @@ plan-check: all $(BUILD)/cpu_clock.so ## compare fx8 plan with runs, minutes (id
 		$(BUILD)/venv/bin/python validation/plan_check.py $(if $(CPU),--cpu) \
 		$(if $(PAGE),--page '$(PAGE)')
 
-.PHONY: plan-arrays
+.PHONY: plan-arrays slices-page
 plan-arrays: all ## plan four large arrays, NODE=NODE.json, beside the arithmetic (PAGE=)
 	$(if $(NODE),,$(error NODE: expected what fx8 bench --section node --json prints))
 	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/plan_arrays.py '$(NODE)' $(PAGE)
+
+slices-page: all ## measure dumps in slices against whole ones, minutes (PAGE=)
+	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python $(BUILD)/venv/bin/python validation/slices_page.py $(PAGE)
 
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats

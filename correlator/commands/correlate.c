@@ -403,9 +403,10 @@ static void warn(void *display, const char *message)
 }
 
 /* fx8_run_request.ready */
-static void say_what_follows(void *request, size_t memory, int64_t n_earlier)
+static void say_what_follows(void *request, size_t memory, size_t n_slices,
+                             int64_t n_earlier)
 {
-    fx8_forecast_print(request, memory, n_earlier, stdout);
+    fx8_forecast_print(request, memory, n_slices, n_earlier, stdout);
     fflush(stdout);
 }
 

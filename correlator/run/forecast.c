@@ -205,7 +205,7 @@ void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
 }
 
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
-                        int64_t n_earlier, FILE *stream)
+                        size_t n_slices, int64_t n_earlier, FILE *stream)
 {
     const struct fx8_job *job = request->job;
     fx8_forecast_print_plan(job, request->input_brief, stream);
@@ -214,6 +214,11 @@ void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
         print_outputs(request, c, stream);
     fprintf(stream, "memory     up to %.1f MiB for samples, sums and results\n",
             (double)memory / (double)(1 << 20));
+    if (n_slices > 1)
+        fprintf(stream,
+                "           each dump is written in %zu slices: more memory "
+                "would allow whole ones\n",
+                n_slices);
     if (request->resume && n_earlier > 0)
         fprintf(stream, "resume     %lld of %lld %s finished before\n",
                 (long long)n_earlier,

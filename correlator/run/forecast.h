@@ -18,10 +18,10 @@ void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
                              FILE *stream);
 
 /** Print input, plan, channels, what is left out, delays, the sizes of the
- *  result and of the memory (bytes), and what an earlier run has left, as
- *  request->ready() gets them. */
+ *  result and of the memory (bytes), the number of slices in which each dump is
+ *  written, and what an earlier run has left, as request->ready() gets them. */
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
-                        int64_t n_earlier, FILE *stream);
+                        size_t n_slices, int64_t n_earlier, FILE *stream);
 
 /** Print the time that the whole run will take, as a trial of it found. */
 void fx8_forecast_print_time(const struct fx8_run_request *request,

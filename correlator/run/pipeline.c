@@ -40,8 +40,9 @@ static enum fx8_status push_all(struct fx8_run *run, struct fx8_error *error)
      * failure is reported */
     struct fx8_error later;
     for (size_t b = 0; b < run->n; b++)
-        if (fx8_flush(run->branches[b].session, &later) == FX8_DUMP_READY)
-            (void)fx8_run_take_dump(run, &run->branches[b], &later);
+        while (fx8_flush(run->branches[b].session, &later) == FX8_DUMP_READY &&
+               fx8_run_take_dump(run, &run->branches[b], &later) == FX8_OK)
+            ;
     return status;
 }
 
@@ -93,6 +94,7 @@ static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
     plan.machine.backend = run->backend;
     plan.machine.transform = run->request->transform;
     plan.machine.memory_limit /= run->n;
+    plan.machine.slices_above = fx8_memory_slices_above(run->request);
     plan.input_gain = run->input_gain;
     plan.delays.context = &run->request->job->centers[index];
     plan.quicklook = plan.quicklook && run->ranks->n == 1;
@@ -115,7 +117,7 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
     const enum fx8_status status =
         fx8_open(&plan, NULL, NULL, &branch->session, error);
     if (status != FX8_OK)
-        return fx8_memory_name_key(job, status, error);
+        return fx8_memory_name_key(request, status, error);
     note_kernels(branch);
     if (index == 0 && fx8_info(branch->session).is_spare)
         warn_of_device(request, branch->report->reason);
@@ -152,13 +154,14 @@ static enum fx8_status begin_outputs(struct fx8_run *run,
 static void tell_ready(const struct fx8_run *run)
 {
     const struct fx8_run_request *request = run->request;
+    const size_t n_slices = fx8_info(run->branches[0].session).n_slices;
     size_t memory = fx8_source_memory(run->source) + fx8_run_parts_memory(run);
     for (size_t b = 0; b < run->n; b++)
         memory += fx8_info(run->branches[b].session).memory +
-                  fx8_sink_memory(request, b) +
-                  request->outputs[b].consumer.memory;
+                  fx8_sink_memory(request, b, n_slices > 1) +
+                  (n_slices > 1 ? 0 : request->outputs[b].consumer.memory);
     if (request->ready != NULL && run->ranks->rank == 0)
-        request->ready(request->ready_context, memory,
+        request->ready(request->ready_context, memory, n_slices,
                        run->reports[0].n_earlier);
 }
 

@@ -83,9 +83,11 @@ struct fx8_run_request {
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
     /** Called once, when all is open and nothing was computed yet, with the
-     *  bytes of memory that the run will take, and the number of dumps that
-     *  an earlier run has finished; may be NULL. */
-    void (*ready)(void *context, size_t memory, int64_t n_earlier);
+     *  bytes of memory that the run will take, the number of slices in which
+     *  each dump is written, and the number of dumps that an earlier run has
+     *  finished; may be NULL. */
+    void (*ready)(void *context, size_t memory, size_t n_slices,
+                  int64_t n_earlier);
     void *ready_context;
     /** One line, on the caller's thread, of any rank; may be NULL. */
     void (*warn)(void *context, const char *message);

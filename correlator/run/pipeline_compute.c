@@ -21,10 +21,12 @@ enum fx8_status fx8_run_take_dump(struct fx8_run *run,
 {
     const struct fx8_job *job = run->request->job;
     const struct fx8_dump *dump = fx8_take_dump(branch->session);
-    for (size_t input = 0; input < job->n_inputs; input++)
-        branch->tally.dead_dumps[input] += dump->dead[input];
     if (branch->sink != NULL)
         FX8_TRY(fx8_sink_put(branch->sink, dump, error));
+    if (dump->first_baseline + dump->n_baselines < job->axes.n_baselines)
+        return FX8_OK;
+    for (size_t input = 0; input < job->n_inputs; input++)
+        branch->tally.dead_dumps[input] += dump->dead[input];
     branch->report->n_dumps++;
     FX8_TRY(fx8_run_talk(run, error));
     branch->is_complete = dump->index + 1 == run->end_dump;

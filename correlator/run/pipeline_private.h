@@ -59,7 +59,7 @@ struct fx8_run {
 
 /* --- pipeline_compute.c --- */
 
-/* Hand the dump that is ready to the sink. */
+/* Hand the dump that is ready, or the slice of it, to the sink. */
 enum fx8_status fx8_run_take_dump(struct fx8_run *run,
                                   struct fx8_branch *branch,
                                   struct fx8_error *error);

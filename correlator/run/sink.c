@@ -25,6 +25,13 @@ static enum fx8_status put_gains(struct fx8_sink *s,
     return fx8_uvh5_put_gains(s->files[FX8_RESULT_INT8], gains, error);
 }
 
+/* Whether a dump, or the last slice of one, is written with this. */
+static bool is_last(const struct fx8_sink *s, const struct fx8_sink_copy *copy)
+{
+    return copy->dump.first_baseline + copy->dump.n_baselines ==
+           s->job->axes.n_baselines;
+}
+
 static enum fx8_status write_results(struct fx8_sink *s,
                                      const struct fx8_sink_copy *copy,
                                      struct fx8_error *error)
@@ -40,14 +47,17 @@ static enum fx8_status write_results(struct fx8_sink *s,
     /* gains first: compare can then read any file with a dump */
     if (copy != &s->received)
         FX8_TRY(put_gains(s, &copy->gains, error));
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        if (s->files[f] != NULL) {
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        if (s->files[f] == NULL)
+            continue;
+        if (copy->dump.first_baseline == 0)
             FX8_TRY(
                 fx8_uvh5_write_counts(s->files[f], dump, &copy->counts, error));
-            FX8_TRY(fx8_uvh5_write_dump(s->files[f], dump,
-                                        &copy->dump.results[f], error));
-        }
-    s->earlier.finished[dump] = 1;
+        FX8_TRY(fx8_uvh5_write_slice(
+            s->files[f], dump, copy->dump.first_baseline,
+            copy->dump.n_baselines, &copy->dump.results[f], error));
+    }
+    s->earlier.finished[dump] = is_last(s, copy);
     return FX8_OK;
 }
 
@@ -75,7 +85,7 @@ static void write_timed(struct fx8_sink *s, const struct fx8_sink_copy *copy)
     s->seconds += fx8_clock_seconds() - start;
     fx8_consumer_wait(consumer);
     if (s->status == FX8_OK)
-        s->n_dumps += !copy->is_kept;
+        s->n_dumps += !copy->is_kept && is_last(s, copy);
     else
         atomic_store(&s->has_failed, true);
 }
@@ -146,8 +156,8 @@ void fx8_sink_list(const struct fx8_sink *s, struct fx8_dump *dump,
         axes->n_baselines * axes->n_channels * axes->n_products;
     struct fx8_array *next = arrays;
     for (size_t f = 0; f < FX8_N_RESULTS; f++, next += FX8_RESULT_ARRAYS)
-        fx8_list_result(&dump->results[f], n_cells, s->output->paths[f] != NULL,
-                        next);
+        fx8_list_result(&dump->results[f], n_cells,
+                        s->output->paths[f] != NULL && !s->has_slices, next);
     fx8_list_quicklook(&dump->quicklook, n_cells,
                        axes->n_inputs * axes->n_channels,
                        fx8_sink_looks_at_each(s), next);
@@ -175,6 +185,7 @@ enum fx8_status fx8_sink_allocate_copy(const struct fx8_sink *s,
         FX8_ITEMS(copy->counts.clips, axes->n_inputs * axes->n_fine),
         FX8_ITEMS(copy->counts.valid_spectra, axes->n_rows),
         FX8_ITEMS(copy->counts.dead, axes->n_rows)};
+    copy->dump.n_baselines = axes->n_baselines;
     copy->gains.n_bands = s->job->plan.n_bands;
     copy->gains.n_inputs = axes->n_inputs;
     copy->gains.n_fine = axes->n_fine;
@@ -217,10 +228,12 @@ static void take_counts(const int64_t *counts, size_t n, int64_t *before,
     }
 }
 
-size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center)
+size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
+                       bool has_slices)
 {
     const struct fx8_sink unused = {.ranks = request->ranks,
                                     .job = request->job,
+                                    .has_slices = has_slices,
                                     .output = &request->outputs[center]};
     struct fx8_dump dump;
     struct fx8_array arrays[FX8_SINK_ARRAYS];
@@ -234,9 +247,11 @@ size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center)
 /* Start the thread. */
 static enum fx8_status start(struct fx8_sink *s, struct fx8_error *error)
 {
-    for (size_t i = 0; i < FX8_SINK_COPIES; i++)
+    /* of slices, one at a time */
+    for (size_t i = 0; i < (s->has_slices ? 1 : FX8_SINK_COPIES); i++)
         fx8_queue_put(&s->empty, &s->copies[i]);
-    FX8_TRY(fx8_consumer_open(s->output, &s->consumer, error));
+    if (!s->has_slices)
+        FX8_TRY(fx8_consumer_open(s->output, &s->consumer, error));
     if (is_receiver(s))
         FX8_TRY(fx8_sink_allocate_copy(s, &s->received, error));
     if (pthread_create(&s->thread, NULL,
@@ -343,6 +358,31 @@ enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
     return FX8_OK;
 }
 
+/* What was counted since the dump before. */
+static void count_dump(struct fx8_sink *s, const struct fx8_dump *dump,
+                       const struct fx8_uvh5_counted *counted)
+{
+    const struct fx8_input_counts counts = fx8_inputs(s->session);
+    const size_t n_rows = s->job->axes.n_rows;
+    take_counts(counts.valid_spectra, n_rows, s->valid_spectra,
+                counted->valid_spectra);
+    take_counts(counts.clips, fx8_sink_levels(s), s->clips, counted->clips);
+    for (size_t row = 0; row < n_rows; row++)
+        counted->dead[row] = dump->dead[row];
+}
+
+/* Wait until a slice is written: its results are the session's. */
+static enum fx8_status wait_for_slice(struct fx8_sink *s,
+                                      struct fx8_error *error)
+{
+    struct fx8_sink_copy *copy = take_empty(s, error);
+    memset(s->copies[0].dump.results, 0, sizeof s->copies[0].dump.results);
+    if (copy == NULL)
+        return s->status;
+    fx8_queue_put(&s->empty, copy);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error)
 {
@@ -352,21 +392,19 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
     struct fx8_dump given = *dump;
     struct fx8_array to[FX8_SINK_ARRAYS], from[FX8_SINK_ARRAYS];
     copy->dump.index = dump->index;
+    copy->dump.first_baseline = dump->first_baseline;
+    copy->dump.n_baselines = dump->n_baselines;
     fx8_sink_list(sink, &copy->dump, to);
     fx8_sink_list(sink, &given, from);
     fx8_copy_arrays(to, from, FX8_SINK_ARRAYS);
+    if (sink->has_slices)
+        memcpy(copy->dump.results, dump->results, sizeof dump->results);
     copy->is_kept = false;
     copy_gains(sink, fx8_gains(sink->session), &copy->gains);
-    const struct fx8_input_counts counts = fx8_inputs(sink->session);
-    const size_t n_rows = sink->job->axes.n_rows;
-    take_counts(counts.valid_spectra, n_rows, sink->valid_spectra,
-                copy->counts.valid_spectra);
-    take_counts(counts.clips, fx8_sink_levels(sink), sink->clips,
-                copy->counts.clips);
-    for (size_t row = 0; row < n_rows; row++)
-        copy->counts.dead[row] = dump->dead[row];
+    if (dump->first_baseline == 0)
+        count_dump(sink, dump, &copy->counts);
     fx8_queue_put(&sink->full, copy);
-    return FX8_OK;
+    return sink->has_slices ? wait_for_slice(sink, error) : FX8_OK;
 }
 
 /* Write what is known only at the end: final gains, clipped fractions. */

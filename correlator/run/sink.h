@@ -16,8 +16,11 @@ struct fx8_earlier;
 struct fx8_sink;
 struct fx8_tally;
 
-/** Bytes of the dumps in flight of a phase centre. */
-size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center);
+/** Bytes of the dumps in flight of a phase centre; none if dumps come in
+ * slices.
+ */
+size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
+                       bool has_slices);
 
 /**
  * fx8_sink_open -- describe the outputs of a run; lock those of an earlier one,
@@ -72,7 +75,8 @@ enum fx8_status fx8_sink_look(struct fx8_sink *sink, int64_t dump,
                               struct fx8_error *error);
 
 /** Hand over a dump, which is copied.  Waits while two are in flight.  A
- * failure of the writer thread is returned by the next call. */
+ * failure of the writer thread is returned by the next call.  A slice of a dump
+ * is not copied: the call waits until it is written. */
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error);
 

@@ -205,6 +205,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     s->output = &request->outputs[center];
     s->session = session;
     s->report = report;
+    s->has_slices = fx8_info(session).n_slices > 1;
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);

@@ -61,6 +61,7 @@ struct fx8_sink {
     uint8_t *is_set;                /* [n_rows] whose gains are in the file */
     bool has_gains;                 /* they are in the file */
     struct fx8_uvh5_header headers[FX8_N_RESULTS];
+    bool has_slices;    /* dumps come in slices: see fx8_sink_put() */
     bool can_resume;    /* every file is an earlier run's, with its gains */
     bool is_complete;   /* and has all dumps, under its final name */
     const char *ended;  /* a result with its final name, NULL: none */

@@ -8,13 +8,14 @@ import numpy as np
 
 def _items(path):
     """All items and attributes of an HDF5 file: name to type and bytes.  Of a
-    history, the date and the command are left out."""
+    history, the date, the command and the limit of memory are left out."""
     found = {}
 
     def note(name, item):
         if name in ("history", "Header/history"):
             text = [line for line in item[()].decode().split("\n")
-                    if not re.match("command: |fx8 .*, written ", line)]
+                    if not re.match("command: |fx8 .*, written |"
+                                    "memory_limit_mib = ", line)]
             found[name] = None, "\n".join(text).encode()
         elif isinstance(item, h5py.Dataset):
             found[name] = (item.dtype, item.shape), item[()].tobytes()
