@@ -103,6 +103,17 @@ enum fx8_status fx8_sink_read_copy(struct fx8_sink *sink, size_t dump,
 void fx8_sink_list(const struct fx8_sink *sink, struct fx8_dump *dump,
                    struct fx8_array arrays[FX8_SINK_ARRAYS]);
 
+/** Wait for a copy to fill; NULL after a failure of the thread. */
+struct fx8_sink_copy *fx8_sink_take_empty(struct fx8_sink *sink,
+                                          struct fx8_error *error);
+
+/* --- sink_look.c --- */
+
+/** Make the quick-look of the first n_dumps from the files. */
+enum fx8_status fx8_sink_look_at_all(struct fx8_sink *sink,
+                                     struct fx8_session *looker, size_t n_dumps,
+                                     struct fx8_error *error);
+
 /* --- sink_ranks.c --- */
 
 /** Whether several ranks write into the files themselves, or rank 0 does it for
