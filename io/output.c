@@ -48,45 +48,6 @@ static void note(const struct fx8_output *output, enum fx8_part_state state)
 
 /* --- names ---------------------------------------------------------------- */
 
-static enum fx8_status fail_read_file(const char *path, struct fx8_error *error)
-{
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: is a file that this run reads: expected another name "
-                    "for the result",
-                    path);
-}
-
-static enum fx8_status fail_locked(const char *path, struct fx8_error *error)
-{
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: locked: another run is writing it; expected another "
-                    "output name, or wait for that run",
-                    path);
-}
-
-static enum fx8_status check_final_name(const char *path, bool force,
-                                        struct fx8_error *error)
-{
-    struct stat status, target;
-    if (lstat(path, &status) != 0)
-        return FX8_OK; /* opening the .part reports a missing directory */
-    if (S_ISDIR(status.st_mode))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: a directory: expected the name of a file", path);
-    const bool is_there = stat(path, &target) == 0; /* or a dangling link */
-    if (is_there && fx8_read_files_has(&target))
-        return fail_read_file(path, error);
-    if (!force)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: exists: expected a new name, or --force", path);
-    if (is_there && !S_ISREG(target.st_mode))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: not a regular file: expected a regular file",
-                        path);
-    return is_there && fx8_part_is_locked(path) ? fail_locked(path, error)
-                                                : FX8_OK;
-}
-
 /* Take the lock.  No lock on file systems that do not support them. */
 static enum fx8_status lock_part(const struct fx8_output *output,
                                  struct fx8_error *error)
@@ -95,7 +56,7 @@ static enum fx8_status lock_part(const struct fx8_output *output,
         if (errno == EINTR)
             continue;
         if (errno == EAGAIN || errno == EACCES)
-            return fail_locked(output->part, error);
+            return fx8_part_fail_locked(output->part, error);
         if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ||
             errno == EINVAL)
             return FX8_OK;
@@ -139,7 +100,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
         /* it may be a read-only recording */
         const int reason = errno;
         if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
-            return fail_read_file(output->part, error);
+            return fx8_part_fail_read(output->part, error);
         errno = reason;
         return system_fail(output->part, create == 0 ? "open" : "create",
                            error);
@@ -153,7 +114,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
                         output->part);
     /* an earlier file was read, to compare it */
     if (create != 0 && opened->st_size > 0 && fx8_read_files_has(opened))
-        return fail_read_file(output->part, error);
+        return fx8_part_fail_read(output->part, error);
     FX8_TRY(lock_part(output, error));
     if (fstat(output->file.descriptor, opened) != 0)
         return system_fail(output->part, "inspect", error);
@@ -243,7 +204,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_error *error)
 {
     *output = NULL;
-    FX8_TRY(check_final_name(path, force, error));
+    FX8_TRY(fx8_part_check_target(path, force, error));
     struct fx8_output *new = new_output(path, force);
     if (new == NULL)
         return fx8_no_memory("an output", error);
@@ -254,7 +215,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         return status;
     }
     /* another run may have just taken the name */
-    if ((status = check_final_name(path, force, error)) != FX8_OK ||
+    if ((status = fx8_part_check_target(path, force, error)) != FX8_OK ||
         (status = check_space(new, expected, error)) != FX8_OK) {
         fx8_output_abandon(&new);
         return status;
@@ -289,7 +250,7 @@ static enum fx8_status find_earlier(struct fx8_output *output,
         return FX8_OK;
     }
     if (*is_found)
-        return check_final_name(output->path, output->force, error);
+        return fx8_part_check_target(output->path, output->force, error);
     strcpy(output->part, output->path); /* shorter */
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;

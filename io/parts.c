@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/read_files.h"
 #include "io/parts.h"
 
 bool fx8_part_is_name_of(const char *name, int descriptor)
@@ -97,4 +98,46 @@ size_t fx8_part_remove_all(void)
             (void)unlink(name);
     }
     return n;
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+enum fx8_status fx8_part_fail_read(const char *path, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: is a file that this run reads: expected another name "
+                    "for the result",
+                    path);
+}
+
+enum fx8_status fx8_part_fail_locked(const char *path, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: locked: another run is writing it; expected another "
+                    "output name, or wait for that run",
+                    path);
+}
+
+enum fx8_status fx8_part_check_target(const char *path, bool force,
+                                      struct fx8_error *error)
+{
+    struct stat status, target;
+    if (lstat(path, &status) != 0)
+        return FX8_OK; /* opening the .part reports a missing directory */
+    if (S_ISDIR(status.st_mode))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: a directory: expected the name of a file", path);
+    const bool is_there = stat(path, &target) == 0; /* or a dangling link */
+    if (is_there && fx8_read_files_has(&target))
+        return fx8_part_fail_read(path, error);
+    if (!force)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: exists: expected a new name, or --force", path);
+    if (is_there && !S_ISREG(target.st_mode))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: not a regular file: expected a regular file",
+                        path);
+    return is_there && fx8_part_is_locked(path)
+               ? fx8_part_fail_locked(path, error)
+               : FX8_OK;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "correlator/fx8.h"
+
 /** Whether a name refers to the open file. */
 bool fx8_part_is_name_of(const char *name, int descriptor);
 
@@ -36,5 +38,16 @@ void fx8_part_update(size_t number, int descriptor, enum fx8_part_state state);
 /** Async-signal-safe: remove every recorded file that is ours; returns the
  *  number of recorded files. */
 size_t fx8_part_remove_all(void);
+
+/** FX8_ERR_USAGE: this process reads the file. */
+enum fx8_status fx8_part_fail_read(const char *path, struct fx8_error *error);
+
+/** FX8_ERR_USAGE: another run is writing the file. */
+enum fx8_status fx8_part_fail_locked(const char *path, struct fx8_error *error);
+
+/** Whether a result may get this name, with `force` that of a file; else
+ *  FX8_ERR_USAGE. */
+enum fx8_status fx8_part_check_target(const char *path, bool force,
+                                      struct fx8_error *error);
 
 #endif
