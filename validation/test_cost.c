@@ -167,7 +167,8 @@ TEST(times_by_hand)
 }
 
 /* Two threads of the correlator leave two thirds of a core to compression: it
- * falls behind by a third of the time that they take, three quarters as fast. */
+ * falls behind by a third of the time that they take, three quarters as fast.
+ */
 TEST(writing_takes_a_share_of_the_cores)
 {
     const double compute = 0.14112448, n = 1555.0 / 156.0;

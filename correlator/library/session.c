@@ -452,8 +452,8 @@ enum fx8_status fx8_push(struct fx8_session *session,
     FX8_TRY(enter_with(session, block, error));
     if (session->is_part_ready)
         return FX8_DUMP_READY;
-    FX8_TRY(fx8_session_leave(session,
-                              fx8_session_take_slices(session, error)));
+    FX8_TRY(
+        fx8_session_leave(session, fx8_session_take_slices(session, error)));
     FX8_TRY(check_gap(session, block, error));
     session->has_begun = true;
     return fx8_session_leave(session, consume(session, block, error));
