@@ -307,18 +307,16 @@ class Ends(Ranks):
         self.assertEqual(self.files(), [])
 
     def test_no_memory_for_parts(self):
-        """As little as suffices alone, and then as much as ranks ask for."""
+        """What a session asks for, and then what its rank does."""
         recording = self.write(program.Scene(program.noise(13, 64, 2, 36_000)))
         limit, words = 1, self.words(recording)
-        for alone in True, False:
+        for is_for_parts in False, True:
             keys = {"correlator.memory_limit_mib": limit}
             self.set_up("both", keys, **self.SEGMENTS)
-            done = (self.correlate(recording) if alone else
-                    self.mpirun(3, *words, "--mpi"))
+            done = self.mpirun(3, *words, "--mpi")
+            self.assert_one_error(done, 2, "memory_limit_mib")
             line = self.errors(done)[0]
-            self.assertEqual(done.returncode, 2, line)
-            self.assertIn("memory_limit_mib", line)
-            self.assertEqual("ranks share dumps" in line, not alone)
+            self.assertEqual("ranks share dumps" in line, is_for_parts)
             limit = int(re.search(r"expected at least (\d+) MiB", line)[1])
         self.set_up("both", {"correlator.memory_limit_mib": limit},
                     **self.SEGMENTS)
