@@ -67,15 +67,16 @@ static inline struct voltages eventful_segments(struct fx8_plan *plan,
 }
 
 /** A dump of 3 segments in which the order of additions shows.  The product of
- *  the two inputs is large at first, later its negative, and 2^-4 between, with
+ *  the two inputs is large at first, later its negative, and 2^-3 between, with
  *  the bits of a float: in three segments or, `within` one, in the halves of
  * the second after the first. */
 static inline struct voltages cancelling_segments(struct fx8_plan *plan,
                                                   bool within)
 {
-    enum { SEGMENT = 16 * 8192 };
-    *plan = small_plan(2, 1, true, 16, 3 * 8192);
+    enum { SEGMENT = 8 * 8192 };
+    *plan = small_plan(2, 1, true, 8, 3 * 8192);
     plan->channelizer.method = FX8_METHOD_FFT;
+    plan->channelizer.n_kept = 2;
     plan->precision = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
     struct voltages v = make_voltages(2, 2, 3 * SEGMENT, 30, 1302);
     const int64_t n = within ? SEGMENT / 2 : SEGMENT;
