@@ -28,14 +28,15 @@ FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
     return plan->row_channels == 0 ? plan->n_channels : plan->row_channels;
 }
 
-/** Pairs of the sums and counts. */
+/** Pairs of the sums and counts; without a division, which is slow on a
+ *  device. */
 FX8_NUMERIC size_t fx8_postprocess_pairs(const struct fx8_postprocess *plan)
 {
+    const size_t n_polarizations = plan->n_products > 1 ? 2 : 1;
     return plan->n_starts == 0
                ? fx8_pair_count(plan->n_inputs)
-               : fx8_strip_count(plan->n_inputs, plan->n_starts *
-                                                     plan->n_inputs /
-                                                     plan->n_antennas);
+               : fx8_strip_count(plan->n_inputs,
+                                 plan->n_starts * n_polarizations);
 }
 
 /** Index of an output channel in the results, in cells. */

@@ -130,13 +130,15 @@ double time_call(Call *call, size_t n_threads)
 /** Whether the last channel's sums of the last input with itself and with the
  *  first one match its spectra: whole numbers, whose sums are exact. */
 template <class Number, class Item, class Sum>
-bool agrees(Call *call, void (*fold)(size_t n_inputs, Item *, Sum *))
+bool agrees(Call *call,
+            void (*fold)(size_t n_inputs, fx8_strip strip, Item *, Sum *))
 {
     const Array &a = call->array;
     const size_t channel = a.n_channels - 1, last = a.n_inputs - 1;
     std::vector<Sum> sums(2 * fx8_pair_count(a.n_inputs));
     char *const accumulator = call->sums.get() + channel * call->sums_bytes();
-    fold(a.n_inputs, reinterpret_cast<Item *>(accumulator), sums.data());
+    fold(a.n_inputs, fx8_strip_whole(a.n_inputs),
+         reinterpret_cast<Item *>(accumulator), sums.data());
     const Number *const x = reinterpret_cast<const Number *>(
         call->x + channel * call->channel_bytes());
     const Number *const b = x + 2 * last * call->stride();
