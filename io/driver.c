@@ -40,6 +40,7 @@ struct open_file {
     haddr_t allocated_end;      /* end of the space allocated by HDF5 */
     haddr_t file_end;   /* end of the data written, including failed writes */
     haddr_t disk_end;   /* end of the data on disk */
+    haddr_t known_end;  /* allocated_end when all was last written */
     struct piece *held; /* [MOST_PIECES], n_held of them, oldest first */
     size_t n_held;
     size_t held_bytes;
@@ -177,21 +178,16 @@ static void forget_held(struct open_file *opened)
     opened->held_bytes = 0;
 }
 
-/* Write the held-back data, in one go if it is close together, so that a kill
- * leaves the file in either its old or its new state. */
-static void write_held(struct open_file *opened)
+/* Write the held-back data of [first, end) in one go, so that a kill leaves the
+ * file in either its old or its new state; false without memory. */
+static bool write_span(struct open_file *opened, haddr_t first, haddr_t end)
 {
-    haddr_t first = MAX_ADDRESS, end = 0;
-    for (size_t i = 0; i < opened->n_held; i++) {
-        const struct piece *piece = &opened->held[i];
-        first = piece->address < first ? piece->address : first;
-        end = piece->address + piece->size > end ? piece->address + piece->size
-                                                 : end;
-    }
     const size_t span = end > first ? (size_t)(end - first) : 0;
-    char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
-    if (bytes != NULL &&
-        fx8_driver_read(opened->file->descriptor, first, span, bytes)) {
+    char *bytes = span > 0 ? malloc(span) : NULL;
+    const bool is_read =
+        bytes != NULL &&
+        fx8_driver_read(opened->file->descriptor, first, span, bytes);
+    if (is_read) {
         overlay(opened, first, span, bytes);
         /* a kill may interrupt a long write: write the start of a new file
          * last, since the file does not open without it */
@@ -201,17 +197,47 @@ static void write_held(struct open_file *opened)
         write_file(opened, first + start, span - start, bytes + start);
         write_file(opened, first, start, bytes);
         opened->has_superblock = opened->has_superblock || first == 0;
-    } else {
-        /* far apart: write the superblock, with the new end of the file, before
-         * metadata that refer to data beyond the old end */
-        for (int pass = 0; pass < 2; pass++)
-            for (size_t i = 0; i < opened->n_held; i++)
-                if (pass == 1 || opened->held[i].address == 0)
-                    write_file(opened, opened->held[i].address,
-                               opened->held[i].size, opened->held[i].bytes);
     }
     free(bytes);
+    return is_read;
+}
+
+static void write_piece(struct open_file *opened, const struct piece *piece)
+{
+    write_file(opened, piece->address, piece->size, piece->bytes);
+}
+
+/* Write the held-back data: first what lies behind the end that the file knows
+ * of, to which nothing refers yet; then the superblock, with the new end, and
+ * what is close to it; then the rest. */
+static void write_held(struct open_file *opened)
+{
+    const haddr_t known =
+        opened->has_superblock ? opened->known_end : MAX_ADDRESS;
+    haddr_t first = known, end = 0;
+    for (size_t i = 0; i < opened->n_held; i++)
+        if (opened->held[i].address >= known)
+            write_piece(opened, &opened->held[i]);
+        else if (opened->held[i].address < first)
+            first = opened->held[i].address;
+    for (size_t i = 0; i < opened->n_held; i++) {
+        const struct piece *piece = &opened->held[i];
+        const haddr_t piece_end = piece->address + piece->size;
+        if (piece->address < known && piece_end - first <= MOST_SPAN &&
+            piece_end > end)
+            end = piece_end;
+    }
+    if (!write_span(opened, first, end))
+        end = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < opened->n_held; i++) {
+            const struct piece *piece = &opened->held[i];
+            if (piece->address < known && piece->address + piece->size > end &&
+                (pass == 1 || piece->address == 0))
+                write_piece(opened, piece);
+        }
     forget_held(opened);
+    opened->known_end = opened->allocated_end;
 }
 
 /* --- HDF5 callbacks ---------------------------------------------------- */
@@ -260,7 +286,8 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
         free(opened);
         return NULL;
     }
-    opened->file_end = opened->disk_end = (haddr_t)opened->status.st_size;
+    opened->file_end = opened->disk_end = opened->known_end =
+        (haddr_t)opened->status.st_size;
     opened->has_superblock = opened->status.st_size > 0;
     return &opened->public_part;
 }
@@ -342,10 +369,18 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
         memset(buffer, 0, size);
         return 0;
     }
-    if (!fx8_driver_read(opened->file->descriptor, address, size, buffer))
+    if (!fx8_driver_read(opened->file->descriptor, address, size, buffer)) {
+        opened->file->read_failure = errno;
         return -1;
+    }
     overlay(opened, address, size, buffer);
     return 0;
+}
+
+/* Whether raw data take the place of others that must stay for now. */
+static bool is_kept(const struct open_file *opened, haddr_t address)
+{
+    return opened->file->holds_old && address < opened->known_end;
 }
 
 /* Raw data are written at once.  Metadata are held back until consistent,
@@ -362,8 +397,8 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
         opened->file_end = address + size;
     if (opened->file->failure != 0)
         return 0;
-    const bool is_late =
-        type != H5FD_MEM_DRAW || is_held(opened, address, size);
+    const bool is_late = type != H5FD_MEM_DRAW || is_kept(opened, address) ||
+                         is_held(opened, address, size);
     if (is_late && hold(opened, address, size, buffer))
         return 0;
     if (is_late)

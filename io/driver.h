@@ -27,6 +27,9 @@ struct fx8_driver_file {
                                  FX8_DRIVER_CUT; 0: none */
     uint64_t failed_offset; /**< offset of that write; the new length, if cut */
     uint64_t failed_size;   /**< bytes that could not be written */
+    bool holds_old;         /**< hold back raw data too, where there are others:
+                                 few, by the caller */
+    int read_failure;       /**< errno of the last failed read; 0: none */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
     haddr_t *sought; /**< receives where raw data would be read; NULL: read */
 };

@@ -79,11 +79,10 @@ static bool is_replaceable(struct fx8_output *output,
         is_begun = is_begun || start[i] != 0;
     if (!is_begun || may_replace == NULL)
         return !is_begun;
-    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS), file = FX8_H5_NONE;
-    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-        fx8_driver_set(access, &output->file) >= 0)
-        file = H5Fopen(output->part, H5F_ACC_RDONLY, access);
-    return file >= 0 && may_replace(file);
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    return fx8_output_open_hdf5(output, H5F_ACC_RDONLY, &file, NULL) ==
+               FX8_OK &&
+           may_replace(file);
 }
 
 /* Open the existing or, with `create` O_CREAT, a new .part and lock it. */
@@ -296,19 +295,32 @@ enum fx8_status fx8_output_take_up(struct fx8_output *output,
     return is_renamed ? FX8_OK : system_fail(output->path, "rename", error);
 }
 
-enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
-                                     size_t meta_block_size, hid_t *file,
-                                     struct fx8_error *error)
+/* Access to the output's descriptor. */
+static hid_t describe_access(struct fx8_output *output)
 {
-    *file = FX8_H5_NONE;
-    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-        fx8_driver_set(access, &output->file) >= 0) {
-        if (meta_block_size == 0)
-            *file = H5Fopen(output->part, H5F_ACC_RDWR, access);
-        else if (H5Pset_meta_block_size(access, meta_block_size) >= 0)
-            *file = H5Fcreate(output->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    }
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && (H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0 ||
+                        fx8_driver_set(access, &output->file) < 0))
+        fx8_h5_close(&access);
+    return access;
+}
+
+enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
+                                       size_t meta_block_size, hid_t *file,
+                                       struct fx8_error *error)
+{
+    FX8_H5_AUTO access = describe_access(output);
+    *file = access >= 0 && H5Pset_meta_block_size(access, meta_block_size) >= 0
+                ? H5Fcreate(output->part, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                : FX8_H5_NONE;
+    return *file < 0 ? fx8_output_fail(output, "HDF5 file", error) : FX8_OK;
+}
+
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, unsigned flags,
+                                     hid_t *file, struct fx8_error *error)
+{
+    FX8_H5_AUTO access = describe_access(output);
+    *file = access >= 0 ? H5Fopen(output->part, flags, access) : FX8_H5_NONE;
     return *file < 0 ? fx8_output_fail(output, "HDF5 file", error) : FX8_OK;
 }
 
@@ -323,12 +335,18 @@ const char *fx8_output_part(const struct fx8_output *output)
     return output->part;
 }
 
+void fx8_output_hold(struct fx8_output *output)
+{
+    output->file.holds_old = true;
+}
+
 enum fx8_status fx8_output_flush(struct fx8_output *output, hid_t file,
                                  struct fx8_error *error)
 {
     if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
         return fx8_output_fail(output, "flush", error);
     fx8_driver_commit(&output->file);
+    output->file.holds_old = false;
     return fx8_output_check(output, error);
 }
 
@@ -348,6 +366,13 @@ enum fx8_status fx8_output_check(const struct fx8_output *output,
                     ": %s",
                     output->part, file->failed_size, file->failed_offset,
                     strerror(file->failure));
+}
+
+enum fx8_status fx8_output_check_reads(const struct fx8_output *output,
+                                       struct fx8_error *error)
+{
+    errno = output->file.read_failure;
+    return errno == 0 ? FX8_OK : system_fail(output->part, "read", error);
 }
 
 enum fx8_status fx8_output_reserve(struct fx8_output *output,

@@ -68,11 +68,20 @@ bool fx8_output_has_ended(const struct fx8_output *output);
 enum fx8_status fx8_output_take_up(struct fx8_output *output,
                                    struct fx8_error *error);
 
-/** Create the HDF5 file in it; meta_block_size 0: reopen it.  The handle must
- * be closed before commit or abandon. */
-enum fx8_status fx8_output_open_hdf5(struct fx8_output *output,
-                                     size_t meta_block_size, hid_t *file,
-                                     struct fx8_error *error);
+/** Create the HDF5 file in it.  The handle must be closed before commit or
+ *  abandon. */
+enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
+                                       size_t meta_block_size, hid_t *file,
+                                       struct fx8_error *error);
+
+/** The same, of the HDF5 file that is there: H5F_ACC_RDWR or H5F_ACC_RDONLY. */
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, unsigned flags,
+                                     hid_t *file, struct fx8_error *error);
+
+/** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: cannot read it: reason" when the
+ *  system has failed to read the HDF5 file. */
+enum fx8_status fx8_output_check_reads(const struct fx8_output *output,
+                                       struct fx8_error *error);
 
 /** Append bytes to a non-HDF5 file.  FX8_ERR_SYSTEM: the system's reason. */
 enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
@@ -85,6 +94,10 @@ bool fx8_output_is_part(const char *path);
 /** Name of the .part, or of what is reopened, for messages; valid until
  *  fx8_output_take_up(). */
 const char *fx8_output_part(const struct fx8_output *output);
+
+/** Hold back until the next flush what replaces other data, so that a kill
+ *  leaves all of the old or all of the new: a few small values. */
+void fx8_output_hold(struct fx8_output *output);
 
 /** Write the whole HDF5 file to the .part.  If the process is killed later, the
  *  .part still opens in this state.  Status as fx8_output_check(). */

@@ -106,18 +106,25 @@ static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
     return plan;
 }
 
+enum fx8_status fx8_run_open_session(struct fx8_run *run, size_t index,
+                                     struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    struct fx8_branch *branch = &run->branches[index];
+    const struct fx8_plan plan = plan_of(run, index);
+    const enum fx8_status status =
+        fx8_open(&plan, NULL, NULL, &branch->session, error);
+    return status == FX8_OK ? FX8_OK
+                            : fx8_memory_name_key(request, status, error);
+}
+
 static enum fx8_status open_branch(struct fx8_run *run, size_t index,
                                    struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
-    const struct fx8_job *job = request->job;
     struct fx8_branch *branch = &run->branches[index];
-    const struct fx8_plan plan = plan_of(run, index);
-    FX8_TRY(fx8_tally_open(job, &branch->tally, error));
-    const enum fx8_status status =
-        fx8_open(&plan, NULL, NULL, &branch->session, error);
-    if (status != FX8_OK)
-        return fx8_memory_name_key(request, status, error);
+    FX8_TRY(fx8_tally_open(request->job, &branch->tally, error));
+    FX8_TRY(fx8_run_open_session(run, index, error));
     note_kernels(branch);
     if (index == 0 && fx8_info(branch->session).is_spare)
         warn_of_device(request, branch->report->reason);
@@ -125,30 +132,6 @@ static enum fx8_status open_branch(struct fx8_run *run, size_t index,
         return FX8_OK;
     return fx8_sink_open(request, index, branch->session, branch->report,
                          &branch->sink, error);
-}
-
-/* Create the outputs, or take up those of an earlier run; rank 0 does. */
-static enum fx8_status begin_outputs(struct fx8_run *run,
-                                     struct fx8_error *error)
-{
-    const size_t n_dumps = (size_t)run->request->job->n_dumps;
-    FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
-    if (run->request->is_trial || run->ranks->rank > 0)
-        return FX8_OK;
-    const char *ended = NULL, *absent = NULL;
-    for (size_t b = 0; b < run->n; b++)
-        FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
-                                   &ended, &absent, error));
-    memset(run->finished, 1, n_dumps);
-    for (size_t b = 0; b < run->n; b++)
-        FX8_TRY(fx8_sink_begin(run->branches[b].sink, run->request,
-                               run->finished, error));
-    for (size_t b = 0; b < run->n; b++) {
-        FX8_TRY(
-            fx8_sink_add_earlier(run->branches[b].sink, run->finished, error));
-        run->reports[b].n_dumps = run->reports[b].n_earlier;
-    }
-    return FX8_OK;
 }
 
 static void tell_ready(const struct fx8_run *run)
@@ -194,10 +177,11 @@ static enum fx8_status open_branches(struct fx8_run *run,
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(open_branch(run, b, error));
     run->reports->is_old = is_old(run);
-    return run->reports->is_old ? FX8_OK : begin_outputs(run, error);
+    return fx8_run_begin_outputs(run, error);
 }
 
-static enum fx8_status open_source(struct fx8_run *run, struct fx8_error *error)
+enum fx8_status fx8_run_open_source(struct fx8_run *run,
+                                    struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
     /* after one signal the run still finishes its first dump; two end it now */
@@ -219,7 +203,8 @@ static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
     if (*is_old)
         return FX8_OK;
     FX8_TRY(fx8_run_divide(run, error));
-    FX8_TRY(fx8_ranks_agree(run->ranks, open_source(run, error), error));
+    FX8_TRY(
+        fx8_ranks_agree(run->ranks, fx8_run_open_source(run, error), error));
     tell_ready(run);
     run->start_s = fx8_clock_seconds();
     return FX8_OK;

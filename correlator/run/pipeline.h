@@ -18,6 +18,7 @@
 
 /** Progress of a run. */
 struct fx8_progress {
+    const char *task;      /**< "verify"; NULL: that of the run */
     int64_t n_samples;     /**< done, per input */
     int64_t total_samples; /**< to do, per input */
     int64_t n_dumps;

@@ -132,8 +132,7 @@ static enum fx8_status push_blocks(struct fx8_run *run, struct fx8_error *error)
                : fx8_source_status(run->source, error);
 }
 
-/* First sample that no spectrum before `end` of the run needs. */
-static int64_t sample_behind(const struct fx8_job *job, int64_t end)
+int64_t fx8_run_sample_behind(const struct fx8_job *job, int64_t end)
 {
     const struct fx8_plan *plan = &job->plan;
     const int64_t step = (int64_t)job->axes.step;
@@ -154,7 +153,8 @@ enum fx8_status fx8_run_push_range(struct fx8_run *run, int64_t first,
     for (size_t b = 0; b < run->n; b++)
         run->branches[b].is_complete = false;
     FX8_TRY(fx8_source_start(run->source, first_sample,
-                             sample_behind(run->request->job, end), error));
+                             fx8_run_sample_behind(run->request->job, end),
+                             error));
     FX8_TRY(push_blocks(run, error));
     if (!is_complete(run) && !has_tried(run))
         FX8_TRY(push_block(run, NULL, error));

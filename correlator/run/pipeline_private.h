@@ -2,7 +2,8 @@
 /*
  * pipeline_private.h -- the state of a run, shared by pipeline.c (its course),
  * pipeline_compute.c (samples to dumps), pipeline_parts.c (dumps that ranks
- * share) and pipeline_ranks.c (what its ranks do together).
+ * share), pipeline_resume.c (results of an earlier run) and pipeline_ranks.c
+ * (what its ranks do together).
  */
 #ifndef FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
 #define FX8_CORRELATOR_RUN_PIPELINE_PRIVATE_H
@@ -57,6 +58,21 @@ struct fx8_run {
     double start_s;      /* when all was open */
 };
 
+/* Open the session of a phase centre. */
+enum fx8_status fx8_run_open_session(struct fx8_run *run, size_t index,
+                                     struct fx8_error *error);
+
+/* Open the reader of the recording for the sessions. */
+enum fx8_status fx8_run_open_source(struct fx8_run *run,
+                                    struct fx8_error *error);
+
+/* --- pipeline_resume.c --- */
+
+/* Create the outputs, or take up those of an earlier run if it was the same
+ * one; of complete ones, only see whether it was.  Rank 0 does. */
+enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
+                                      struct fx8_error *error);
+
 /* --- pipeline_compute.c --- */
 
 /* Hand the dump that is ready, or the slice of it, to the sink. */
@@ -68,6 +84,9 @@ enum fx8_status fx8_run_take_dump(struct fx8_run *run,
 enum fx8_status fx8_run_reread(void *branch, int64_t first_sample,
                                struct fx8_block *block,
                                struct fx8_error *error);
+
+/* First sample that no spectrum before `end` of the run needs. */
+int64_t fx8_run_sample_behind(const struct fx8_job *job, int64_t end);
 
 /* Push the samples of spectra [first, end) of the run, a range that the
  * sessions have sought. */

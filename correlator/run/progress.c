@@ -121,7 +121,8 @@ static void fill(struct line *line, const struct fx8_progress_display *display,
     const size_t size = sizeof line->parts[0];
     line->parts[BAR][0] = line->parts[STEPS][0] = '\0';
     line->parts[SAMPLES][0] = line->parts[SPEED][0] = '\0';
-    snprintf(line->parts[TASK], size, "%s", display->task);
+    snprintf(line->parts[TASK], size, "%s",
+             progress->task != NULL ? progress->task : display->task);
     snprintf(line->parts[PERCENT], size, "%3.0f %%", 100.0 * share);
     if (display->unit != NULL && progress->total_dumps > 0)
         snprintf(line->parts[STEPS], size, "%s %lld/%lld", display->unit,
@@ -150,6 +151,10 @@ void fx8_progress_show(void *context, const struct fx8_progress *progress)
 {
     struct fx8_progress_display *display = context;
     const double now = display->seconds();
+    if (progress->task != display->shown) {
+        display->shown = progress->task;
+        display->start_s = display->last_s = now;
+    }
     if (!is_due(display, now) || progress->total_samples <= 0)
         return;
     display->last_s = now;

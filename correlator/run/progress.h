@@ -20,6 +20,7 @@ struct fx8_progress_display {
     double (*seconds)(void); /**< the clock: fx8_clock_seconds() */
     double start_s;
     double last_s;     /**< when something was last shown */
+    const char *shown; /**< fx8_progress.task so far */
     bool is_line_open; /**< the line of the bar is unfinished */
 };
 
@@ -40,7 +41,7 @@ void fx8_progress_count(struct fx8_progress_display *display, int64_t done,
                         int64_t total);
 
 /** Show the progress of a run with its speed; context is the display.  Fits the
- *  progress callback of a request. */
+ *  progress callback of a request.  With another task the clock starts anew. */
 void fx8_progress_show(void *context, const struct fx8_progress *progress);
 
 /** Remove the line of any bar that is shown.  Async-signal-safe. */

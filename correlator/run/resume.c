@@ -182,6 +182,8 @@ static void compare_keywords(const struct fx8_settings *settings,
 {
     for (size_t i = 0; i < mine->n_keywords; i++) {
         const struct fx8_keyword *keyword = &mine->keywords[i];
+        if (strcmp(keyword->name, "INPUT") == 0)
+            continue;
         const struct fx8_keyword *other =
             fx8_uvh5_keyword(theirs, keyword->name);
         const size_t before = d->length;
@@ -194,16 +196,6 @@ static void compare_keywords(const struct fx8_settings *settings,
     }
 }
 
-static void compare_integers(const char *name, size_t n, const int64_t *theirs,
-                             const int64_t *mine, struct differences *d)
-{
-    size_t i = 0;
-    while (i < n && theirs[i] == mine[i])
-        i++;
-    if (i < n)
-        add(d, "%s: %" PRId64 ": expected %" PRId64, name, theirs[i], mine[i]);
-}
-
 static void compare_reals(const char *name, size_t n, const double *theirs,
                           const double *mine, struct differences *d)
 {
@@ -214,45 +206,11 @@ static void compare_reals(const char *name, size_t n, const double *theirs,
         add(d, "%s: %.17g: expected %.17g", name, theirs[i], mine[i]);
 }
 
-static void compare_axes(const struct fx8_uvh5_header *mine,
-                         const struct fx8_uvh5_header *theirs,
-                         struct differences *d)
+/* fx8_uvh5_differences.take */
+static void take_difference(void *differences, const char *name,
+                            const char *theirs, const char *mine)
 {
-    const struct {
-        const char *name;
-        size_t theirs, mine;
-    } sizes[] = {
-        {"Nants_telescope", theirs->n_antennas, mine->n_antennas},
-        {"Nbls", theirs->n_baselines, mine->n_baselines},
-        {"Nfreqs", theirs->n_channels, mine->n_channels},
-        {"Npols", theirs->n_products, mine->n_products},
-    };
-    const size_t before = d->length;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].theirs != sizes[i].mine)
-            add(d, "%s: %zu: expected %zu", sizes[i].name, sizes[i].theirs,
-                sizes[i].mine);
-    if (d->length > before)
-        return;
-    /* a run that was ended early has fewer dumps */
-    const size_t n_times =
-        theirs->n_times < mine->n_times ? theirs->n_times : mine->n_times;
-    compare_reals("time_array", n_times, theirs->julian_dates,
-                  mine->julian_dates, d);
-    compare_reals("integration_time", n_times, theirs->integration_s,
-                  mine->integration_s, d);
-    compare_reals("freq_array", mine->n_channels, theirs->frequencies_hz,
-                  mine->frequencies_hz, d);
-    compare_integers("antenna_numbers", mine->n_antennas,
-                     theirs->antenna_numbers, mine->antenna_numbers, d);
-    compare_reals("antenna_positions", 3 * mine->n_antennas,
-                  theirs->antenna_positions_m, mine->antenna_positions_m, d);
-    compare_integers("ant_1_array", mine->n_baselines, theirs->ant_1,
-                     mine->ant_1, d);
-    compare_integers("ant_2_array", mine->n_baselines, theirs->ant_2,
-                     mine->ant_2, d);
-    compare_text("telescope_name", theirs->telescope, mine->telescope, d);
-    compare_text("instrument", theirs->instrument, mine->instrument, d);
+    add(differences, "%s: %s: expected %s", name, theirs, mine);
 }
 
 /* What tables say of the inputs: CONFSHA knows but the names of their files. */
@@ -282,35 +240,63 @@ static enum fx8_status compare_inputs(const struct fx8_job *job,
 
 /* --- the file of an earlier run ---------------------------------- */
 
+/* Whether two names are of one file, now and here. */
+static bool is_one_file(const char *a, const char *b)
+{
+    FX8_AUTO_FREE char *path_a = realpath(a, NULL);
+    FX8_AUTO_FREE char *path_b = realpath(b, NULL);
+    return path_a != NULL && path_b != NULL && strcmp(path_a, path_b) == 0;
+}
+
+/* The recording may have another name, which only counts if there are other
+ * differences: its data are compared later. */
+static void compare_input(const struct fx8_run_request *request,
+                          const struct fx8_uvh5_header *mine,
+                          const struct fx8_uvh5_header *theirs,
+                          struct fx8_resumed *result, struct differences *d)
+{
+    const struct fx8_keyword *own = fx8_uvh5_keyword(mine, "INPUT");
+    const struct fx8_keyword *other = fx8_uvh5_keyword(theirs, "INPUT");
+    if (other == NULL || strcmp(other->text, own->text) == 0)
+        return;
+    strcpy(result->input, other->text);
+    result->has_moved = !is_one_file(other->text, request->input);
+    if (d->length > 0)
+        compare_text("INPUT", other->text, own->text, d);
+}
+
 /* Compare all that the file holds, and read its gains. */
 static enum fx8_status check(const struct fx8_run_request *request,
-                             const char *name,
+                             struct fx8_uvh5_writer *writer,
                              const struct fx8_uvh5_header *header,
                              const struct fx8_uvh5_gains *gains,
                              struct fx8_resumed *result,
                              struct fx8_error *error)
 {
+    const char *name = fx8_uvh5_name(writer);
     FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header found = {0};
     FX8_AUTO_FREE double *planned = NULL;
     size_t shape[3];
     struct differences d = {.length = 0};
-    FX8_TRY(fx8_uvh5_open(name, &file, &found, error));
+    const struct fx8_uvh5_differences differences = {take_difference, &d};
+    FX8_TRY(fx8_uvh5_open_words(name, &file, &found, error));
+    FX8_TRY(fx8_uvh5_look_into(writer, error));
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
     compare_keywords(request->job->settings, header, &found, &d);
-    compare_axes(header, &found, &d);
+    FX8_TRY(fx8_uvh5_compare_header(writer, header, &differences, error));
     FX8_TRY(compare_inputs(request->job, file, &d, error));
     if (planned == NULL || planned[0] != (double)header->n_times)
         add(&d, "fx8/%s: %.0f: expected %zu", FX8_PLANNED_DUMPS,
             planned == NULL ? 0.0 : planned[0], header->n_times);
+    compare_input(request, header, &found, result, &d);
     if (d.length > 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: is of another run: %s: expected the same run, or "
                         "--force without --resume to replace it",
                         name, d.text);
     result->is_usable = true;
-    result->is_complete =
-        found.n_times == header->n_times && fx8_uvh5_unfinished(file) == 0;
+    result->is_complete = fx8_uvh5_is_complete(file, header->n_times);
     return gains == NULL
                ? FX8_OK
                : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);
@@ -331,7 +317,7 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
     if (*writer == NULL)
         return FX8_OK;
     const enum fx8_status status =
-        check(request, fx8_uvh5_name(*writer), header, gains, found, error);
+        check(request, *writer, header, gains, found, error);
     found->has_ended = fx8_uvh5_has_ended(*writer);
     found->is_complete = found->is_complete && found->has_ended;
     if (status != FX8_OK)

@@ -38,9 +38,11 @@ void fx8_earlier_clear(struct fx8_earlier *earlier);
 
 /** What was found of an earlier run. */
 struct fx8_resumed {
-    bool is_usable;   /**< its finished dumps can be kept */
-    bool has_ended;   /**< it has its final name */
-    bool is_complete; /**< it has all dumps, under its final name */
+    bool is_usable;            /**< its finished dumps can be kept */
+    bool has_ended;            /**< it has its final name */
+    bool is_complete;          /**< it has all dumps, under its final name */
+    char input[FX8_TEXT_SIZE]; /**< its INPUT, if spelled another way */
+    bool has_moved;            /**< which is not the same file now */
 };
 
 /**

@@ -47,21 +47,42 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
 /** Whether an earlier run has completed all outputs. */
 bool fx8_sink_is_complete(const struct fx8_sink *sink);
 
-/**
- * fx8_sink_begin -- create the outputs, or take up those of an earlier run,
- * whose gains the session gets.
- *
- * Returned: finished  uint8 [n_dumps of the job] cleared where a dump is not
- *                     finished in all outputs
- */
+/** Whether an earlier run has left all outputs, and with them the gains. */
+bool fx8_sink_can_resume(const struct fx8_sink *sink);
+
+/** Whether the recording had another name in an earlier run; the text says
+ *  so, once fx8_sink_compare() has shown that it is the same. */
+bool fx8_sink_has_moved(const struct fx8_sink *sink, char *text, size_t size);
+
+/** Open the outputs of an earlier run, whose gains the session gets, without
+ *  changing them; for the next two. */
+enum fx8_status fx8_sink_look_into(struct fx8_sink *sink,
+                                   struct fx8_error *error);
+
+/** Read a dump.  is_finished: in all outputs; has_data: it depends on the
+ *  recording, as some input has valid samples that are not all zero. */
+enum fx8_status fx8_sink_verify(struct fx8_sink *sink, size_t dump,
+                                uint8_t *is_finished, bool *has_data,
+                                struct fx8_error *error);
+
+/** Compare a finished dump, which was computed again, with the outputs.
+ *  FX8_ERR_USAGE: it is another one. */
+enum fx8_status fx8_sink_compare(struct fx8_sink *sink,
+                                 const struct fx8_dump *dump,
+                                 struct fx8_error *error);
+
+/** Go on with another session of the same plan, which gets the gains of the
+ *  earlier run. */
+enum fx8_status fx8_sink_change_session(struct fx8_sink *sink,
+                                        struct fx8_session *session,
+                                        struct fx8_error *error);
+
+/** Create the outputs, or take up those of an earlier run, and count the dumps
+ *  that are kept: uint8 finished [n_dumps of the job]. */
 enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
                                const struct fx8_run_request *request,
-                               uint8_t *finished, struct fx8_error *error);
-
-/** Count the dumps marked in `finished`, which are kept; rank 0 does. */
-enum fx8_status fx8_sink_add_earlier(struct fx8_sink *sink,
-                                     const uint8_t *finished,
-                                     struct fx8_error *error);
+                               const uint8_t *finished,
+                               struct fx8_error *error);
 
 /** Start the writer thread, before the first dump.  All ranks must call it,
  * once the gains are known that rank 0 sets. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_open.c -- see sink_private.h: creates the outputs of a run, or goes on
  * with those of an earlier one. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,8 @@ static enum fx8_status plan_file(struct fx8_sink *s,
                             &s->files[kind], &found, error));
     s->can_resume = s->can_resume && found.is_usable;
     s->is_complete = s->is_complete && found.is_complete;
+    strcpy(s->input, found.input);
+    s->has_moved = found.has_moved;
     if (request->resume && s->files[kind] == NULL)
         s->absent = s->output->paths[kind];
     else if (found.has_ended)
@@ -115,6 +118,70 @@ enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump,
 
 /* --- creating outputs -------------------------------------------- */
 
+static enum fx8_status open_counts(const struct fx8_sink *s,
+                                   enum fx8_result_kind kind,
+                                   struct fx8_error *error)
+{
+    const struct fx8_axes *axes = &s->job->axes;
+    const size_t n_bands = s->job->plan.n_bands;
+    const bool has_clips = kind == FX8_RESULT_INT8 && axes->has_quantiser;
+    FX8_TRY(fx8_uvh5_open_counts(s->files[kind], n_bands, axes->n_inputs,
+                                 has_clips ? axes->n_fine : 0, error));
+    return fx8_uvh5_open_dead(s->files[kind], n_bands, axes->n_inputs, error);
+}
+
+enum fx8_status fx8_sink_look_into(struct fx8_sink *s, struct fx8_error *error)
+{
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (s->files[kind] != NULL)
+            FX8_TRY(open_counts(s, kind, error));
+    return restore_gains(s, error);
+}
+
+enum fx8_status fx8_sink_verify(struct fx8_sink *s, size_t dump,
+                                uint8_t *is_finished, bool *has_data,
+                                struct fx8_error *error)
+{
+    const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
+    const char *unfinished;
+    FX8_TRY(fx8_sink_read_copy(s, dump, &s->copies[0], &unfinished, error));
+    *is_finished = unfinished == NULL;
+    *has_data = false;
+    for (size_t row = 0; row < s->job->axes.n_rows; row++)
+        *has_data = *has_data || (*is_finished && !counts->dead[row] &&
+                                  counts->valid_spectra[row] > 0);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_sink_compare(struct fx8_sink *s,
+                                 const struct fx8_dump *dump,
+                                 struct fx8_error *error)
+{
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        bool is_same = true;
+        if (s->files[f] != NULL)
+            FX8_TRY(fx8_uvh5_compare_slice(
+                s->files[f], (size_t)dump->index, dump->first_baseline,
+                dump->n_baselines, &dump->results[f], &is_same, error));
+        if (!is_same)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: dump %lld: is not what this run computes: the "
+                            "recording, a table or the Earth data have "
+                            "changed: expected the same as before, or --force "
+                            "without --resume to begin again",
+                            fx8_uvh5_name(s->files[f]), (long long)dump->index);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_sink_change_session(struct fx8_sink *s,
+                                        struct fx8_session *session,
+                                        struct fx8_error *error)
+{
+    s->session = session;
+    return restore_gains(s, error);
+}
+
 /* Create the file of a result or take up the earlier one, and write what does
  * not depend on dumps. */
 static enum fx8_status create_file(struct fx8_sink *s,
@@ -125,18 +192,12 @@ static enum fx8_status create_file(struct fx8_sink *s,
     const struct fx8_uvh5_header *header = &s->headers[kind];
     const double spectra = (double)s->job->plan.spectra_per_dump;
     const double n_dumps = (double)s->job->n_dumps;
-    const struct fx8_axes *axes = &s->job->axes;
     FX8_TRY(s->files[kind] != NULL
                 ? fx8_uvh5_take_up(s->files[kind], header, error)
                 : fx8_uvh5_create(s->output->paths[kind], request->force,
                                   header, s->job->settings->output.compression,
                                   &s->files[kind], error));
-    FX8_TRY(fx8_uvh5_open_counts(
-        s->files[kind], s->job->plan.n_bands, axes->n_inputs,
-        kind == FX8_RESULT_INT8 && axes->has_quantiser ? axes->n_fine : 0,
-        error));
-    FX8_TRY(fx8_uvh5_open_dead(s->files[kind], s->job->plan.n_bands,
-                               axes->n_inputs, error));
+    FX8_TRY(open_counts(s, kind, error));
     FX8_TRY(put_inputs(s->job, s->files[kind], error));
     FX8_TRY(fx8_uvh5_put(s->files[kind], FX8_PLANNED_DUMPS, 0, NULL, &n_dumps,
                          "dumps of the whole run", error));
@@ -158,8 +219,9 @@ static enum fx8_status create_outputs(struct fx8_sink *s,
     const enum fx8_result_kind kind = output->paths[FX8_RESULT_INT8] != NULL
                                           ? FX8_RESULT_INT8
                                           : FX8_RESULT_FP32;
-    const struct fx8_provenance provenance =
-        provenance_of(request, s->report, kind);
+    struct fx8_provenance provenance = provenance_of(request, s->report, kind);
+    if (s->input[0] != '\0')
+        provenance.input = s->input;
     return fx8_run_quicklook_open(request, s->center, &provenance, kind,
                                   s->can_resume, &s->quicklook, error);
 }
@@ -237,33 +299,26 @@ bool fx8_sink_is_complete(const struct fx8_sink *sink)
     return sink->is_complete && (look == NULL || access(look, F_OK) == 0);
 }
 
-enum fx8_status fx8_sink_begin(struct fx8_sink *sink,
-                               const struct fx8_run_request *request,
-                               uint8_t *finished, struct fx8_error *error)
+bool fx8_sink_has_moved(const struct fx8_sink *s, char *text, size_t size)
 {
-    struct fx8_sink *s = sink;
-    if (s->ranks->rank > 0)
-        return FX8_OK;
-    if (s->can_resume)
-        FX8_TRY(restore_gains(s, error));
-    FX8_TRY(create_outputs(s, request, error));
-    for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
-        const char *unfinished = "";
-        if (request->interrupted != NULL && request->interrupted() > 1)
-            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-        if (s->can_resume && finished[dump])
-            FX8_TRY(
-                fx8_sink_read_copy(s, dump, &s->copies[0], &unfinished, error));
-        finished[dump] = unfinished == NULL;
-    }
-    return FX8_OK;
+    snprintf(text, size,
+             "INPUT: %s: has another name now: the last finished dump shows "
+             "that it is the same",
+             s->input);
+    return s->has_moved;
 }
 
-enum fx8_status fx8_sink_add_earlier(struct fx8_sink *s,
-                                     const uint8_t *finished,
-                                     struct fx8_error *error)
+bool fx8_sink_can_resume(const struct fx8_sink *sink)
+{
+    return sink->can_resume;
+}
+
+enum fx8_status fx8_sink_begin(struct fx8_sink *s,
+                               const struct fx8_run_request *request,
+                               const uint8_t *finished, struct fx8_error *error)
 {
     const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
+    FX8_TRY(create_outputs(s, request, error));
     for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
         if (!finished[dump])
             continue;

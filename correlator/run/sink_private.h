@@ -61,7 +61,9 @@ struct fx8_sink {
     uint8_t *is_set;                /* [n_rows] whose gains are in the file */
     bool has_gains;                 /* they are in the file */
     struct fx8_uvh5_header headers[FX8_N_RESULTS];
-    bool has_slices;    /* dumps come in slices: see fx8_sink_put() */
+    bool has_slices;           /* dumps come in slices: see fx8_sink_put() */
+    char input[FX8_TEXT_SIZE]; /* of an earlier run, if spelled another way */
+    bool has_moved;            /* and it is another file */
     bool can_resume;    /* every file is an earlier run's, with its gains */
     bool is_complete;   /* and has all dumps, under its final name */
     const char *ended;  /* a result with its final name, NULL: none */

@@ -237,7 +237,7 @@ enum fx8_status fx8_native_create_stored(
                     (size_t)observation->n_samples, writer->sample_bytes),
         NULL, &writer->output, error));
     /* HDF5's default metadata block size */
-    FX8_TRY(fx8_output_open_hdf5(writer->output, 2048, &writer->file, error));
+    FX8_TRY(fx8_output_create_hdf5(writer->output, 2048, &writer->file, error));
     writer->sample_type = observation->is_complex
                               ? fx8_h5_pair_type(H5T_NATIVE_INT8, parts)
                               : H5Tcopy(H5T_NATIVE_INT8);

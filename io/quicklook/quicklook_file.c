@@ -347,8 +347,8 @@ enum fx8_status fx8_quicklook_file_create(
     const uint64_t bytes = file_bytes(file, &meta_bytes);
     FX8_TRY(fx8_output_open(path, force, bytes, is_quicklook, &file->output,
                             error));
-    FX8_TRY(fx8_output_open_hdf5(file->output, (size_t)meta_bytes, &file->file,
-                                 error));
+    FX8_TRY(fx8_output_create_hdf5(file->output, (size_t)meta_bytes,
+                                   &file->file, error));
     FX8_TRY(put_attributes(file, header, error));
     FX8_TRY(put_inputs(file, header, error));
     FX8_TRY(create_cubes(file, error));

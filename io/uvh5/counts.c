@@ -68,7 +68,9 @@ static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
     if (is_new)
         FX8_TRY(fx8_h5_put_note(writer->output, cube->dataset, "description",
                                 texts[index], error));
-    return fx8_h5_cubes_resize(writer->output, cube, 1, writer->n_times, error);
+    return writer->is_read_only ? FX8_OK
+                                : fx8_h5_cubes_resize(writer->output, cube, 1,
+                                                      writer->n_times, error);
 }
 
 enum fx8_status fx8_uvh5_create_checksums(struct fx8_uvh5_writer *writer,
@@ -233,28 +235,76 @@ static bool read_cubes(struct fx8_uvh5_writer *writer, size_t dump,
     return true;
 }
 
+/* Whether a dump can be read and has this checksum. */
+static bool is_whole(struct fx8_uvh5_writer *writer, size_t dump,
+                     void *const values[FX8_UVH5_CUBES], int64_t checksum)
+{
+    struct fx8_uvh5_crc crc = {.bytes = {0}};
+    return read_cubes(writer, dump, values, &crc) &&
+           checksum == fx8_uvh5_crc_join(&crc);
+}
+
+/* The checksum of a dump; a file that was cut has none of later ones. */
+static enum fx8_status get_mark(const struct fx8_uvh5_writer *writer,
+                                size_t dump, int64_t *checksum,
+                                struct fx8_error *error)
+{
+    const struct fx8_h5_cube *marks = &writer->counts[FX8_UVH5_CHECKSUM];
+    *checksum = unfinished;
+    return dump < fx8_h5_cube_rows(marks)
+               ? fx8_h5_cube_read(writer->output, marks, dump, checksum, error)
+               : FX8_OK;
+}
+
+static void list_values(const struct fx8_result *result,
+                        void *values[FX8_UVH5_CUBES])
+{
+    values[FX8_UVH5_VISDATA] = result->visibilities;
+    values[FX8_UVH5_NSAMPLES] = result->nsamples;
+    values[FX8_UVH5_FLAGS] = result->flags;
+}
+
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    const struct fx8_uvh5_counted *counts,
                                    const struct fx8_result *result,
                                    bool *is_finished, struct fx8_error *error)
 {
-    int64_t checksum = unfinished;
-    void *const values[FX8_UVH5_CUBES] = {
-        [FX8_UVH5_VISDATA] = result->visibilities,
-        [FX8_UVH5_NSAMPLES] = result->nsamples,
-        [FX8_UVH5_FLAGS] = result->flags,
-    };
-    *is_finished = false;
+    int64_t checksum;
+    void *values[FX8_UVH5_CUBES];
     fx8_h5_quiet();
-    FX8_TRY(fx8_h5_cube_read(writer->output, &writer->counts[FX8_UVH5_CHECKSUM],
-                             dump, &checksum, error));
-    /* what cannot be read is not finished */
-    if (checksum == unfinished ||
-        fx8_uvh5_recall_counts(writer, dump, counts, NULL) != FX8_OK)
+    list_values(result, values);
+    *is_finished = false;
+    FX8_TRY(get_mark(writer, dump, &checksum, error));
+    if (checksum == unfinished)
         return FX8_OK;
-    struct fx8_uvh5_crc crc = {.bytes = {0}};
-    *is_finished = read_cubes(writer, dump, values, &crc) &&
-                   checksum == fx8_uvh5_crc_join(&crc);
+    *is_finished =
+        fx8_uvh5_recall_counts(writer, dump, counts, NULL) == FX8_OK &&
+        is_whole(writer, dump, values, checksum);
+    /* what is damaged is not finished; another read may not fail */
+    return fx8_output_check_reads(writer->output, error);
+}
+
+enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
+                                       size_t dump, size_t first_baseline,
+                                       size_t n_baselines,
+                                       const struct fx8_result *result,
+                                       bool *is_same, struct fx8_error *error)
+{
+    int64_t checksum;
+    void *values[FX8_UVH5_CUBES];
+    const size_t n_all = writer->n_baselines;
+    fx8_h5_quiet();
+    list_values(result, values);
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        fx8_uvh5_crc_pass(&writer->crc, i, values[i],
+                          n_baselines *
+                              (fx8_h5_cube_bytes(&writer->cubes[i]) / n_all));
+    *is_same = true;
+    if (first_baseline + n_baselines < n_all)
+        return FX8_OK;
+    FX8_TRY(get_mark(writer, dump, &checksum, error));
+    *is_same = checksum == fx8_uvh5_crc_join(&writer->crc);
+    writer->crc = (struct fx8_uvh5_crc){.bytes = {0}};
     return FX8_OK;
 }
 
@@ -271,9 +321,7 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
                : fx8_output_check(writer->output, error);
 }
 
-/* Count the dumps that have a checksum, or their place for one, and those that
- * are finished; false if the file has no checksums. */
-static bool count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
+bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
 {
     FX8_H5_AUTO checksums = FX8_H5_NONE;
     hsize_t n = 0;
@@ -299,13 +347,13 @@ static bool count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
 bool fx8_uvh5_holds_no_dump(hid_t file)
 {
     size_t n_dumps, n_finished;
-    return count_dumps(file, &n_dumps, &n_finished) && n_finished == 0;
+    return fx8_uvh5_count_dumps(file, &n_dumps, &n_finished) && n_finished == 0;
 }
 
 size_t fx8_uvh5_count_unfinished(hid_t file)
 {
     size_t n_dumps, n_finished;
-    count_dumps(file, &n_dumps, &n_finished);
+    fx8_uvh5_count_dumps(file, &n_dumps, &n_finished);
     return n_dumps - n_finished;
 }
 

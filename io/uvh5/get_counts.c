@@ -46,6 +46,13 @@ static bool is_plausible(const struct fx8_uvh5_file *file,
     return bytes > 0 && bytes / 1032 <= file_bytes + 1024;
 }
 
+bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps)
+{
+    size_t n, n_finished;
+    return fx8_uvh5_count_dumps(file->file, &n, &n_finished) && n == n_dumps &&
+           n_finished == n_dumps;
+}
+
 /* Open integers [n_times][a][b]. */
 static enum fx8_status open_counts(const struct fx8_uvh5_file *file,
                                    const char *name, hid_t *dataset, size_t *a,

@@ -449,3 +449,12 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
     FX8_TRY(get_columns(file, &place, header, error));
     return get_keywords(file, header, error);
 }
+
+enum fx8_status fx8_uvh5_get_words(struct fx8_uvh5_file *file,
+                                   struct fx8_uvh5_header *header,
+                                   struct fx8_error *error)
+{
+    const struct fx8_h5_place place = {file->path, file->group, false};
+    FX8_TRY(fx8_h5_get_long_text(&place, "history", &header->history, error));
+    return get_keywords(file, header, error);
+}

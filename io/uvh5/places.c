@@ -338,8 +338,8 @@ enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
                                  size_t *n_dumps, struct fx8_error *error)
 {
     fx8_h5_quiet();
-    enum fx8_status status =
-        fx8_output_open_hdf5(writer->output, 0, &writer->file, error);
+    enum fx8_status status = fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR,
+                                                  &writer->file, error);
     if (status == FX8_OK)
         status = open_again(writer, error);
     if (status == FX8_OK)

@@ -134,14 +134,13 @@ static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-/* Create the datasets at full length; their blocks are written later. */
-static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
-                                      const struct fx8_uvh5_header *header,
-                                      struct fx8_error *error)
+/* List where the values of the columns are; the columns of a file come first.
+ */
+static void list_values(struct fx8_uvh5_columns *c,
+                        const struct fx8_uvh5_header *header)
 {
     static const double no_angle = 0;
     static const int64_t entry = 0; /* entry of the phase centre catalogue */
-    struct fx8_uvh5_columns *c = writer->columns;
     const struct fx8_place *places = header->places;
     const size_t a_place = sizeof *places, a_real = sizeof(double);
     const bool is_phased = header->is_phased;
@@ -168,7 +167,20 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
         lst,
     };
     memcpy(c->values, values, sizeof values);
-    const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
+}
+
+static size_t count_columns(const struct fx8_uvh5_header *header)
+{
+    return header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
+}
+
+/* Create the datasets at full length; their blocks are written later. */
+static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    struct fx8_uvh5_columns *c = writer->columns;
+    const size_t n_columns = count_columns(header);
     for (; c->n_columns < n_columns; c->n_columns++) {
         const struct column *column = &columns[c->n_columns];
         FX8_TRY(fx8_uvh5_create_column(
@@ -179,9 +191,10 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
-                                      const struct fx8_uvh5_header *header,
-                                      struct fx8_error *error)
+/* Prepare to fill rows. */
+static enum fx8_status begin_columns(struct fx8_uvh5_writer *writer,
+                                     const struct fx8_uvh5_header *header,
+                                     struct fx8_error *error)
 {
     static const double radians_per_degree = 3.14159265358979323846 / 180;
     FX8_TRY(fx8_allocate(1, sizeof *writer->columns, "columns of the header",
@@ -196,6 +209,15 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
     /* one date per dump, so that equal times are equal doubles */
     for (size_t i = 0; i < header->n_times; i++)
         c->dates[i] = fx8_time_julian_date(header->times[i]);
+    list_values(c, header);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    FX8_TRY(begin_columns(writer, header, error));
     return create_columns(writer, header, error);
 }
 
@@ -215,6 +237,78 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
         }
     }
     return FX8_OK;
+}
+
+/* Rows of a column of an earlier file; 0 if it is not one. */
+static size_t rows_of(const struct fx8_uvh5_writer *writer,
+                      const struct column *column, hid_t *dataset)
+{
+    hsize_t extent[2] = {0, 1};
+    *dataset = H5Dopen2(writer->header, column->name, H5P_DEFAULT);
+    FX8_H5_AUTO space = *dataset < 0 ? FX8_H5_NONE : H5Dget_space(*dataset);
+    if (space < 0 ||
+        H5Sget_simple_extent_ndims(space) != (column->width > 1 ? 2 : 1) ||
+        H5Sget_simple_extent_dims(space, extent, NULL) < 0 ||
+        extent[1] != column->width)
+        return 0;
+    return (size_t)extent[0];
+}
+
+static enum fx8_status compare_column(
+    const struct fx8_uvh5_writer *writer, size_t index, void *theirs,
+    const struct fx8_uvh5_differences *differences, struct fx8_error *error)
+{
+    const struct fx8_uvh5_columns *c = writer->columns;
+    const struct column *column = &columns[index];
+    const hid_t type = column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
+    FX8_H5_AUTO dataset = FX8_H5_NONE;
+    const size_t all = writer->n_times * writer->n_baselines;
+    const size_t n_rows = rows_of(writer, column, &dataset);
+    if (n_rows == 0 || n_rows > all || n_rows % writer->n_baselines != 0)
+        differences->take(differences->context, column->name,
+                          n_rows == 0 ? "missing" : "another length",
+                          "as this run writes it");
+    else
+        for (size_t n, first = 0; first < n_rows; first += n) {
+            n = n_rows - first < BLOCK_ROWS ? n_rows - first : BLOCK_ROWS;
+            const hsize_t start[2] = {first, 0};
+            const hsize_t count[2] = {n, column->width};
+            fill_rows(&c->values[index], column->width * sizeof(double),
+                      writer->n_baselines, first, n, c->rows);
+            if (fx8_h5_read_part(dataset, type, start, count, theirs) < 0)
+                return fx8_output_fail(writer->output, column->name, error);
+            if (!fx8_uvh5_compare_values(differences, column->name, type,
+                                         n * column->width, theirs, c->rows))
+                break;
+        }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_compare_columns(
+    struct fx8_uvh5_writer *writer, const struct fx8_uvh5_header *header,
+    const struct fx8_uvh5_differences *differences, struct fx8_error *error)
+{
+    FX8_AUTO_FREE double *theirs = NULL;
+    FX8_TRY(fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof *theirs,
+                         "columns of the header", &theirs, error));
+    enum fx8_status status = begin_columns(writer, header, error);
+    for (size_t i = 0; i < count_columns(header) && status == FX8_OK; i++)
+        status = compare_column(writer, i, theirs, differences, error);
+    fx8_uvh5_close_columns(writer);
+    return status;
+}
+
+bool fx8_uvh5_has_columns(const struct fx8_uvh5_writer *writer)
+{
+    const size_t all = writer->n_times * writer->n_baselines;
+    bool has_all = true;
+    for (size_t i = 0; i < N_COLUMNS && has_all; i++) {
+        FX8_H5_AUTO dataset = FX8_H5_NONE;
+        has_all =
+            H5Lexists(writer->header, columns[i].name, H5P_DEFAULT) <= 0 ||
+            rows_of(writer, &columns[i], &dataset) == all;
+    }
+    return has_all;
 }
 
 void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer)

@@ -170,9 +170,21 @@ static enum fx8_status open_header(struct fx8_uvh5_file *file,
                           file->path, format);
 }
 
-enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
-                              struct fx8_uvh5_header *header,
-                              struct fx8_error *error)
+static enum fx8_status open_whole(struct fx8_uvh5_file *file,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error)
+{
+    FX8_TRY(fx8_uvh5_get_header(file, header, error));
+    return open_cubes(file, error);
+}
+
+static enum fx8_status open_as(
+    const char *path,
+    enum fx8_status (*get)(struct fx8_uvh5_file *file,
+                           struct fx8_uvh5_header *header,
+                           struct fx8_error *error),
+    struct fx8_uvh5_file **result, struct fx8_uvh5_header *header,
+    struct fx8_error *error)
 {
     *result = NULL;
     *header = (struct fx8_uvh5_header){0};
@@ -185,13 +197,27 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
         return fx8_no_memory(path, error);
     FX8_TRY(fx8_h5_open_file(path, &file->file, error));
     FX8_TRY(open_header(file, error));
-    FX8_TRY(fx8_uvh5_get_header(file, &found, error));
-    FX8_TRY(open_cubes(file, error));
+    FX8_TRY(get(file, &found, error));
     *header = found;
     found = (struct fx8_uvh5_header){0};
     *result = file;
     file = NULL;
     return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
+                              struct fx8_uvh5_header *header,
+                              struct fx8_error *error)
+{
+    return open_as(path, open_whole, file, header, error);
+}
+
+enum fx8_status fx8_uvh5_open_words(const char *path,
+                                    struct fx8_uvh5_file **file,
+                                    struct fx8_uvh5_header *header,
+                                    struct fx8_error *error)
+{
+    return open_as(path, fx8_uvh5_get_words, file, header, error);
 }
 
 /* Read rows of one cube as `type`. */

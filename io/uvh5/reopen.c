@@ -58,26 +58,45 @@ static enum fx8_status restore_length(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error)
 {
-    bool is_whole = true;
+    bool is_whole = fx8_uvh5_has_columns(writer);
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
         is_whole = is_whole && fx8_h5_cube_rows(&writer->cubes[i]) ==
                                    writer->n_times * writer->n_baselines;
-    if (is_whole)
-        return FX8_OK;
-    FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
-    FX8_TRY(fx8_uvh5_grow(writer, error));
+    if (!is_whole) {
+        FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
+        FX8_TRY(fx8_uvh5_grow(writer, error));
+    }
     return fx8_uvh5_put_lengths(writer, writer->n_times, error);
+}
+
+/* Open the file, and what it has of dumps. */
+static enum fx8_status open_file(struct fx8_uvh5_writer *writer, unsigned flags,
+                                 struct fx8_error *error)
+{
+    FX8_TRY(fx8_output_open_hdf5(writer->output, flags, &writer->file, error));
+    FX8_TRY(open_group(writer, "Header", &writer->header, error));
+    FX8_TRY(open_group(writer, "Data", &writer->data, error));
+    return fx8_uvh5_open_cubes(writer, error);
+}
+
+enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
+                                   struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    writer->is_read_only = true;
+    FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
+    return fx8_uvh5_create_checksums(writer, error);
 }
 
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
                                const struct fx8_uvh5_header *header,
                                struct fx8_error *error)
 {
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
+    writer->is_read_only = false;
     FX8_TRY(fx8_output_take_up(writer->output, error));
-    FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
-    FX8_TRY(open_group(writer, "Header", &writer->header, error));
-    FX8_TRY(open_group(writer, "Data", &writer->data, error));
-    FX8_TRY(fx8_uvh5_open_cubes(writer, error));
+    FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
+    fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));

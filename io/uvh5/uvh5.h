@@ -263,6 +263,32 @@ enum fx8_status fx8_uvh5_reopen(const char *path, bool force,
                                 struct fx8_uvh5_writer **writer,
                                 struct fx8_error *error);
 
+/** Open it, to read its dumps; nothing is changed.  fx8_uvh5_open_counts() and
+ *  fx8_uvh5_open_dead() then open what it has counted. */
+enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
+                                   struct fx8_error *error);
+
+/** Takes an item of Header/ whose value in a file is another one. */
+struct fx8_uvh5_differences {
+    void (*take)(void *context, const char *name, const char *theirs,
+                 const char *mine);
+    void *context;
+};
+
+/**
+ * fx8_uvh5_compare_header -- compare Header/ of an earlier file, which is
+ * looked into, with what this run would write: every item but history,
+ * keywords, and what says how many dumps there are.
+ *
+ * Notes: 1) of the items with a row per dump, the rows that are there; a run
+ *           that was ended early has fewer; they are compared if all else is
+ *           the same
+ *        2) equal is equal to the bit
+ */
+enum fx8_status fx8_uvh5_compare_header(
+    struct fx8_uvh5_writer *writer, const struct fx8_uvh5_header *header,
+    const struct fx8_uvh5_differences *differences, struct fx8_error *error);
+
 /** Name of the file: PATH.part, or PATH if that is reopened. */
 const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);
 
@@ -279,13 +305,28 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
  * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
  *
  * Returned: counts, result  the caller's arrays, filled if the dump is
- * finished; the result's may be NULL is_finished     it is marked, and its data
- * match the checksum
+ *                           finished; the result's may be NULL
+ *           is_finished     it is marked, and its data match the checksum
+ * Status:   FX8_ERR_SYSTEM: the system fails to read the file; what is damaged
+ *           is not finished
  */
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    const struct fx8_uvh5_counted *counts,
                                    const struct fx8_result *result,
                                    bool *is_finished, struct fx8_error *error);
+
+/**
+ * fx8_uvh5_compare_slice -- compare a slice of a dump, all slices in turn, with
+ * what an earlier run wrote.
+ *
+ * Given:    as fx8_uvh5_write_slice()
+ * Returned: is_same  with the last slice: whether the dump has its checksum
+ */
+enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
+                                       size_t dump, size_t first_baseline,
+                                       size_t n_baselines,
+                                       const struct fx8_result *result,
+                                       bool *is_same, struct fx8_error *error);
 
 /** Read what an earlier run counted in a dump. */
 enum fx8_status fx8_uvh5_recall_counts(struct fx8_uvh5_writer *writer,
@@ -365,6 +406,14 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
                               struct fx8_uvh5_header *header,
                               struct fx8_error *error);
 
+/** The same of a result that a run has not completed, or was killed while it
+ *  took it up, so that its lengths may differ: only history and keywords are
+ *  read, and only /fx8 can be. */
+enum fx8_status fx8_uvh5_open_words(const char *path,
+                                    struct fx8_uvh5_file **file,
+                                    struct fx8_uvh5_header *header,
+                                    struct fx8_error *error);
+
 /** Read rows [first, first + n): visibilities double [n][n_channels]
  *  [n_products][re, im], flags uint8, nsamples float; any pointer may be
  *  NULL. */
@@ -390,6 +439,9 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
 
 /** Dumps of a file of fx8 that are not finished; 0 in other files. */
 size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file);
+
+/** Whether a file of fx8 has n_dumps dumps, all of them finished. */
+bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps);
 
 /** Find what was counted in each dump; n_fine is 0 without clips, all are 0
  *  without valid spectra.

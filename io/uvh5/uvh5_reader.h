@@ -32,4 +32,9 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
+/** The same, but only history and keywords. */
+enum fx8_status fx8_uvh5_get_words(struct fx8_uvh5_file *file,
+                                   struct fx8_uvh5_header *header,
+                                   struct fx8_error *error);
+
 #endif

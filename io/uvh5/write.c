@@ -261,9 +261,9 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
         compression != FX8_COMPRESSION_NONE ? 0 : header->n_times * dump_bytes;
     FX8_TRY(fx8_output_open(path, force, expected, fx8_uvh5_holds_no_dump,
                             &writer->output, error));
-    FX8_TRY(fx8_output_open_hdf5(writer->output,
-                                 meta_block_size(writer, header->n_keywords),
-                                 &writer->file, error));
+    FX8_TRY(fx8_output_create_hdf5(writer->output,
+                                   meta_block_size(writer, header->n_keywords),
+                                   &writer->file, error));
     FX8_TRY(fill_file(writer, header, error));
     writer->model = NULL;
     *result = writer;
@@ -476,9 +476,8 @@ static const struct {
 
 #define N_LATE (sizeof late / sizeof late[0])
 
-/* Create a file in memory that is never written to disk. */
-static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
-                                    hid_t *aside, struct fx8_error *error)
+enum fx8_status fx8_uvh5_create_aside(const struct fx8_uvh5_writer *writer,
+                                      hid_t *aside, struct fx8_error *error)
 {
     const size_t step = (size_t)64 << 10; /* bytes it grows by */
     FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
@@ -521,10 +520,11 @@ static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                                 n_dumps * writer->n_baselines, error));
     FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
     FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
-    FX8_TRY(create_aside(writer, &aside, error));
+    FX8_TRY(fx8_uvh5_create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));
     FX8_TRY(fx8_uvh5_close_handles(writer, error));
-    FX8_TRY(fx8_output_open_hdf5(writer->output, 0, &writer->file, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
+                                 error));
     return move_back(writer, aside, error);
 }
 

@@ -61,6 +61,7 @@ struct fx8_uvh5_writer {
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
     bool is_reopened;                 /**< the file is an earlier run's */
+    bool is_read_only;                /**< and not taken up yet */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;
@@ -107,6 +108,24 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
                                        size_t n_rows, struct fx8_error *error);
 
+/** Compare the rows that an earlier file has of them with what this run would
+ *  write; fx8_uvh5_compare_header() does. */
+enum fx8_status fx8_uvh5_compare_columns(
+    struct fx8_uvh5_writer *writer, const struct fx8_uvh5_header *header,
+    const struct fx8_uvh5_differences *differences, struct fx8_error *error);
+
+/** Report the first of n values of a type that differs; true: none does. */
+bool fx8_uvh5_compare_values(const struct fx8_uvh5_differences *differences,
+                             const char *name, hid_t type, size_t n,
+                             const char *theirs, const char *mine);
+
+/** Whether an earlier file has all rows of these datasets, and says so. */
+bool fx8_uvh5_has_columns(const struct fx8_uvh5_writer *writer);
+
+/** Create a file in memory that is never written to disk. */
+enum fx8_status fx8_uvh5_create_aside(const struct fx8_uvh5_writer *writer,
+                                      hid_t *aside, struct fx8_error *error);
+
 /** Close them; legal after a failure or if already closed. */
 void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 
@@ -137,6 +156,10 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
 /** Names of the datasets of /fx8 with a row per dump, by FX8_UVH5_CHECKSUM and
  *  so on. */
 extern const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS];
+
+/** Count the dumps that have a checksum, or their place for one, and those that
+ *  are finished; false if the file has no checksums. */
+bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished);
 
 /** Whether no dump of a UVH5 file of fx8 is finished; false of other files. */
 bool fx8_uvh5_holds_no_dump(hid_t file);

@@ -16,16 +16,21 @@ class ResumedJob(program.Job):
 
     def setUp(self):
         super().setUp()
-        generator = np.random.default_rng(221)
+        self.input = self.path("in.h5")
+        self.record()
+        self.part = self.output + ".part"
+        self.look = self.path("look.h5")
+
+    def record(self, seed=221, more_missing=()):
+        """Write the recording."""
+        generator = np.random.default_rng(seed)
         samples = (generator.integers(-60, 60, (4, 2, 60_000))
                    + 1j * generator.integers(-60, 60, (4, 2, 60_000)))
         samples[2, 1, :21_000] = 0
         samples[3, 0] = 0
-        missing = [(-1, -1, 30_000, 700), (1, 0, 4_000, 9_000)]
-        self.input = self.write(program.Scene(samples, missing=missing),
-                                "in.h5", axes=("time", "antenna", "pol"))
-        self.part = self.output + ".part"
-        self.look = self.path("look.h5")
+        missing = [(-1, -1, 30_000, 700), (1, 0, 4_000, 9_000), *more_missing]
+        program.write(self.input, program.Scene(samples, missing=missing),
+                      axes=("time", "antenna", "pol"))
 
     def job(self, keys=None, outputs=("out.uvh5",), setup=None):
         """Set up a job, and run it once undisturbed."""

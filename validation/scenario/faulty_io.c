@@ -9,6 +9,7 @@
  *                    cut      the file is cut to half its size, then read
  *                    gone     the file is emptied, then read
  *                    unlink   the file loses its name, then is read
+ *                    slow     reads of 64 KiB or more take a second longer
  *                    kill     the process is killed before a write
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
@@ -80,6 +81,8 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
             errno = EIO;
             return -1;
         }
+        if (behind >= 0 && is_fault("slow") && size >= 65536)
+            sleep(1);
         if (behind == 0 && is_fault("cut") && stat(path, &status) == 0 &&
             truncate(path, status.st_size / 2) != 0)
             abort();

@@ -20,6 +20,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+import oracle
 import program
 from resumed import ResumedJob
 
@@ -129,16 +130,20 @@ class Resume(ResumedJob):
 
     def left(self, dumps=None):
         """The .part of a run that was paused behind its last dump, or had
-        finished some."""
-        os.rename(self.want[self.output] + ".copy", self.part)
-        with h5py.File(self.part, "r+") as file:
-            if dumps is not None:
-                file["fx8/checksum"][dumps:] = -1
-                file["Data/visdata"][-1] = 0
+        finished some; of each output."""
+        for path, want in self.want.items():
+            if not os.path.exists(want + ".copy"):
+                continue
+            os.rename(want + ".copy", path + ".part")
+            with h5py.File(path + ".part", "r+") as file:
+                if dumps is not None:
+                    file["fx8/checksum"][dumps:] = -1
+                    file["Data/visdata"][-1] = 0
 
     def copy_want(self):
-        shutil.copy(self.want[self.output],
-                            self.want[self.output] + ".copy")
+        for path, want in self.want.items():
+            if path.endswith(".uvh5"):
+                shutil.copy(want, want + ".copy")
 
     def test_damage(self):
         for compression in ("none", "gzip"):
@@ -277,6 +282,133 @@ class Resume(ResumedJob):
             with h5py.File(self.part, "r+") as file:
                 program.put(f"Header/extra_keywords/{name}", was)(file)
         self.assertEqual(self.resume("--set", "correlator.threads=2"), 5)
+
+    def refuse_another_recording(self, mention, **recording):
+        """Of the same name, length and start: refused, and nothing is touched;
+        with the right one the run goes on."""
+        before = self.contents(self.input)
+        self.record(seed=222, **recording)
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, mention, "is not what this run computes",
+                             "recording", "--force")
+        self.assertEqual(self.contents(self.input), before)
+        self.record(**recording)
+
+    def test_another_recording_of_that_name(self):
+        centres = self.save("centres.csv", "name,ra_deg,dec_deg\n"
+                            "A,60,-27\nB,80,-30\n")
+        for keys, outputs in (
+                ({}, ("out.uvh5",)),
+                ({"correlator.precision": "fp32"}, ("out.uvh5",)),
+                ({"correlator.precision": "both",
+                  "output.compression": "gzip",
+                  "postprocess.quicklook": self.look},
+                 ("out.int8.uvh5", "out.fp32.uvh5", "look.h5")),
+                ({"delay.mode": "track", "delay.phase_centers": centres,
+                  "delay.dut1_s": 0}, ("out.A.uvh5", "out.B.uvh5"))):
+            with self.subTest(keys=keys):
+                self.job(keys, outputs)
+                self.copy_want()
+                self.left(5)
+                first = os.path.basename(self.outputs[0])
+                self.refuse_another_recording(f"{first}.part: dump ")
+                self.assertEqual(self.complete(), 5)
+                self.refuse_another_recording(f"{first}: dump ")
+
+    def test_another_recording_of_an_ended_result(self):
+        self.job(SLOW)
+        self.end_early(self.start(*self.words(self.input)), signal.SIGTERM)
+        self.refuse_another_recording("out.uvh5: dump ")
+        self.assertGreater(self.complete(), 0)
+
+    def test_another_recording_shows_where_it_has_data(self):
+        """The last finished dumps have none."""
+        missing = {"more_missing": [(-1, -1, 50_000, 10_000)]}
+        self.record(**missing)
+        self.job()
+        self.copy_want()
+        self.left(self.n_dumps - 1)
+        self.refuse_another_recording("out.uvh5.part: dump 25:", **missing)
+        self.assertEqual(self.complete(), self.n_dumps - 1)
+
+    def test_header_that_differs(self):
+        """Every item but what belongs to a run, and its lengths."""
+        centres = self.save("centres.csv", "name,ra_deg,dec_deg\nA,60,-27\n")
+        self.job({"delay.mode": "track", "delay.phase_centers": centres,
+                  "delay.dut1_s": 0}, ("out.A.uvh5",))
+        self.copy_want()
+        self.left(5)
+        part = self.outputs[0] + ".part"
+        names = []
+        with h5py.File(part) as file:
+            file["Header"].visititems(lambda name, item: names.append(name) if
+                                      isinstance(item, h5py.Dataset) else None)
+        for name in sorted({*names} - {"history", "Nblts", "Ntimes"}):
+            # INPUT may differ, CLIPMAX is of the end
+            if name.endswith(("/INPUT", "/CLIPMAX")):
+                continue
+            with self.subTest(name=name):
+                with h5py.File(part, "r+") as file:
+                    item = file["Header"][name]
+                    was = item[()]
+                    at = (-1,) * item.ndim if item.ndim else ()
+                    is_text = item.dtype.kind == "S"
+                    item[at] = (b"?" if is_text else not was
+                                if item.dtype == bool else item[at] + 1)
+                self.refuse_as_is(part, ("--resume",), "is of another run",
+                                  os.path.basename(name) + ": ")
+                with h5py.File(part, "r+") as file:
+                    file["Header"][name][...] = was
+        self.assertGreater(len(names), 60)
+        # and an item that is gone
+        with h5py.File(part, "r+") as file:
+            was = file["Header/uvw_array"][...]
+            del file["Header/uvw_array"]
+        self.refuse_as_is(part, ("--resume",), "uvw_array: missing")
+        with h5py.File(part, "r+") as file:
+            file["Header/uvw_array"] = was
+        self.assertEqual(self.complete(), 5)
+
+    def test_recording_with_another_name(self):
+        """As of a job in another folder, or on another disk."""
+        self.job({"postprocess.quicklook": self.look},
+                 ("out.uvh5", "look.h5"))
+        folder, name = os.path.split(self.input)
+        spelled = os.path.join(folder, ".", name)
+        elsewhere = self.path("elsewhere.h5")
+        shutil.copy(self.input, elsewhere)
+        for path, is_other in ((spelled, False), (elsewhere, True)):
+            with self.subTest(path=path):
+                self.clear()
+                self.copy_want()
+                self.left(5)
+                shutil.copy(self.want[self.look], self.look)
+                done = self.well(*self.words(path, "--resume"))
+                self.assertIn("; 5 finished before)", done.stdout)
+                self.assertEqual(
+                    f"INPUT: {self.input}: has another name now" in
+                    done.stderr, is_other, done.stderr)
+                self.check()
+
+    def test_verifying(self):
+        """It shows how far it is; one signal ends it, and nothing changes."""
+        self.job(setup=oracle.Setup(512, 0.002, taps=4, precision="int8"))
+        self.copy_want()
+        self.left(self.n_dumps - 1)
+        before = program.content(self.part)
+        for number, code in ((signal.SIGTERM, 130), (signal.SIGUSR1, 75)):
+            process = self.start(
+                *self.words(self.input, "--resume"),
+                env={**os.environ, **program.faulty("slow", self.part, 0)})
+            line = process.stderr.readline()
+            self.assertRegex(line, r"^fx8: verify +\d+ %  dump \d+/\d+")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code, err)
+            self.assertIn("out.uvh5.part keeps what was finished before: "
+                          "--resume goes on", err)
+            self.assertEqual(program.content(self.part), before)
+        self.assertEqual(self.complete(), self.n_dumps - 1)
 
     def test_tables_that_have_changed(self):
         """The name of a table is the same, what it says is not."""

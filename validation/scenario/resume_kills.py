@@ -14,6 +14,8 @@ Within: equal
 """
 import os
 import random
+import shutil
+import signal
 import time
 
 import program
@@ -78,6 +80,29 @@ class ResumeKills(ResumedJob):
                   "delay.dut1_s": 0, "output.channel_average": 4},
                  ("out.A.uvh5", "out.B.uvh5"))
         self.between_writes("out.B.uvh5")
+
+    def test_killed_while_a_result_is_taken_up(self):
+        """One that a signal ended: until it has its length again."""
+        ended = self.path("ended")
+        for compression in ("none", "gzip"):
+            self.job({"correlator.kernel": "reference",
+                      "output.compression": compression})
+            process = self.start(*self.words(self.input, "--quiet"))
+            self.wait_for(process, self.part)
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGTERM)
+            self.end(process, signal.SIGCONT)
+            os.rename(self.output, ended)
+            kept = []
+            for write in range(40):
+                self.clear()
+                shutil.copy(ended, self.output)
+                if self.killed(write, self.part, "--resume") == 0:
+                    break
+                kept.append(self.complete())
+            print(f"# {compression}: dumps kept {kept}")
+            self.assertGreater(min(kept), 0)
+            self.assertGreater(len(kept), 10)
 
     def test_killed_at_random_moments(self):
         self.job({"correlator.kernel": "reference",
