@@ -95,6 +95,11 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
              O_RDWR | create | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
     if (output->file.descriptor < 0 && create == 0 && errno == ENOENT)
         return FX8_OK;
+    if (output->file.descriptor < 0 && errno == ELOOP)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: a symbolic link: expected a file, which gets "
+                        "another name when it is complete",
+                        output->part);
     if (output->file.descriptor < 0) {
         /* it may be a read-only recording */
         const int reason = errno;

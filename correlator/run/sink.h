@@ -37,11 +37,11 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 
-/** Results of a run end together: refuse to begin one again, without force,
- *  because another is gone.  *ended and *absent, NULL before the first sink,
- * are such results. */
+/** Results of a run are created together: refuse to begin one again, without
+ *  force, because another is gone.  *present and *absent, NULL before the first
+ *  sink, are such results. */
 enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
-                                   const char **ended, const char **absent,
+                                   const char **present, const char **absent,
                                    struct fx8_error *error);
 
 /** Whether an earlier run has completed all outputs. */

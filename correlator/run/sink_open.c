@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/base/shape.h"
@@ -43,6 +44,21 @@ static enum fx8_status put_inputs(const struct fx8_job *job,
 
 /* --- outputs of an earlier run ----------------------------------- */
 
+/* A result of which there is not even a .part without dumps. */
+static enum fx8_status note_absent(struct fx8_sink *s, const char *path,
+                                   struct fx8_error *error)
+{
+    FX8_AUTO_FREE char *part = NULL;
+    struct stat status;
+    if (asprintf(&part, "%s.part", path) < 0) {
+        part = NULL;
+        return fx8_no_memory("names", error);
+    }
+    if (lstat(part, &status) != 0 && lstat(path, &status) != 0)
+        s->absent = path;
+    return FX8_OK;
+}
+
 /* Describe a result, and lock the file of an earlier run, which gives
  * `gains` if it has any. */
 static enum fx8_status plan_file(struct fx8_sink *s,
@@ -66,10 +82,10 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     s->is_complete = s->is_complete && found.is_complete;
     strcpy(s->input, found.input);
     s->has_moved = found.has_moved;
-    if (request->resume && s->files[kind] == NULL)
-        s->absent = s->output->paths[kind];
-    else if (found.has_ended)
-        s->ended = s->output->paths[kind];
+    if (s->files[kind] != NULL)
+        s->present = fx8_uvh5_name(s->files[kind]);
+    else if (request->resume)
+        FX8_TRY(note_absent(s, s->output->paths[kind], error));
     return FX8_OK;
 }
 
@@ -278,19 +294,19 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
 }
 
 enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
-                                   const char **ended, const char **absent,
+                                   const char **present, const char **absent,
                                    struct fx8_error *error)
 {
-    if (sink->ended != NULL)
-        *ended = sink->ended;
+    if (sink->present != NULL)
+        *present = sink->present;
     if (sink->absent != NULL)
         *absent = sink->absent;
-    return *ended == NULL || *absent == NULL || force
+    return *present == NULL || *absent == NULL || force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
                           "%s: --resume: of a run that also wrote %s: expected "
                           "both, or --force to begin again",
-                          *ended, *absent);
+                          *present, *absent);
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)

@@ -64,10 +64,10 @@ struct fx8_sink {
     bool has_slices;           /* dumps come in slices: see fx8_sink_put() */
     char input[FX8_TEXT_SIZE]; /* of an earlier run, if spelled another way */
     bool has_moved;            /* and it is another file */
-    bool can_resume;    /* every file is an earlier run's, with its gains */
-    bool is_complete;   /* and has all dumps, under its final name */
-    const char *ended;  /* a result with its final name, NULL: none */
-    const char *absent; /* a result that no earlier run has left, or NULL */
+    bool can_resume;     /* every file is an earlier run's, with its gains */
+    bool is_complete;    /* and has all dumps, under its final name */
+    const char *present; /* a result of an earlier run, NULL: none */
+    const char *absent;  /* one that no run has even begun, or NULL */
     struct fx8_earlier earlier;
     struct fx8_queue empty, full;
     pthread_t thread;

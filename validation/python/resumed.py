@@ -2,6 +2,7 @@
 """A job that is ended and goes on, for scenario/resume.py and resume_kills.py."""
 import os
 import re
+import shutil
 
 import h5py
 import numpy as np
@@ -71,14 +72,45 @@ class ResumedJob(program.Job):
             common[len(marks):] = False
         return int(common.sum())
 
+    def marked(self):
+        """The marks of the first output that are on disk while it is written; 0
+        if it does not open now."""
+        try:
+            with h5py.File(self.outputs[0] + ".part", "r",
+                           locking=False) as file:
+                return int(np.count_nonzero(file["fx8/checksum"][...] != -1))
+        except (OSError, KeyError, RuntimeError):
+            return 0
+
     def resume(self, *extra, code=0, **options):
         """Go on; returns the number of dumps that were not computed again."""
         done = self.well(*self.words(self.input, "--resume", *extra),
                          code=code, **options)
-        found = re.search(r"; (\d+) finished before\)", done.stdout)
-        if "complete since an earlier run" in done.stdout:
+        return self.kept(done.stdout)
+
+    def kept(self, text):
+        """How many dumps a run that goes on has not computed again."""
+        found = re.search(r"; (\d+) finished before\)", text)
+        if "complete since an earlier run" in text:
             return self.n_dumps
         return int(found[1]) if found else 0
+
+    def left(self, dumps=None):
+        """The .part of a run that was paused behind its last dump, or had
+        finished some; of each output."""
+        for path, want in self.want.items():
+            if not os.path.exists(want + ".copy"):
+                continue
+            os.rename(want + ".copy", path + ".part")
+            with h5py.File(path + ".part", "r+") as file:
+                if dumps is not None:
+                    file["fx8/checksum"][dumps:] = -1
+                    file["Data/visdata"][-1] = 0
+
+    def copy_want(self):
+        for path, want in self.want.items():
+            if path.endswith(".uvh5"):
+                shutil.copy(want, want + ".copy")
 
     def check(self):
         """Every output is that of the undisturbed run."""

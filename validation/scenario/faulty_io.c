@@ -10,18 +10,24 @@
  *                    gone     the file is emptied, then read
  *                    unlink   the file loses its name, then is read
  *                    slow     reads of 64 KiB or more take a second longer
+ *                    short    reads give half of what was asked for
  *                    kill     the process is killed before a write
+ *                    full     writes fail: no space is left
+ *                    broken   writes fail: input/output error
+ *                    nolock   the file cannot be locked
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
- *   FX8_FAULT_AT     the read (or write, for kill) from which on, from 0
+ *   FX8_FAULT_AT     the read or write from which on, from 0
  *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
  *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,6 +39,7 @@
 
 ssize_t pread(int descriptor, void *to, size_t size, off_t offset);
 ssize_t pwrite(int descriptor, const void *from, size_t size, off_t offset);
+
 int rename(const char *from, const char *to);
 int renameat2(int folder, const char *from, int to_folder, const char *to,
               unsigned flags);
@@ -68,19 +75,27 @@ static long next_call(void)
     return at == NULL ? -1 : number - atol(at);
 }
 
+/* Whether the fault is one of writes; the others are of reads. */
+static bool is_of_writes(void)
+{
+    return is_fault("kill") || is_fault("full") || is_fault("broken");
+}
+
 SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
 {
     static ssize_t (*real)(int, void *, size_t, off_t);
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "pread");
     char path[PATH_MAX];
-    if (!is_fault("kill") && is_meant(descriptor, path)) {
+    if (!is_of_writes() && is_meant(descriptor, path)) {
         const long behind = next_call();
         struct stat status;
         if (behind >= 0 && is_fault("eio")) {
             errno = EIO;
             return -1;
         }
+        if (behind >= 0 && is_fault("short") && size > 1)
+            size /= 2;
         if (behind >= 0 && is_fault("slow") && size >= 65536)
             sleep(1);
         if (behind == 0 && is_fault("cut") && stat(path, &status) == 0 &&
@@ -101,9 +116,35 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
     char path[PATH_MAX];
-    if (is_fault("kill") && is_meant(descriptor, path) && next_call() == 0)
-        raise(SIGKILL);
+    if (is_of_writes() && is_meant(descriptor, path)) {
+        const long behind = next_call();
+        if (behind == 0 && is_fault("kill"))
+            raise(SIGKILL);
+        if (behind >= 0 && !is_fault("kill")) {
+            errno = is_fault("full") ? ENOSPC : EIO;
+            return -1;
+        }
+    }
     return real(descriptor, from, size, offset);
+}
+
+SHOWN int fcntl(int descriptor, int command, ...)
+{
+    static int (*real)(int, int, void *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "fcntl");
+    char path[PATH_MAX];
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (is_fault("nolock") &&
+        (command == F_OFD_SETLK || command == F_OFD_GETLK) &&
+        is_meant(descriptor, path)) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return real(descriptor, command, argument);
 }
 
 /* Once, as the wrong moment comes. */

@@ -323,6 +323,24 @@ class Ends(Ranks):
         done = self.mpirun(3, *words, "--mpi")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_another_recording_of_that_name(self):
+        """Rank 0 sees it for all."""
+        recording = self.slow()
+        process, ranks = self.start_ranks(
+            3, *self.words(recording, "--quiet", "--mpi"))
+        self.wait_for_dump(process)
+        os.kill(max(ranks), signal.SIGUSR1)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75)
+        part = self.output + ".part"
+        before = program.content(part)
+        with h5py.File(recording, "r+") as file:
+            file["voltages"][...] = file["voltages"][...][..., ::-1]
+        done = self.mpirun(3, *self.words(recording, "--mpi", "--resume"))
+        self.assert_one_error(done, 2, "out.uvh5.part: dump ",
+                              "is not what this run computes")
+        self.assertEqual(program.content(part), before)
+
     def test_killed_without_a_dump_of_rank_0(self):
         """More ranks than dumps, and only the shorter last one is
         finished: it counts, as its gains are in the file."""

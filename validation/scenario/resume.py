@@ -128,23 +128,6 @@ class Resume(ResumedJob):
 
     # --- damage ---
 
-    def left(self, dumps=None):
-        """The .part of a run that was paused behind its last dump, or had
-        finished some; of each output."""
-        for path, want in self.want.items():
-            if not os.path.exists(want + ".copy"):
-                continue
-            os.rename(want + ".copy", path + ".part")
-            with h5py.File(path + ".part", "r+") as file:
-                if dumps is not None:
-                    file["fx8/checksum"][dumps:] = -1
-                    file["Data/visdata"][-1] = 0
-
-    def copy_want(self):
-        for path, want in self.want.items():
-            if path.endswith(".uvh5"):
-                shutil.copy(want, want + ".copy")
-
     def test_damage(self):
         for compression in ("none", "gzip"):
             self.job({"output.compression": compression})
@@ -390,26 +373,6 @@ class Resume(ResumedJob):
                     done.stderr, is_other, done.stderr)
                 self.check()
 
-    def test_verifying(self):
-        """It shows how far it is; one signal ends it, and nothing changes."""
-        self.job(setup=oracle.Setup(512, 0.002, taps=4, precision="int8"))
-        self.copy_want()
-        self.left(self.n_dumps - 1)
-        before = program.content(self.part)
-        for number, code in ((signal.SIGTERM, 130), (signal.SIGUSR1, 75)):
-            process = self.start(
-                *self.words(self.input, "--resume"),
-                env={**os.environ, **program.faulty("slow", self.part, 0)})
-            line = process.stderr.readline()
-            self.assertRegex(line, r"^fx8: verify +\d+ %  dump \d+/\d+")
-            process.send_signal(number)
-            _, err = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, code, err)
-            self.assertIn("out.uvh5.part keeps what was finished before: "
-                          "--resume goes on", err)
-            self.assertEqual(program.content(self.part), before)
-        self.assertEqual(self.complete(), self.n_dumps - 1)
-
     def test_tables_that_have_changed(self):
         """The name of a table is the same, what it says is not."""
         head = "number,pol,amplitude,phase_deg,delay_ns\n"
@@ -434,16 +397,38 @@ class Resume(ResumedJob):
         """The others are neither used nor replaced."""
         self.job({"correlator.precision": "both"},
                  ("out.int8.uvh5", "out.fp32.uvh5"))
-        for path, want in self.want.items():
-            shutil.copy(want, path)
-        kept, gone = self.outputs
-        os.remove(gone)
-        before = self.contents()
-        done = self.well(*self.words(self.input, "--resume"), code=2)
-        self.assert_one_line(done, 2, kept, f"also wrote {gone}")
-        self.assertEqual(self.contents(), before)
-        self.well(*self.words(self.input, "--resume", "--force"))
-        self.check()
+        for is_part in False, True:
+            self.clear()
+            self.copy_want()
+            self.left(5)
+            if not is_part:
+                for path in self.outputs:
+                    os.replace(path + ".part", path)
+            kept, gone = (path + ".part" * is_part for path in self.outputs)
+            os.remove(gone)
+            before = self.contents()
+            done = self.well(*self.words(self.input, "--resume"), code=2)
+            self.assert_one_line(done, 2, kept,
+                                 f"also wrote {self.outputs[1]}", "--force")
+            self.assertEqual(self.contents(), before)
+            self.well(*self.words(self.input, "--resume", "--force"))
+            self.check()
+
+    def test_links(self):
+        """They are neither followed nor replaced."""
+        self.job()
+        for name in self.part, self.output:
+            self.copy_want()
+            self.left(5)
+            kept = self.path("kept")
+            os.rename(self.part, kept)
+            os.symlink(kept, name)
+            before = program.content(kept)
+            self.assert_one_line(self.correlate(self.input, "--resume"), 2,
+                                 f"{name}: a symbolic link: expected a file")
+            self.assertEqual(program.content(kept), before)
+            self.assertEqual(os.readlink(name), kept)
+            os.remove(name)
 
     def test_recording_that_has_grown(self):
         self.job()

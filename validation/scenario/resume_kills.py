@@ -4,9 +4,11 @@ of a run that nothing disturbed.
 
 Shows (failures, resume after a kill): after kill -9 between any two writes (9
     of each of four jobs; `FX8_LONG=1`: 100) and at random moments, also of runs
-    that resume (12; `FX8_LONG=1`: 1,000), `--resume` completes the result:
-    every dataset and attribute is that of an undisturbed run, but for the date
-    and the command in its history, and no finished dump is computed again. INT8
+    that resume (12; `FX8_LONG=1`: 1,000), of one of four ranks (4;
+    `FX8_LONG=1`: 1,000), and while a result that a signal ended is taken up,
+    `--resume` completes the result: every dataset and attribute is that of an
+    undisturbed run, but for the date and the command in its history; no finished
+    dump is lost, none is computed again but the last, to compare it. INT8
     and FP32 in one run with a quick-look, two phase centres, missing samples,
     inputs that begin late or are dead, a shorter last dump; without and with
     compression
@@ -16,13 +18,16 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 
 import program
+from ranks_job import MPIRUN, Ranks
 from resumed import ResumedJob
 
 STEPS = 100 if program.LONG else 9  # in all files of a job
 ROUNDS = 1000 if program.LONG else 12
+RANK_ROUNDS = 1000 if program.LONG else 4
 
 
 class ResumeKills(ResumedJob):
@@ -105,29 +110,92 @@ class ResumeKills(ResumedJob):
             self.assertGreater(len(kept), 10)
 
     def test_killed_at_random_moments(self):
-        self.job({"correlator.kernel": "reference",
-                  "output.compression": "gzip"})
         dice = random.Random(17)
-        begin = time.monotonic()
-        self.well(*self.words(self.input))
-        alone_s = time.monotonic() - begin
         kept, n_lost = [], 0
-        for _ in range(ROUNDS):
-            self.clear()
-            for extra in ((), ("--resume",), ("--resume",)):
-                process = self.start(*self.words(self.input, "--quiet",
-                                                 *extra))
-                time.sleep(dice.uniform(0, alone_s))
-                process.kill()
-                process.communicate()
-                if os.path.exists(self.output):
-                    break
-            finished = self.finished() if os.path.exists(
-                self.output) or os.path.exists(self.part) else 0
-            again = self.resume()
-            n_lost += (finished or 0) - again
-            self.check()
-            kept.append(again)
-        self.assertEqual(n_lost, 0)
+        for compression in ("none", "gzip"):
+            self.job({"correlator.kernel": "reference",
+                      "output.compression": compression})
+            begin = time.monotonic()
+            self.well(*self.words(self.input))
+            alone_s = time.monotonic() - begin
+            for _ in range(ROUNDS // 2):
+                self.clear()
+                before = 0
+                for extra in ((), ("--resume",), ("--resume",)):
+                    process = self.start(*self.words(self.input, "--quiet",
+                                                     *extra))
+                    time.sleep(dice.uniform(0, alone_s))
+                    marked = self.marked()
+                    process.kill()
+                    process.communicate()
+                    finished = self.finished() or 0
+                    n_lost += max(0, max(before, marked) - finished)
+                    before = finished
+                    if os.path.exists(self.output):
+                        break
+                again = self.resume()
+                n_lost += finished - again
+                self.check()
+                kept.append(again)
         print(f"# {ROUNDS} runs killed up to three times: kept {kept[:20]} of "
-              f"{self.n_dumps} dumps, none lost")
+              f"{self.n_dumps} dumps, finished dumps lost: {n_lost}")
+        self.assertEqual(n_lost, 0)
+
+
+class KilledRanks(ResumedJob, Ranks):
+    """One of four ranks is killed; the launcher then ends the others."""
+
+    def kill_a_rank(self, dice, alone_s):
+        """Run until a random rank is killed; returns how many dumps were marked
+        by then."""
+        process = subprocess.Popen(
+            [MPIRUN, "-n", "4", program.FX8, *map(str, self.words(
+                self.input, "--mpi", "--quiet"))],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=self.environment)
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        # most of its life a short run finds its ranks
+        part = self.part if dice.random() < 0.9 else children
+        ranks = []
+        while process.poll() is None and (len(ranks) < 4 or
+                                          not os.path.exists(part)):
+            ranks = program.text(children).split()
+            time.sleep(0.001)
+        time.sleep(dice.uniform(0, alone_s))
+        marked = self.marked()
+        if process.poll() is None:
+            try:
+                os.kill(int(dice.choice(ranks)), signal.SIGKILL)
+            except ProcessLookupError:
+                pass    # it has just ended
+        process.wait(timeout=120)
+        return marked
+
+    def test_a_rank_killed_at_random_moments(self):
+        dice = random.Random(18)
+        kept, n_lost = [], 0
+        for compression in ("none", "gzip"):
+            self.job({"correlator.kernel": "reference",
+                      "output.compression": compression})
+            begin = time.monotonic()
+            self.well(*self.words(self.input))
+            alone_s = time.monotonic() - begin
+            for _ in range(RANK_ROUNDS // 2):
+                self.clear()
+                marked = self.kill_a_rank(dice, alone_s)
+                finished = self.finished() or 0
+                n_lost += max(0, marked - finished)
+                if dice.random() < 0.5:
+                    again = self.resume()
+                else:
+                    done = self.mpirun(4, *self.words(self.input, "--mpi",
+                                                      "--resume"))
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    again = self.kept(done.stdout)
+                n_lost += finished - again
+                self.check()
+                kept.append(again)
+        print(f"# {RANK_ROUNDS} runs of four ranks, one killed: kept "
+              f"{kept[:20]} of {self.n_dumps} dumps, finished dumps lost: "
+              f"{n_lost}")
+        self.assertEqual(n_lost, 0)

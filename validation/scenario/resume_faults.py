@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that go on while the machine fails: one line each, and nothing is lost.
+
+Shows (failures, resume on a bad machine): a failed read of the .part, a full
+    disk and a failed write at any moment (9 of them; `FX8_LONG=1`: 200), a signal
+    while dumps are verified: one line, and the .part keeps what it had. Short
+    reads, a file system without locks, a .part of tomorrow, a recording that was
+    cut and is whole again: the result is that of an undisturbed run
+Within: equal
+"""
+import errno
+import os
+import shutil
+import signal
+import time
+
+import oracle
+import program
+from resumed import ResumedJob
+
+STEPS = 200 if program.LONG else 9
+
+
+class ResumeFaults(ResumedJob):
+    """A .part with five dumps, and more of them if a run has gone on."""
+
+    def begin(self, keys=None, dumps=5, **options):
+        self.job(keys, **options)
+        self.copy_want()
+        self.left(dumps)
+
+    def again(self, dumps=5):
+        self.clear()
+        self.copy_want()
+        self.left(dumps)
+
+    def go_on(self, fault, file, at=0, count="/dev/null"):
+        return self.correlate(self.input, "--quiet", "--resume",
+                              environment=program.faulty(fault, file, at,
+                                                         count))
+
+    def moments(self, fault, file):
+        """Moments of a run at which a fault can befall its file."""
+        count = self.path("count")
+        self.assertEqual(self.go_on(fault, file, 10**9, count).returncode, 0)
+        n = int(program.text(count))
+        return sorted({*range(0, n, max(1, n // STEPS)), n - 1})
+
+    def test_failed_reads(self):
+        self.begin()
+        before = program.content(self.part)
+        for at in self.moments("eio", self.part):
+            self.again()
+            done = self.go_on("eio", self.part, at)
+            with self.subTest(at=at, stderr=done.stderr):
+                if done.returncode == 0:    # it can be written in pieces
+                    self.check()
+                    continue
+                self.assert_one_line(done, 1, "out.uvh5.part")
+                self.assertGreaterEqual(self.finished(), 5)
+                if "cannot read it" in done.stderr:
+                    self.assertIn(os.strerror(errno.EIO), done.stderr)
+                    self.assertEqual(program.content(self.part), before)
+            self.complete()
+
+    def test_failed_writes(self):
+        for compression in "none", "gzip":
+            self.begin({"output.compression": compression})
+            for fault, number in (("full", errno.ENOSPC),
+                                  ("broken", errno.EIO)):
+                self.again()
+                for at in self.moments(fault, self.part):
+                    self.again()
+                    done = self.go_on(fault, self.part, at)
+                    with self.subTest(compression=compression, at=at,
+                                      stderr=done.stderr):
+                        self.assert_one_line(
+                            done, 1, "out.uvh5.part: cannot write",
+                            os.strerror(number),
+                            "out.uvh5.part keeps ", ": --resume goes on")
+                        self.assertFalse(os.path.exists(self.output))
+                    self.assertGreaterEqual(self.complete(), 5)
+
+    def test_short_reads(self):
+        self.begin()
+        for file in self.input, self.part:
+            self.again()
+            done = self.go_on("short", file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.check()
+
+    def test_no_locks(self):
+        """As some network file systems are mounted."""
+        self.begin()
+        done = self.go_on("nolock", self.part)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check()
+
+    def test_another_clock(self):
+        """No date of a file decides anything."""
+        self.begin()
+        for day in -40_000, 400:
+            self.again()
+            when = time.time() + 86_400 * day / 2
+            for path in self.part, self.input:
+                os.utime(path, (when, when))
+            self.assertEqual(self.complete(), 5)
+
+    def test_recording_that_was_cut(self):
+        """Shorter while it is copied: refused, and then the run goes on."""
+        self.begin()
+        before = program.content(self.part)
+        whole = self.path("whole.h5")
+        os.rename(self.input, whole)
+        samples = program.noise(1, 4, 2, 40_000)
+        program.write(self.input, program.Scene(samples),
+                      axes=("time", "antenna", "pol"))
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, "out.uvh5.part: is of another run",
+                             f"fx8/planned_dumps: {self.n_dumps}: expected 20")
+        self.assertEqual(program.content(self.part), before)
+        shutil.move(whole, self.input)
+        self.assertEqual(self.complete(), 5)
+
+    def test_verifying(self):
+        """It shows how far it is; one signal ends it, and nothing changes."""
+        self.begin(setup=oracle.Setup(512, 0.002, taps=4, precision="int8"),
+                   dumps=27)
+        before = program.content(self.part)
+        for number, code in ((signal.SIGTERM, 130), (signal.SIGUSR1, 75)):
+            process = self.start(
+                *self.words(self.input, "--resume"),
+                env={**os.environ, **program.faulty("slow", self.part, 0)})
+            line = process.stderr.readline()
+            self.assertRegex(line, r"^fx8: verify +\d+ %  dump \d+/\d+")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code, err)
+            self.assertIn("out.uvh5.part keeps what was finished before: "
+                          "--resume goes on", err)
+            self.assertEqual(program.content(self.part), before)
+        self.assertEqual(self.complete(), 27)
