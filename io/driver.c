@@ -377,7 +377,7 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     return 0;
 }
 
-/* Whether raw data take the place of others that must stay for now. */
+/* Whether raw data take the place of others that must stay until then. */
 static bool is_kept(const struct open_file *opened, haddr_t address)
 {
     return opened->file->holds_old && address < opened->known_end;

@@ -99,7 +99,7 @@ static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
     plan.delays.context = &run->request->job->centers[index];
     plan.quicklook = plan.quicklook && run->ranks->n == 1;
     /* several keep what they need, unless it may lie before their range */
-    if (run->n == 1 || run->ranks->n > 1) {
+    if (run->n == 1 || run->ranks->n > 1 || run->request->resume) {
         plan.reread = fx8_run_reread;
         plan.reread_context = &run->branches[index];
     }

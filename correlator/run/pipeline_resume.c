@@ -142,8 +142,10 @@ static enum fx8_status renew_sessions(struct fx8_run *run,
                                       struct fx8_error *error)
 {
     fx8_source_stop(run->source);
-    for (size_t b = 0; b < run->n; b++)
+    for (size_t b = 0; b < run->n; b++) {
+        fx8_sink_keep_gains(run->branches[b].sink);
         fx8_close(&run->branches[b].session);
+    }
     fx8_source_close(&run->source); /* the sessions may have pinned it */
     for (size_t b = 0; b < run->n; b++) {
         struct fx8_branch *branch = &run->branches[b];

@@ -218,6 +218,11 @@ static void copy_gains(const struct fx8_sink *s, struct fx8_input_gains of,
         memcpy(gains->is_set, of.is_set, s->job->axes.n_rows);
 }
 
+void fx8_sink_keep_gains(struct fx8_sink *s)
+{
+    copy_gains(s, fx8_gains(s->session), &s->copies[0].gains);
+}
+
 /* What was counted since the last dump. */
 static void take_counts(const int64_t *counts, size_t n, int64_t *before,
                         int64_t *since)

@@ -71,8 +71,11 @@ enum fx8_status fx8_sink_compare(struct fx8_sink *sink,
                                  const struct fx8_dump *dump,
                                  struct fx8_error *error);
 
-/** Go on with another session of the same plan, which gets the gains of the
- *  earlier run. */
+/** Keep the gains of the session, which are those of the earlier run, and of
+ *  inputs that began to deliver on another rank of it. */
+void fx8_sink_keep_gains(struct fx8_sink *sink);
+
+/** Go on with another session of the same plan, which gets these gains. */
 enum fx8_status fx8_sink_change_session(struct fx8_sink *sink,
                                         struct fx8_session *session,
                                         struct fx8_error *error);

@@ -89,12 +89,12 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     return FX8_OK;
 }
 
-/* Use the gains of the earlier run. */
+/* Give the session the gains that are kept. */
 static enum fx8_status restore_gains(struct fx8_sink *s,
                                      struct fx8_error *error)
 {
     const struct fx8_uvh5_gains *gains = &s->copies[0].gains;
-    const size_t n = fx8_sink_levels(s), n_rows = s->job->axes.n_rows;
+    const size_t n = fx8_sink_levels(s);
     FX8_AUTO_FREE float *gain = NULL;
     FX8_AUTO_FREE uint8_t *is_zero = NULL;
     const struct fx8_array arrays[] = {FX8_ITEMS(gain, n),
@@ -106,8 +106,6 @@ static enum fx8_status restore_gains(struct fx8_sink *s,
         gain[i] = (float)gains->gain[i];
         is_zero[i] = gains->no_power[i] != 0.0;
     }
-    s->has_gains = true;
-    memcpy(s->is_set, gains->is_set, n_rows);
     const struct fx8_input_gains restored = {gain, is_zero, gains->is_set};
     return fx8_set_gains(s->session, &restored, error);
 }
@@ -151,6 +149,9 @@ enum fx8_status fx8_sink_look_into(struct fx8_sink *s, struct fx8_error *error)
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (s->files[kind] != NULL)
             FX8_TRY(open_counts(s, kind, error));
+    s->has_gains = fx8_sink_levels(s) > 0;
+    if (s->has_gains)
+        memcpy(s->is_set, s->copies[0].gains.is_set, s->job->axes.n_rows);
     return restore_gains(s, error);
 }
 

@@ -158,6 +158,23 @@ class Resume(ResumedJob):
         self.assertEqual(self.resume(), 0)
         self.check()
 
+    def test_gains_that_another_rank_has_set(self):
+        """Of an input that begins behind what is left to compute: a rank that was
+        killed had set them, and they are not in the file."""
+        self.job()
+        late = 2 * 2 + 1
+        for dumps in 5, self.n_dumps:
+            self.clear()
+            self.copy_want()
+            self.left()
+            with h5py.File(self.part, "r+") as file:
+                file["fx8/checksum"][:5] = -1
+                file["fx8/checksum"][dumps:] = -1
+                file["fx8/gain_checksum"][0, late] = -1
+                file["fx8/gain"][late] = 1
+            self.assertEqual(self.resume(), dumps - 5)
+            self.check()
+
     def test_holes(self):
         """Unfinished dumps between finished ones: all are computed; ended by a
         signal before that, nothing is cut."""
