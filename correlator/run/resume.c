@@ -280,8 +280,9 @@ static enum fx8_status check(const struct fx8_run_request *request,
     size_t shape[3];
     struct differences d = {.length = 0};
     const struct fx8_uvh5_differences differences = {take_difference, &d};
-    FX8_TRY(fx8_uvh5_open_words(name, &file, &found, error));
+    /* first: both read through the same descriptor then */
     FX8_TRY(fx8_uvh5_look_into(writer, error));
+    FX8_TRY(fx8_uvh5_open_words(name, &file, &found, error));
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
     compare_keywords(request->job->settings, header, &found, &d);
     FX8_TRY(fx8_uvh5_compare_header(writer, header, &differences, error));

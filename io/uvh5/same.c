@@ -151,7 +151,8 @@ enum fx8_status fx8_uvh5_compare_header(
     if (H5Ovisit(group, H5_INDEX_NAME, H5_ITER_INC, visit, &search) < 0 ||
         search.has_failed)
         return fx8_no_memory("a UVH5 header", error);
-    return search.is_same
-               ? fx8_uvh5_compare_columns(writer, header, differences, error)
-               : FX8_OK;
+    if (search.is_same)
+        FX8_TRY(fx8_uvh5_compare_columns(writer, header, differences, error));
+    /* what could not be read seems to be missing */
+    return fx8_output_check_reads(writer->output, error);
 }

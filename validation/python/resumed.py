@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 
 import h5py
 import numpy as np
@@ -71,6 +72,22 @@ class ResumedJob(program.Job):
             common[:len(marks)] &= marks
             common[len(marks):] = False
         return int(common.sum())
+
+    def seconds_alone(self):
+        """How long the job takes, if nothing else needs the processors."""
+        seconds = []
+        for _ in range(3):
+            begin = time.monotonic()
+            self.well(*self.words(self.input, "--force"))
+            seconds.append(time.monotonic() - begin)
+        return min(seconds)
+
+    def summary(self, held):
+        """How many kills left no finished dump, some, and all."""
+        n_none, n_all = held.count(0), held.count(self.n_dumps)
+        return (f"{len(held)} kills left no dump {n_none} times, some of "
+                f"{self.n_dumps} {len(held) - n_none - n_all} times, all "
+                f"{n_all} times")
 
     def marked(self):
         """The marks of the first output that are on disk while it is written; 0

@@ -6,6 +6,7 @@
  * Environment:
  *   FX8_FAULT_FILE   end of the path of the file it is about
  *   FX8_FAULT        eio      reads fail
+ *                    glitch   one read fails
  *                    cut      the file is cut to half its size, then read
  *                    gone     the file is emptied, then read
  *                    unlink   the file loses its name, then is read
@@ -90,7 +91,8 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
     if (!is_of_writes() && is_meant(descriptor, path)) {
         const long behind = next_call();
         struct stat status;
-        if (behind >= 0 && is_fault("eio")) {
+        if ((behind >= 0 && is_fault("eio")) ||
+            (behind == 0 && is_fault("glitch"))) {
             errno = EIO;
             return -1;
         }

@@ -9,6 +9,7 @@ Shows (failures, resume on a bad machine): a failed read of the .part, a full
 Within: equal
 """
 import errno
+import itertools
 import os
 import shutil
 import signal
@@ -35,7 +36,7 @@ class ResumeFaults(ResumedJob):
         self.left(dumps)
 
     def go_on(self, fault, file, at=0, count="/dev/null"):
-        return self.correlate(self.input, "--quiet", "--resume",
+        return self.correlate(self.input, "--resume",
                               environment=program.faulty(fault, file, at,
                                                          count))
 
@@ -49,11 +50,13 @@ class ResumeFaults(ResumedJob):
     def test_failed_reads(self):
         self.begin()
         before = program.content(self.part)
-        for at in self.moments("eio", self.part):
+        moments = self.moments("eio", self.part)
+        for fault, at in itertools.product(("eio", "glitch"), moments):
             self.again()
-            done = self.go_on("eio", self.part, at)
-            with self.subTest(at=at, stderr=done.stderr):
+            done = self.go_on(fault, self.part, at)
+            with self.subTest(fault=fault, at=at, stderr=done.stderr):
                 if done.returncode == 0:    # it can be written in pieces
+                    self.assertEqual(self.kept(done.stdout), 5)
                     self.check()
                     continue
                 self.assert_one_line(done, 1, "out.uvh5.part")

@@ -111,13 +111,11 @@ class ResumeKills(ResumedJob):
 
     def test_killed_at_random_moments(self):
         dice = random.Random(17)
-        kept, n_lost = [], 0
+        held, n_lost = [], 0
         for compression in ("none", "gzip"):
             self.job({"correlator.kernel": "reference",
                       "output.compression": compression})
-            begin = time.monotonic()
-            self.well(*self.words(self.input))
-            alone_s = time.monotonic() - begin
+            alone_s = self.seconds_alone()
             for _ in range(ROUNDS // 2):
                 self.clear()
                 before = 0
@@ -129,6 +127,7 @@ class ResumeKills(ResumedJob):
                     process.kill()
                     process.communicate()
                     finished = self.finished() or 0
+                    held.append(finished)
                     n_lost += max(0, max(before, marked) - finished)
                     before = finished
                     if os.path.exists(self.output):
@@ -136,9 +135,8 @@ class ResumeKills(ResumedJob):
                 again = self.resume()
                 n_lost += finished - again
                 self.check()
-                kept.append(again)
-        print(f"# {ROUNDS} runs killed up to three times: kept {kept[:20]} of "
-              f"{self.n_dumps} dumps, finished dumps lost: {n_lost}")
+        print(f"# {ROUNDS} runs killed up to three times: "
+              f"{self.summary(held)}; finished dumps lost: {n_lost}")
         self.assertEqual(n_lost, 0)
 
 
@@ -173,17 +171,16 @@ class KilledRanks(ResumedJob, Ranks):
 
     def test_a_rank_killed_at_random_moments(self):
         dice = random.Random(18)
-        kept, n_lost = [], 0
+        held, n_lost = [], 0
         for compression in ("none", "gzip"):
             self.job({"correlator.kernel": "reference",
                       "output.compression": compression})
-            begin = time.monotonic()
-            self.well(*self.words(self.input))
-            alone_s = time.monotonic() - begin
+            alone_s = self.seconds_alone()
             for _ in range(RANK_ROUNDS // 2):
                 self.clear()
                 marked = self.kill_a_rank(dice, alone_s)
                 finished = self.finished() or 0
+                held.append(finished)
                 n_lost += max(0, marked - finished)
                 if dice.random() < 0.5:
                     again = self.resume()
@@ -194,8 +191,6 @@ class KilledRanks(ResumedJob, Ranks):
                     again = self.kept(done.stdout)
                 n_lost += finished - again
                 self.check()
-                kept.append(again)
-        print(f"# {RANK_ROUNDS} runs of four ranks, one killed: kept "
-              f"{kept[:20]} of {self.n_dumps} dumps, finished dumps lost: "
-              f"{n_lost}")
+        print(f"# {RANK_ROUNDS} runs of four ranks, one killed: "
+              f"{self.summary(held)}; finished dumps lost: {n_lost}")
         self.assertEqual(n_lost, 0)
