@@ -17,6 +17,7 @@ import program
 
 
 class Plan(program.Job):
+    @unittest.skipUnless(program.LONG, "half a minute of measuring")
     def test_this_machine_is_measured_and_kept(self):
         self.configure(oracle.Setup(64, 0.02, precision="int8"))
         recording = self.recording(n_samples=60_000)
