@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "config/base/nearest.h"
 #include "config/base/shape.h"
@@ -349,12 +350,17 @@ static enum fx8_status parse(struct parsed *parsed, int argc, char **argv,
     return parsed->wants_help ? FX8_OK : add_settings(parsed, error);
 }
 
-/* Ranks have one command line: the first of them reports a fault in it. */
+/* Ranks have one command line: the first of them reports a fault in it.  The
+ * others end later, because a launcher stops all when one has failed. */
 static void hush_copies(int argc, char **argv, struct fx8_error *error)
 {
+    bool has_ranks = false;
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--mpi") == 0 && fx8_ranks_is_copy())
-            error->message[0] = '\0';
+        has_ranks = has_ranks || strcmp(argv[i], "--mpi") == 0;
+    if (!has_ranks || !fx8_ranks_is_copy())
+        return;
+    error->message[0] = '\0';
+    sleep(1);
 }
 
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv)

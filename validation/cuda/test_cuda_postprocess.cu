@@ -13,6 +13,7 @@
  * Because: one definition, each operation rounded once
  * In: test_engine_results.c
  */
+#include <math.h>
 #include <string.h>
 
 #include <algorithm>
@@ -306,6 +307,16 @@ TEST(what_a_launch_has_no_room_for_is_refused)
     CHECK(fx8_cuda_postprocess_sums(&job, nullptr) == cudaErrorInvalidValue);
 }
 
+/* a + b rounded towards `end`, an infinity: `lost` is the exact error of
+ * rounding to nearest (Knuth, TwoSum). */
+static double add_towards(double a, double b, double end)
+{
+    const double sum = a + b, of_b = sum - a;
+    const double lost = (a - (sum - of_b)) + (b - of_b);
+    return lost != 0.0 && (lost > 0.0) == (end > 0.0) ? nextafter(sum, end)
+                                                      : sum;
+}
+
 /* More numbers than threads, fewer than a block, none. */
 TEST(sums_of_devices_are_added)
 {
@@ -331,8 +342,8 @@ TEST(sums_of_devices_are_added)
         std::vector<double> below_it(y), above(y);
         for (size_t k = 0; k < n; ++k) {
             b[k] += a[k];
-            below_it[k] = __dadd_rd(x[k], y[k]);
-            above[k] = __dadd_ru(x[k], y[k]);
+            below_it[k] = add_towards(x[k], y[k], -INFINITY);
+            above[k] = add_towards(x[k], y[k], INFINITY);
             y[k] += x[k];
             CHECK(below_it[k] <= y[k] && y[k] <= above[k]);
         }
