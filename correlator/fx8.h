@@ -756,7 +756,7 @@ FX8_API int64_t fx8_segment_spectra(const struct fx8_plan *plan);
  *           n_segments    1; more only if INT8 alone is planned
  * Returned: first_sample  as fx8_seek()
  * Status:   FX8_ERR_USAGE: no segments of a dump of the run, too many, a plan
- *           with quick-look; otherwise as fx8_seek()
+ *           with quick-look or slices; otherwise as fx8_seek()
  * Notes:    notes 1 and 2 of fx8_seek() hold; the dump has the bits of a whole
  *           run, FP32 and bounds only if each device list has as many GPUs
  */
@@ -768,8 +768,8 @@ FX8_API enum fx8_status fx8_seek_part(struct fx8_session *session, int64_t dump,
 /** Bytes of a part of a dump: sums, counts, and the gains known. */
 FX8_API size_t fx8_part_size(const struct fx8_session *session);
 
-/** Write the part that FX8_DUMP_READY has announced to the caller's memory of
- *  fx8_part_size() bytes, aligned to 8.  FX8_ERR_USAGE: there is none;
+/** After FX8_DUMP_READY, copy the part to the caller's memory of
+ *  fx8_part_size() bytes, aligned to 8.  FX8_ERR_USAGE: no part is ready;
  *  otherwise as fx8_push(), a failed spot check included. */
 FX8_API enum fx8_status fx8_take_part(struct fx8_session *session, void *part,
                                       struct fx8_error *error);

@@ -136,7 +136,7 @@ TEST(random_plans)
 {
     struct generator g = {2};
     size_t most = 0;
-    for (size_t round = 0; round < (FX8_CHECKED ? 30 : 100); round++) {
+    for (size_t round = 0; round < (FX8_THREAD_CHECKER ? 30 : 100); round++) {
         double gains[12 * 2 * 3];
         uint8_t flags[12];
         struct voltages v;
@@ -236,16 +236,23 @@ TEST(plans_that_need_whole_dumps)
               "whole dumps");
 }
 
+/* Dumps of two slices, of FP32. */
+static struct fx8_plan two_slices(void)
+{
+    struct fx8_plan plan = small_plan(3, 1, true, 4, 100);
+    plan.precision = FX8_PRECISION_FP32;
+    plan.machine.slices_above = 1;
+    return plan;
+}
+
 /* Between two slices of a dump nothing else is possible. */
 TEST(calls_between_slices)
 {
-    struct fx8_plan plan = small_plan(3, 1, true, 4, 100);
+    const struct fx8_plan plan = two_slices();
     const struct voltages v = make_voltages(3, 2, 900, 15, 60);
     const struct packed all = pack(&v, ANTENNA_MAJOR, 0, 900);
     struct fx8_session *session;
     struct fx8_error error;
-    plan.precision = FX8_PRECISION_FP32;
-    plan.machine.slices_above = 1;
     must(fx8_open(&plan, NULL, NULL, &session, &error), error);
     for (int64_t dump = 0; dump < 2; dump++)
         for (size_t slice = 0; slice < 2; slice++) {
@@ -276,14 +283,12 @@ static enum fx8_status fail_in_second(void *context,
 
 TEST(a_callback_that_fails_in_a_slice)
 {
-    struct fx8_plan plan = small_plan(3, 1, true, 4, 100);
+    const struct fx8_plan plan = two_slices();
     const struct voltages v = make_voltages(3, 2, 900, 15, 61);
     const struct packed all = pack(&v, ANTENNA_MAJOR, 0, 900);
     struct fx8_session *session;
     struct fx8_error error;
     size_t n = 0;
-    plan.precision = FX8_PRECISION_FP32;
-    plan.machine.slices_above = 1;
     must(fx8_open(&plan, fail_in_second, &n, &session, &error), error);
     must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_SYSTEM,
               "no room");

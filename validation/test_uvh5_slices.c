@@ -107,14 +107,18 @@ TEST(slices_are_the_dump)
         }
 }
 
+static struct fx8_uvh5_writer *create_plain(struct fixture *f)
+{
+    fill(f, N_DUMPS, 3, 4);
+    return create_counted(&f->header, FX8_COMPRESSION_NONE);
+}
+
 /* A run that ends within a dump leaves those before it. */
 TEST(a_dump_that_lacks_a_slice)
 {
     static struct fixture f;
     struct fx8_error error;
-    fill(&f, N_DUMPS, 3, 4);
-    struct fx8_uvh5_writer *writer =
-        create_counted(&f.header, FX8_COMPRESSION_NONE);
+    struct fx8_uvh5_writer *writer = create_plain(&f);
     struct fx8_result all = make_dump(&f.header, 1);
     write_dump(writer, &f.header, 0);
     must(fx8_uvh5_write_slice(writer, 1, 0, 9, &all, &error), error);
@@ -127,9 +131,7 @@ TEST(slices_that_do_not_fit)
 {
     static struct fixture f;
     struct fx8_error error;
-    fill(&f, N_DUMPS, 3, 4);
-    struct fx8_uvh5_writer *writer =
-        create_counted(&f.header, FX8_COMPRESSION_NONE);
+    struct fx8_uvh5_writer *writer = create_plain(&f);
     struct fx8_result all = make_dump(&f.header, 0);
     must(fx8_uvh5_write_slice(writer, 0, 0, 4, &all, &error), error);
     for (size_t k = 0; k < 3; k++) {

@@ -173,9 +173,9 @@ enum fx8_status fx8_session_end_sums(struct fx8_session *s, int64_t dump,
                                      const struct fx8_engine_dump *bands,
                                      struct fx8_error *error);
 
-/* Deliver what is left of a dump of which a slice was delivered: before
- * anything else is computed, whose sums would be added.  FX8_DUMP_READY: as
- * above. */
+/* Deliver the other slices of a dump whose first one was delivered.  The engine
+ * would add the sums of the next dump to theirs, so it must not begin before.
+ * FX8_DUMP_READY: as above. */
 enum fx8_status fx8_session_take_slices(struct fx8_session *s,
                                         struct fx8_error *error);
 

@@ -95,8 +95,8 @@ static int find_node(struct fx8_ranks *ranks)
     return code;
 }
 
-/* Ranks of one node need no network.  Unless told otherwise, Open MPI would try
- * every kind it knows, which takes half of its start. */
+/* If all ranks are on one node, have Open MPI use shared memory: by default it
+ * tries every kind of network first, which takes half of its start-up. */
 static void stay_on_node(void)
 {
     const char *all = getenv("OMPI_COMM_WORLD_SIZE");

@@ -270,9 +270,9 @@ static void note_interruption(const struct fx8_run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
-/* Rank 0 of several: replace the session by one that looks at the dumps of all
- * of them, with all gains that they have set.  It computes nothing, so that the
- * limit of memory holds without being asked for. */
+/* On rank 0 of several, replace the session by one that makes the quick-look of
+ * all dumps, with the gains that all ranks have set.  It pushes no samples, so
+ * it touches less memory than the session that it replaces: without a limit. */
 static enum fx8_status make_looker(const struct fx8_run *run, size_t index,
                                    struct fx8_error *error)
 {

@@ -9,7 +9,7 @@
  * A rank sends a part to rank 0 and goes on with its next one.  Rank 0 adds the
  * parts of a dump in their order, its own among them, and delivers the dump as
  * a process alone does.  It alone decides after which dump an interrupted run
- * ends: the others go on until it tells them to stop at once.
+ * ends; the other ranks go on until they get its message to stop at once.
  */
 #include <stdlib.h>
 #include <time.h>

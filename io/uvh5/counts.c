@@ -280,7 +280,7 @@ enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
     *is_finished =
         fx8_uvh5_recall_counts(writer, dump, counts, NULL) == FX8_OK &&
         is_whole(writer, dump, values, checksum);
-    /* what is damaged is not finished; another read may not fail */
+    /* damaged data make a dump unfinished; a failed read() ends the run */
     return fx8_output_check_reads(writer->output, error);
 }
 

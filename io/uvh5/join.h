@@ -88,7 +88,8 @@ enum fx8_status fx8_uvh5_match_settings(
     const struct fx8_uvh5_join_request *request,
     const struct fx8_uvh5_pieces *pieces, struct fx8_error *error);
 
-/** Number of files that a piece was joined from; 0: it is no joined file. */
+/** How many files were joined into a piece; 0 if it is the result of one run.
+ */
 size_t fx8_uvh5_count_joined(const struct fx8_uvh5_piece *piece);
 
 /** Write the history of the result; cuts those of the pieces into lines. */

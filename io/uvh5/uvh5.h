@@ -502,7 +502,8 @@ struct fx8_uvh5_joined {
  *
  * Status: FX8_ERR_INPUT: not of one observation, overlapping, different along
  *         both axes, damaged; "B: DATASET: value: expected value as in A".
- *         Else as fx8_uvh5_create().  After a failure there is no output
+ *         Other failures as of fx8_uvh5_create().  A failed join leaves no
+ *         file
  * Notes:  1) data/README.md says what becomes of each item
  *         2) memory: a block of rows of 32 MiB, or the rows of one packed chunk
  *            if they are more; and dates, channels and history of every file

@@ -73,14 +73,18 @@ class ResumedJob(program.Job):
             common[len(marks):] = False
         return int(common.sum())
 
-    def seconds_alone(self):
-        """How long the job takes, if nothing else needs the processors."""
-        seconds = []
-        for _ in range(3):
-            begin = time.monotonic()
-            self.well(*self.words(self.input, "--force"))
-            seconds.append(time.monotonic() - begin)
-        return min(seconds)
+    def slow_jobs(self):
+        """Set up a slow job, without and with compression; yields how long each
+        takes, if nothing else needs the processors."""
+        for compression in ("none", "gzip"):
+            self.job({"correlator.kernel": "reference",
+                      "output.compression": compression})
+            seconds = []
+            for _ in range(3):
+                begin = time.monotonic()
+                self.well(*self.words(self.input, "--force"))
+                seconds.append(time.monotonic() - begin)
+            yield min(seconds)
 
     def summary(self, held):
         """How many kills left no finished dump, some, and all."""

@@ -2,9 +2,9 @@
 """Killed runs that go on: whatever was finished is kept, and the result is that
 of a run that nothing disturbed.
 
-Shows (failures, resume after a kill): after kill -9 between any two writes (6
+Shows (failures, resume after a kill): after kill -9 between any two writes (9
     of each of four jobs; `FX8_LONG=1`: 100) and at random moments, also of runs
-    that resume (6; `FX8_LONG=1`: 1,000), of one of four ranks (2;
+    that resume (12; `FX8_LONG=1`: 1,000), of one of four ranks (4;
     `FX8_LONG=1`: 1,000), and while a result that a signal ended is taken up,
     `--resume` completes the result: every dataset and attribute is that of an
     undisturbed run, but for the date and the command in its history; no finished
@@ -25,9 +25,9 @@ import program
 from ranks_job import MPIRUN, Ranks
 from resumed import ResumedJob
 
-STEPS = 100 if program.LONG else 6  # in all files of a job
-ROUNDS = 1000 if program.LONG else 6
-RANK_ROUNDS = 1000 if program.LONG else 2
+STEPS = 100 if program.LONG else 9  # in all files of a job
+ROUNDS = 1000 if program.LONG else 12
+RANK_ROUNDS = 1000 if program.LONG else 4
 
 
 class ResumeKills(ResumedJob):
@@ -61,7 +61,7 @@ class ResumeKills(ResumedJob):
                               (0, -9))
                 self.complete()
         print(f"# {names}: dumps kept {sorted(held - {None})}")
-        self.assertGreater(len(held), 3)
+        self.assertGreater(len(held), 4)
 
     def test_killed_between_writes(self):
         self.job()
@@ -112,10 +112,7 @@ class ResumeKills(ResumedJob):
     def test_killed_at_random_moments(self):
         dice = random.Random(17)
         held, n_lost = [], 0
-        for compression in ("none", "gzip"):
-            self.job({"correlator.kernel": "reference",
-                      "output.compression": compression})
-            alone_s = self.seconds_alone()
+        for alone_s in self.slow_jobs():
             for _ in range(ROUNDS // 2):
                 self.clear()
                 before = 0
@@ -172,10 +169,7 @@ class KilledRanks(ResumedJob, Ranks):
     def test_a_rank_killed_at_random_moments(self):
         dice = random.Random(18)
         held, n_lost = [], 0
-        for compression in ("none", "gzip"):
-            self.job({"correlator.kernel": "reference",
-                      "output.compression": compression})
-            alone_s = self.seconds_alone()
+        for alone_s in self.slow_jobs():
             for _ in range(RANK_ROUNDS // 2):
                 self.clear()
                 marked = self.kill_a_rank(dice, alone_s)
