@@ -271,11 +271,8 @@ enum fx8_status fx8_run_gather(struct fx8_run *run, enum fx8_status status,
                                struct fx8_error *error)
 {
     struct fx8_error lost;
-    if (run->ranks->n == 1 || !run->is_under_way) {
-        /* fx8_sink_close() reports failures of the writer */
-        (void)drain(run, status, &lost);
-        return status;
-    }
+    if (run->ranks->n == 1 || !run->is_under_way)
+        return drain(run, status, error);
     if (run->ranks->rank > 0) {
         status = drain(run, status, error);
         FX8_TRY(fx8_talk_end(&run->talk, status, error));

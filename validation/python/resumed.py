@@ -93,16 +93,6 @@ class ResumedJob(program.Job):
                 f"{self.n_dumps} {len(held) - n_none - n_all} times, all "
                 f"{n_all} times")
 
-    def marked(self):
-        """The marks of the first output that are on disk while it is written; 0
-        if it does not open now."""
-        try:
-            with h5py.File(self.outputs[0] + ".part", "r",
-                           locking=False) as file:
-                return int(np.count_nonzero(file["fx8/checksum"][...] != -1))
-        except (OSError, KeyError, RuntimeError):
-            return 0
-
     def resume(self, *extra, code=0, **options):
         """Go on; returns the number of dumps that were not computed again."""
         done = self.well(*self.words(self.input, "--resume", *extra),

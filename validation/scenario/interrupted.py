@@ -88,12 +88,28 @@ class Interrupted(program.Job):
         self.wait_for(process, self.output + ".part")
         self.assertEqual(self.end(process, signal.SIGHUP, code=0), ("", ""))
 
-    def freeze(self, recording, *extra):
-        """A run that has finished some dumps, paused by SIGSTOP."""
-        process = self.start(recording, *extra)
-        self.wait_for_dump(process, self.output + ".part")
+    def freeze(self, recording, *extra, wait=None):
+        """A run that has finished some dumps (or that `wait` has waited for),
+        paused by SIGSTOP between writes: one in progress would hide a cut."""
+        part = self.output + ".part"
+        process = self.start(recording, "--set",
+                             "correlator.integration_time_s=0.02", *extra)
+        (wait or self.wait_for_dump)(process, part)
+        self.wait_until(process, "a pause between writes", lambda:
+                        time.time() - os.stat(part).st_mtime > 0.02)
         process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         return process
+
+    def cut(self, process, size):
+        """Cut the .part of a paused run, which a signal then ends."""
+        os.truncate(self.output + ".part", size)
+        _, err = self.end(process, signal.SIGCONT, signal.SIGTERM, code=1)
+        self.assertIn("out.uvh5.part: was cut during the run", err)
+        self.assertNotIn("keeps", err)
+        self.assertFalse(os.path.exists(self.output))
+        for name in self.left_over():   # with a finished dump
+            os.remove(self.path(name))
 
     def test_part_cut_during_the_run(self):
         """If another process truncates the .part, no file with holes gets the
@@ -102,17 +118,13 @@ class Interrupted(program.Job):
         for size in (0, 5000):
             for compression in ("none", "gzip"):
                 with self.subTest(size=size, compression=compression):
-                    process = self.freeze(recording, "--set",
-                                          f"output.compression={compression}")
-                    os.truncate(self.output + ".part", size)
-                    _, err = self.end(process, signal.SIGCONT,
-                                      signal.SIGTERM, code=1)
-                    self.assertIn("out.uvh5.part: was cut during the run", err)
-                    self.assertNotIn("keeps", err)
-                    self.assertFalse(os.path.exists(self.output))
-                    # without a finished dump nothing is left
-                    for name in self.left_over():
-                        os.remove(self.path(name))
+                    self.cut(self.freeze(
+                        recording, "--set",
+                        f"output.compression={compression}"), size)
+
+    def test_part_cut_before_the_first_dump(self):
+        self.cut(self.freeze(self.slow(), wait=self.wait_for), 0)
+        self.assertEqual(self.left_over(), [])
 
     def test_interrupted_and_moved(self):
         """The message does not call the remaining file whole."""

@@ -156,20 +156,6 @@ class Ends(Ranks):
         self.assertEqual(len(ranks), n)
         return process, ranks
 
-    def wait_for_dump(self, process):
-        """Wait until a dump is marked."""
-        part = self.output + ".part"
-        for _ in range(2000):
-            self.assertIsNone(process.poll(), process.stderr)
-            try:
-                with h5py.File(part, locking=False) as file:
-                    if np.any(file["fx8/checksum"][...] != -1):
-                        return
-            except (OSError, KeyError):
-                pass
-            time.sleep(0.01)
-        self.fail("no dump")
-
     def test_a_signal_to_one_rank_stops_all(self):
         recording = self.slow()
         want = self.result(recording)
@@ -177,7 +163,7 @@ class Ends(Ranks):
             with self.subTest(victim=victim):
                 process, ranks = self.start_ranks(
                     3, *self.words(recording, "--mpi", "--quiet"))
-                self.wait_for_dump(process)
+                self.wait_for_dump(process, self.output + ".part")
                 os.kill(sorted(ranks)[victim], signal.SIGTERM)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 130, errors)
@@ -204,7 +190,7 @@ class Ends(Ranks):
                 extra = ("--mpi",) if n_before > 1 else ()
                 process, ranks = self.start_ranks(
                     n_before, *words, *extra)
-                self.wait_for_dump(process)
+                self.wait_for_dump(process, self.output + ".part")
                 os.kill(max(ranks), signal.SIGUSR1)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 75, errors)
@@ -234,7 +220,7 @@ class Ends(Ranks):
         process, ranks = self.start_ranks(
             5, "correlate", self.config, recording, "-o", output, "--mpi",
             "--quiet")
-        self.wait_for_dump(process)
+        self.wait_for_dump(process, self.output + ".part")
         self.output = output
         return process, sorted(ranks)
 
@@ -328,7 +314,7 @@ class Ends(Ranks):
         recording = self.slow()
         process, ranks = self.start_ranks(
             3, *self.words(recording, "--quiet", "--mpi"))
-        self.wait_for_dump(process)
+        self.wait_for_dump(process, self.output + ".part")
         os.kill(max(ranks), signal.SIGUSR1)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 75)
@@ -354,7 +340,7 @@ class Ends(Ranks):
                     "output.compression": compression})
                 process, ranks = self.start_ranks(
                     3, *self.words(recording, "--mpi", "--quiet"))
-                self.wait_for_dump(process)
+                self.wait_for_dump(process, self.output + ".part")
                 for rank in ranks:
                     os.kill(rank, signal.SIGKILL)
                 process.communicate(timeout=60)
@@ -377,7 +363,7 @@ class Ends(Ranks):
         os.rename(self.output, self.path("want"))
         process, ranks = self.start_ranks(
             3, *self.words(recording, "--mpi", "--quiet"))
-        self.wait_for_dump(process)
+        self.wait_for_dump(process, self.output + ".part")
         os.kill(sorted(ranks)[1], signal.SIGKILL)
         process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)

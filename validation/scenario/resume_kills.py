@@ -24,6 +24,7 @@ import time
 import program
 from ranks_job import MPIRUN, Ranks
 from resumed import ResumedJob
+import waiting
 
 STEPS = 100 if program.LONG else 9  # in all files of a job
 ROUNDS = 1000 if program.LONG else 12
@@ -120,7 +121,7 @@ class ResumeKills(ResumedJob):
                     process = self.start(*self.words(self.input, "--quiet",
                                                      *extra))
                     time.sleep(dice.uniform(0, alone_s))
-                    marked = self.marked()
+                    marked = waiting.marked(self.outputs[0] + ".part")
                     process.kill()
                     process.communicate()
                     finished = self.finished() or 0
@@ -157,7 +158,7 @@ class KilledRanks(ResumedJob, Ranks):
             ranks = program.text(children).split()
             time.sleep(0.001)
         time.sleep(dice.uniform(0, alone_s))
-        marked = self.marked()
+        marked = waiting.marked(self.outputs[0] + ".part")
         if process.poll() is None:
             try:
                 os.kill(int(dice.choice(ranks)), signal.SIGKILL)

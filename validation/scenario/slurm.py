@@ -79,7 +79,7 @@ class Slurm(program.Job):
     def await_dump(self):
         """Wait until the .part holds a dump."""
         mini_slurm.wait_for(
-            lambda: waiting.holds_dump(self.output + ".part"), 60)
+            lambda: waiting.marked(self.output + ".part"), 60)
 
     def test_time_limit(self):
         words = self.job(n_antennas=256)
