@@ -9,12 +9,13 @@
 /* Seconds from one message of progress to the next. */
 #define PERIOD_S 0.2
 
-/* To rank 0. */
+/* To rank 0: short, since an MPI hands long messages over only when the
+ * receiver, which may compute for seconds, calls it. */
 struct news {
     struct fx8_talk_state state;
     int stop;
     bool is_paused;
-    struct fx8_error error; /* status FX8_OK: none */
+    bool has_error; /* which follows in a message of its own */
 };
 
 enum fx8_status fx8_talk_open(struct fx8_talk *talk,
@@ -41,17 +42,25 @@ static enum fx8_status tell(const struct fx8_talk *talk,
 
 /* --- rank 0 --------------------------------------------------------------- */
 
-static void take_news(struct fx8_talk *talk, int from, const struct news *news)
+static enum fx8_status take_news(struct fx8_talk *talk, int from,
+                                 struct fx8_error *error)
 {
-    talk->states[from] = news->state;
-    if (news->stop > talk->stop)
-        talk->stop = news->stop;
-    talk->is_paused = talk->is_paused || news->is_paused;
-    if (news->error.status == FX8_OK)
-        return;
+    const struct fx8_ranks_operations *ranks = talk->ranks->operations;
+    struct news news;
+    struct fx8_error failure;
+    FX8_TRY(ranks->receive(from, FX8_TAG_NEWS, &news, sizeof news, error));
+    talk->states[from] = news.state;
+    if (news.stop > talk->stop)
+        talk->stop = news.stop;
+    talk->is_paused = talk->is_paused || news.is_paused;
+    if (!news.has_error)
+        return FX8_OK;
+    FX8_TRY(
+        ranks->receive(from, FX8_TAG_NEWS, &failure, sizeof failure, error));
     if (talk->failure.status == FX8_OK)
-        talk->failure = news->error;
+        talk->failure = failure;
     talk->stop = 2;
+    return FX8_OK;
 }
 
 static enum fx8_status pass_on(struct fx8_talk *talk, struct fx8_error *error)
@@ -76,12 +85,9 @@ enum fx8_status fx8_talk_listen(struct fx8_talk *talk, struct fx8_error *error)
     if (talk->ranks->n == 1)
         return FX8_OK;
     while (ranks->probe(-1, is_first ? FX8_TAG_NEWS : FX8_TAG_ORDERS, &from)) {
-        struct news news;
         int stop = 0;
         if (is_first) {
-            FX8_TRY(
-                ranks->receive(from, FX8_TAG_NEWS, &news, sizeof news, error));
-            take_news(talk, from, &news);
+            FX8_TRY(take_news(talk, from, error));
             continue;
         }
         FX8_TRY(
@@ -126,11 +132,16 @@ enum fx8_status fx8_talk_end(struct fx8_talk *talk, enum fx8_status status,
                              struct fx8_error *error)
 {
     struct news news = {.state = talk->states[talk->ranks->rank]};
+    struct fx8_error failure;
     news.state.has_ended = true;
-    if (status != FX8_OK && status != FX8_ERR_CANCELLED)
-        fx8_fail(&news.error, status, "rank %d: %s", talk->ranks->rank,
-                 error->message);
-    return tell(talk, &news, error);
+    news.has_error = status != FX8_OK && status != FX8_ERR_CANCELLED;
+    if (!news.has_error)
+        return tell(talk, &news, error);
+    fx8_fail(&failure, status, "rank %d: %s", talk->ranks->rank,
+             error->message);
+    FX8_TRY(tell(talk, &news, error));
+    return talk->ranks->operations->send(0, FX8_TAG_NEWS, &failure,
+                                         sizeof failure, error);
 }
 
 struct fx8_talk_state fx8_talk_total(const struct fx8_talk *talk)
