@@ -18,6 +18,7 @@
 
 #include "config/observation.h"
 #include "correlator/fx8.h"
+#include "correlator/run/pipeline.h"
 #include "correlator/run/progress.h"
 #include "kernels/operations.h"
 
@@ -362,6 +363,46 @@ struct fx8_bench_array {
 
 /** From small arrays with wide bands to large ones with narrow bands. */
 extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
+
+/* --- whole runs: runs.c -------------------------------------------------- */
+
+/** A kind of run: from a recording in TMPDIR to files there. */
+struct fx8_bench_job {
+    const char *precision;   /**< "int8" or "fp32" */
+    const char *compression; /**< word of [output] compression; NULL: none */
+    const char *quicklook;   /**< mode of math, or NULL: no quick-look */
+    int64_t n_spectra;       /**< of a dump; 0: one dump of all */
+    int64_t n_dumps;         /**< 0: the whole recording */
+    size_t n_threads;
+    bool is_on_one_core; /**< reading and writing share it */
+};
+
+/** What a run has come to. */
+struct fx8_bench_outcome {
+    struct fx8_run_report report; /**< without the inputs that are dead */
+    double result_bytes;
+};
+
+/** Jobs that take turns, in rounds, on one recording. */
+struct fx8_bench_runs {
+    const struct fx8_bench_run *run;
+    const struct fx8_bench_array *array; /**< of 1 channel: as recorded */
+    int64_t n_samples; /**< over all inputs; set to fewer if room is short,
+                            unless is_divided */
+    bool is_divided;   /**< all jobs have n_dumps; a few spectra more are
+                            recorded */
+    const struct fx8_bench_job *jobs;
+    size_t n_jobs;
+    /** Takes the outcome of a job. */
+    void (*keep)(void *context, size_t job, size_t round,
+                 const struct fx8_bench_outcome *outcome);
+    void *context;
+};
+
+/** Write the recording and run the jobs.  Status as of a job; FX8_ERR_USAGE
+ *  without the plug-in of a compression. */
+enum fx8_status fx8_bench_measure_runs(struct fx8_bench_runs *runs,
+                                       struct fx8_error *error);
 
 /* --- writing: jobs.c ----------------------------------------------------- */
 

@@ -2,10 +2,12 @@
 /*
  * node.c -- what a run costs on this node, for `fx8 plan`: seconds per sample
  * of filter bank and correlator, per cell of a dump, of level setting, on one
- * thread and on all; reading, and writing with every compression.
+ * core and on all; reading, and writing with every compression.
  *
- * A dump of M spectra takes M a + b in the correlator, where b is adding up and
- * clearing its sums.  Two lengths of dumps, measured by turns, give both.
+ * All of it is measured in whole runs, since reading and writing beside a
+ * correlator, and memory that all share, take their part.  What a run takes
+ * besides is the same for a dump and for several: it drops out of the
+ * difference.  Many short dumps for a few long ones show what a dump costs.
  * Figures are of the best rounds: a plan says how long a run takes that nothing
  * disturbs.
  */
@@ -17,8 +19,6 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/bench/bench.h"
-#include "correlator/bench/ceilings.h"
-#include "correlator/bench/memory.h"
 #include "kernels/baseline.h"
 
 /* Arrays; the last one as recorded, without a filter bank. */
@@ -26,10 +26,7 @@ static const struct {
     size_t n_inputs, n_channels;
 } shapes[] = {{4, 4096}, {16, 1024}, {64, 256}, {256, 64}, {512, 32}, {512, 1}};
 
-static const struct {
-    const char *name;
-    enum fx8_precision precision;
-} precisions[] = {{"int8", FX8_PRECISION_INT8}, {"fp32", FX8_PRECISION_FP32}};
+static const char *const precisions[] = {"int8", "fp32"};
 
 static const char *const compressions[] = {"none", "gzip", "bitshuffle"};
 
@@ -49,10 +46,15 @@ static const struct {
 
 #define TOUCHED_BYTES ((size_t)256 << 20)
 
-/* Spectra of long and short dumps, and least samples of a pass. */
-enum { LONG, SHORT, N_LENGTHS };
-static const int64_t lengths[N_LENGTHS] = {[LONG] = 1024, [SHORT] = 256};
-#define PASS_SAMPLES ((int64_t)1 << 23)
+/* Runs that take turns: of long dumps, of one of them, of short dumps. */
+enum { LONG, ONE, SHORT, N_RUNS };
+static const struct {
+    int64_t dump_samples, n_dumps; /* samples over all inputs */
+} runs[N_RUNS] = {
+    [LONG] = {(int64_t)1 << 24, 6},
+    [ONE] = {(int64_t)1 << 24, 1},
+    [SHORT] = {(int64_t)1 << 22, 24},
+};
 
 enum { CHANNELIZE, CORRELATE, DUMP, LEVEL, N_QUANTITIES };
 static const struct {
@@ -64,96 +66,78 @@ static const struct {
     [LEVEL] = {"level", "s"},
 };
 
-/* An array on some threads. */
+/* On one core, and on all. */
+#define MOST_WAYS 2
+
+/* Seconds of the best rounds. */
 struct stages {
-    struct fx8_plan plan;
-    struct fx8_bench_samples *samples;
-    struct fx8_bench_correlation correlations[N_LENGTHS];
-    int64_t n_dumps[N_LENGTHS]; /* of a pass */
-    /* of the best rounds so far: per sample, by stage; in all */
-    double best_s[N_LENGTHS][FX8_N_BENCH_STAGES];
-    double level_s;
+    double total_s[MOST_WAYS][N_RUNS];
+    /* of LONG */
+    double channelize_s[MOST_WAYS], correlate_s[MOST_WAYS], level_s[MOST_WAYS];
+    /* of SHORT */
+    double postprocess_s[MOST_WAYS];
 };
 
-static void close_stages(struct stages *stages)
+static void keep_least(double *least, double value)
 {
-    for (size_t k = 0; k < N_LENGTHS; k++)
-        fx8_bench_correlation_close(&stages->correlations[k]);
+    if (*least == 0.0 || value < *least)
+        *least = value;
 }
 
-static enum fx8_status open_stages(struct stages *stages,
-                                   struct fx8_error *error)
+/* fx8_bench_runs.keep */
+static void keep_run(void *context, size_t job, size_t round,
+                     const struct fx8_bench_outcome *outcome)
 {
-    const double spectrum = fx8_bench_spectrum_samples(&stages->plan);
-    stages->level_s = INFINITY;
-    for (size_t k = 0; k < N_LENGTHS; k++) {
-        struct fx8_statistics statistics;
-        const double dump = spectrum * (double)lengths[k];
-        for (size_t stage = 0; stage < FX8_N_BENCH_STAGES; stage++)
-            stages->best_s[k][stage] = INFINITY;
-        stages->plan.spectra_per_dump = lengths[k];
-        stages->n_dumps[k] = (int64_t)ceil((double)PASS_SAMPLES / dump);
-        FX8_TRY(fx8_bench_correlation_open(&stages->plan, stages->samples,
-                                           &stages->correlations[k], error));
-        fx8_get_statistics(stages->correlations[k].session, &statistics);
-        stages->level_s = fmin(stages->level_s, statistics.gains_s);
-    }
-    return FX8_OK;
+    struct stages *stages = context;
+    const struct fx8_statistics *of = &outcome->report.statistics;
+    const size_t way = job / N_RUNS;
+    (void)round;
+    keep_least(&stages->total_s[way][job % N_RUNS], outcome->report.total_s);
+    if (job % N_RUNS == SHORT)
+        keep_least(&stages->postprocess_s[way], of->postprocess_s);
+    if (job % N_RUNS != LONG)
+        return;
+    keep_least(&stages->channelize_s[way], of->align_s + of->channelize_s);
+    keep_least(&stages->correlate_s[way], of->correlate_s);
+    keep_least(&stages->level_s[way], of->gains_s);
 }
 
-/* Cells of a dump per sample of a spectrum. */
-static double cells_per_sample(const struct fx8_plan *plan)
-{
-    const double n_inputs = (double)(plan->n_antennas * plan->n_polarizations);
-    return (double)fx8_baseline_count(plan->n_antennas) *
-           (double)fx8_baseline_products(plan->n_polarizations) / n_inputs;
-}
-
-static enum fx8_status measure_round(struct stages *stages,
-                                     struct fx8_error *error)
-{
-    for (size_t k = 0; k < N_LENGTHS; k++) {
-        struct fx8_bench_rates rates;
-        FX8_TRY(fx8_bench_correlation_pass(&stages->correlations[k],
-                                           stages->n_dumps[k], &rates, error));
-        for (size_t stage = 0; stage < FX8_N_BENCH_STAGES; stage++)
-            stages->best_s[k][stage] =
-                fmin(stages->best_s[k][stage], 1.0 / rates.stage[stage]);
-    }
-    return FX8_OK;
-}
-
-static void find_values(const struct stages *stages,
+static void find_values(const struct fx8_bench_array *array,
+                        const struct stages *stages, size_t way,
                         double values[N_QUANTITIES])
 {
-    const double *of_long = stages->best_s[LONG];
-    const double *of_short = stages->best_s[SHORT];
-    const double long_n = (double)lengths[LONG];
-    const double short_n = (double)lengths[SHORT];
-    const double products_s = of_long[FX8_BENCH_CORRELATE];
-    /* of a spectrum's sample, once per dump; other load can hide it */
-    const double end_s =
-        fmax(0.0, (of_short[FX8_BENCH_CORRELATE] - products_s) /
-                      (1.0 / short_n - 1.0 / long_n));
-    values[CHANNELIZE] = 1.0 / of_long[FX8_BENCH_CHANNELIZE];
-    values[CORRELATE] =
-        1.0 / (products_s - fmin(end_s / long_n, 0.5 * products_s));
-    values[DUMP] = cells_per_sample(&stages->plan) /
-                   (end_s + of_short[FX8_BENCH_POSTPROCESS] * short_n);
-    values[LEVEL] = stages->level_s;
+    const double *total_s = stages->total_s[way];
+    const double n_channels = (double)array->n_channels;
+    const double samples = (double)runs[LONG].dump_samples;
+    const double cells = (double)fx8_baseline_count(array->n_inputs / 2) *
+                         (double)fx8_baseline_products(2) * n_channels;
+    const double more = (double)(runs[SHORT].n_dumps - runs[LONG].n_dumps);
+    /* other load can hide it, but for what is computed */
+    const double dump_s =
+        fmax((total_s[SHORT] - total_s[LONG]) / more,
+             stages->postprocess_s[way] / (double)runs[SHORT].n_dumps);
+    const double long_s = (total_s[LONG] - total_s[ONE]) /
+                          (double)(runs[LONG].n_dumps - runs[ONE].n_dumps);
+    const double stages_s =
+        stages->channelize_s[way] + stages->correlate_s[way];
+    const double sample_s =
+        fmax(long_s - dump_s, stages_s / (double)runs[LONG].n_dumps) / samples;
+    values[CHANNELIZE] = stages_s / stages->channelize_s[way] / sample_s;
+    values[CORRELATE] = stages_s / stages->correlate_s[way] / sample_s;
+    values[DUMP] = cells / dump_s;
+    values[LEVEL] = stages->level_s[way];
 }
 
 static enum fx8_status put_stages(const struct fx8_bench_run *run,
-                                  const struct stages *stages,
+                                  size_t n_threads,
+                                  const double values[N_QUANTITIES],
                                   struct fx8_error *error)
 {
-    double values[N_QUANTITIES];
-    find_values(stages, values);
     for (size_t q = 0; q < N_QUANTITIES; q++) {
         const struct fx8_bench_figure figure = {
             .quantity = quantities[q].name,
             .variant = run->operations->name,
-            .n_threads = stages->plan.machine.threads.count,
+            .n_threads = n_threads,
             .unit = quantities[q].unit,
         };
         double rounds[FX8_BENCH_ROUNDS];
@@ -164,48 +148,52 @@ static enum fx8_status put_stages(const struct fx8_bench_run *run,
     return FX8_OK;
 }
 
-/* One thread and all of them take turns. */
+/* One core and all of them take turns. */
 static enum fx8_status measure_stages(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const size_t n_ways = run->n_threads > 1 ? 2 : 1;
-    const size_t shape = index / N_PRECISIONS;
-    FX8_AUTO(fx8_bench_samples_clear) struct fx8_bench_samples samples = {0};
-    FX8_AUTO(close_stages) struct stages single = {0};
-    FX8_AUTO(close_stages) struct stages all = {0};
-    struct stages *const ways[] = {&single, &all};
-    struct fx8_plan plan = fx8_bench_plan(run, shapes[shape].n_inputs / 2, 2,
-                                          shapes[shape].n_channels);
-    plan.precision = precisions[index % N_PRECISIONS].precision;
-    if (shapes[shape].n_channels == 1)
-        plan.channelizer.method = FX8_METHOD_NONE;
-    FX8_TRY(fx8_bench_samples_make(&plan, false, &samples, error));
-    for (size_t k = 0; k < n_ways; k++) {
-        ways[k]->samples = &samples;
-        ways[k]->plan = plan;
-        ways[k]->plan.machine.threads.count = k == 0 ? 1 : run->n_threads;
-        FX8_TRY(open_stages(ways[k], error));
+    const size_t n_ways = run->n_threads > 1 ? MOST_WAYS : 1;
+    const struct fx8_bench_array array = {
+        shapes[index / N_PRECISIONS].n_inputs,
+        shapes[index / N_PRECISIONS].n_channels, false};
+    const int64_t spectrum = (int64_t)(array.n_inputs * array.n_channels);
+    struct fx8_bench_job jobs[MOST_WAYS * N_RUNS];
+    struct stages stages = {0};
+    for (size_t k = 0; k < n_ways * N_RUNS; k++)
+        jobs[k] = (struct fx8_bench_job){
+            .precision = precisions[index % N_PRECISIONS],
+            .n_spectra = runs[k % N_RUNS].dump_samples / spectrum,
+            .n_dumps = runs[k % N_RUNS].n_dumps,
+            .n_threads = k < N_RUNS ? 1 : run->n_threads,
+            .is_on_one_core = k < N_RUNS};
+    struct fx8_bench_runs measured = {.run = run,
+                                      .array = &array,
+                                      .n_samples = runs[LONG].n_dumps *
+                                                   runs[LONG].dump_samples,
+                                      .is_divided = true,
+                                      .jobs = jobs,
+                                      .n_jobs = n_ways * N_RUNS,
+                                      .keep = keep_run,
+                                      .context = &stages};
+    FX8_TRY(fx8_bench_measure_runs(&measured, error));
+    for (size_t way = 0; way < n_ways; way++) {
+        double values[N_QUANTITIES];
+        find_values(&array, &stages, way, values);
+        FX8_TRY(put_stages(run, jobs[way * N_RUNS].n_threads, values, error));
     }
-    for (size_t r = 0; r < run->n_rounds; r++)
-        for (size_t k = 0; k < n_ways; k++)
-            FX8_TRY(measure_round(ways[k], error));
-    for (size_t k = 0; k < n_ways; k++)
-        FX8_TRY(put_stages(run, ways[k], error));
     return FX8_OK;
 }
 
-/* Memory as a run allocates it, touched for the first time, and copied. */
+/* Memory as a run allocates it, touched for the first time. */
 static enum fx8_status measure_memory(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
     const struct fx8_bench_figure figure = {.quantity = "first touch",
                                             .unit = "byte/s"};
     const size_t page = 4096;
-    const struct fx8_bench_figure copy = {.quantity = "copy", .unit = "byte/s"};
-    double rates[FX8_BENCH_ROUNDS], copies[FX8_BENCH_ROUNDS];
+    double rates[FX8_BENCH_ROUNDS];
     for (size_t r = 0; r < run->n_rounds; r++) {
-        copies[r] = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
         FX8_AUTO_FREE char *memory = NULL;
         FX8_TRY(fx8_allocate(TOUCHED_BYTES, 1, "memory", &memory, error));
         volatile char *const touched = memory;
@@ -214,8 +202,7 @@ static enum fx8_status measure_memory(const struct fx8_bench_run *run,
             touched[at] = 1;
         rates[r] = (double)TOUCHED_BYTES / (fx8_clock_seconds() - start);
     }
-    FX8_TRY(fx8_bench_put(run, figure, rates, NULL, error));
-    return fx8_bench_put(run, copy, copies, NULL, error);
+    return fx8_bench_put(run, figure, rates, NULL, error);
 }
 
 static enum fx8_status measure_writing(const struct fx8_bench_run *run,
@@ -240,7 +227,7 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     if (index < N_STAGES)
         snprintf(name, FX8_BENCH_NAME_SIZE, "stages %zu x %zu %s",
                  shapes[shape].n_inputs, shapes[shape].n_channels,
-                 precisions[index % N_PRECISIONS].name);
+                 precisions[index % N_PRECISIONS]);
     else if (index < MEMORY)
         snprintf(name, FX8_BENCH_NAME_SIZE, "recording %zu inputs",
                  readings[index - READING].n_inputs);
@@ -279,7 +266,7 @@ const struct fx8_bench_section fx8_bench_node = {
     .about = "what fx8 plan needs: inputs x channels (1: as recorded), on one "
              "thread and on all; a recording, results in TMPDIR",
     .n_cases = N_CASES,
-    .n_rounds = 5,
+    .n_rounds = 3,
     .has_variants = true,
     .is_best = true,
     .quantities = {"one thread", "cold"},

@@ -3,7 +3,8 @@
  * nodes.c -- the time of a run on some nodes.
  *
  * On a node, reading, computing and writing overlap, but share its cores: a run
- * takes as long as the longest of them, or as all of their work on all cores.
+ * takes as long as the longest of them, or as computing and compressing do on
+ * all cores.
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed.  Nodes
  * take ranges of dumps or, if there are fewer dumps than nodes, parts of dumps
@@ -101,10 +102,8 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                          [FX8_COST_DUMP] = share.n_dumps,
                          [FX8_COST_WRITE] = n_written});
     struct fx8_cost_time time = {computed_s, most};
-    limit(&time,
-          (computed_s * (double)cost->n_threads + share.n_dumps * read_s +
-           n_written * write_s) /
-              cores,
+    const double packing_s = n_written * (write_s - cost->plain_write_s);
+    limit(&time, (computed_s * (double)cost->n_threads + packing_s) / cores,
           most);
     limit(&time, share.n_dumps * read_s / (double)cost->n_threads,
           stages[FX8_COST_READ].name);

@@ -64,8 +64,9 @@ enum fx8_cost_stage {
 struct fx8_cost_work {
     const char *name, *unit;
     double amount;  /**< in the unit: samples, CMAC, cells, bytes */
-    double seconds; /**< wall-clock, if it had the node to itself; reading and
-                         writing on one thread, else on all of the site */
+    double seconds; /**< wall-clock: reading and writing on one thread, if it
+                         had the node to itself; else on all threads, beside
+                         reading, and writing without compression */
 };
 
 /** Work of a job on a node. */
@@ -75,10 +76,11 @@ struct fx8_cost_job {
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
     double n_segments;         /**< of a dump, which nodes can share */
-    bool is_exact;      /**< segments may be added before they are sent */
-    double sums_bytes;  /**< of a dump */
-    double stored_size; /**< bytes stored per byte of the result */
-    bool is_packed;     /**< results are compressed, by the first node */
+    bool is_exact;        /**< segments may be added before they are sent */
+    double sums_bytes;    /**< of a dump */
+    double plain_write_s; /**< of FX8_COST_WRITE, without compression */
+    double stored_size;   /**< bytes stored per byte of the result */
+    bool is_packed;       /**< results are compressed, by the first node */
     double recorded_s;
 };
 

@@ -269,7 +269,7 @@ static enum fx8_status set_files(const struct fx8_job *job,
     const char *result = compressions[job->settings->output.compression];
     const double bytes = (double)fx8_uvh5_bytes(
         1, axes->n_baselines, axes->n_channels, axes->n_products);
-    double read_s, write = 0.0, start_s = 0.0, touch = 0.0, copy = 0.0;
+    double read_s, write = 0.0, plain = 0.0, start_s = 0.0, touch = 0.0;
     if (find(machine, result, "rate", machine->n_threads) == NULL &&
         find(machine, result, "rate", 1) == NULL)
         return fx8_settings_fail(job->settings, "output.compression", error,
@@ -277,6 +277,7 @@ static enum fx8_status set_files(const struct fx8_job *job,
                                  machine->path);
     FX8_TRY(time_reading(machine, (double)job->n_inputs, &read_s, error));
     FX8_TRY(get(machine, result, "rate", 1, &write, error));
+    FX8_TRY(get(machine, "result none", "rate", 1, &plain, error));
     FX8_TRY(get(machine, "result none", "start", 1, &start_s, error));
     set(cost, FX8_COST_READ,
         (double)job->n_inputs * (double)axes->step *
@@ -285,11 +286,8 @@ static enum fx8_status set_files(const struct fx8_job *job,
         read_s);
     set(cost, FX8_COST_WRITE,
         bytes * (double)n_results * (double)job->n_centers, 1.0 / write);
+    cost->plain_write_s = cost->stages[FX8_COST_WRITE].amount / plain;
     FX8_TRY(get(machine, "memory", "first touch", 1, &touch, error));
-    FX8_TRY(get(machine, "memory", "copy", 1, &copy, error));
-    /* the writer gets a copy, read and written */
-    cost->stages[FX8_COST_DUMP].seconds +=
-        2.0 * cost->stages[FX8_COST_WRITE].amount / copy;
     start_s +=
         memory_of(job, cost->stages[FX8_COST_WRITE].amount, cost) / touch;
     set(cost, FX8_COST_START, 1.0, start_s);

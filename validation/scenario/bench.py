@@ -240,7 +240,7 @@ class Figures(Bench):
                 ("stages 16 x 1024 int8",
                  ["channelize", "correlate", "dump", "level"]),
                 ("result gzip", ["rate", "size", "start"]),
-                ("memory", ["first touch", "copy"])):
+                ("memory", ["first touch"])):
             document = self.document("--case", case, "--rounds", "1",
                                      "--threads", "2")
             self.assertEqual(

@@ -23,7 +23,7 @@ GOOD = {"threads": 2, "date_utc": "today",
 STAGES = {"channelize": 1e6, "correlate": 1e6, "dump": 1e6, "level": 1.0}
 ONCE = {"recording 4 inputs": {"one thread": 1e6},
         "recording 512 inputs": {"one thread": 1e6},
-        "memory": {"first touch": 1e18, "copy": 1e18},
+        "memory": {"first touch": 1e18},
         "result none": {"rate": 1e6, "size": 1.0, "start": 1.0},
         "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
 
@@ -86,7 +86,10 @@ class Plan(program.Job):
     def test_times_follow_from_stages(self):
         document = self.document(self.input, "--cores", "1", "--nodes", "1",
                                  "--watts", "100")
-        seconds = sum(stage["seconds"] for stage in document["stages"])
+        # reading and writing are beside the rest, but for the last dump
+        beside = {"read": 0, "write": 1 / document["n_dumps"]}
+        seconds = sum(stage["seconds"] * beside.get(stage["name"], 1)
+                      for stage in document["stages"])
         [row] = document["nodes"]
         self.assertAlmostEqual(row["seconds"] / seconds, 1, delta=1e-9)
         self.assertAlmostEqual(row["energy_j"] / (100 * seconds), 1, delta=1e-9)
