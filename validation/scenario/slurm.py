@@ -5,11 +5,15 @@ pretended nodes: time limits, nodes that fail, job arrays, MPI.
 Shows (failures, a batch system): a job that its time limit stops, and
     one whose node fails, queue again and end with the result of a run that
     nobody stopped; ranks on two nodes write the same; an array of coarse
-    channels is joined by the job that depends on it
-Within: every dataset and attribute equal but for history's date and command
+    channels is joined by the job that depends on it; the log begins with the
+    time that `fx8 plan` says
+Within: every dataset and attribute equal but for history's date and command; the
+    time a factor of 2
+Because: Slurm and other tests use the same processors; plan_check.py judges it
 In: scenario/resume.py, scenario/ranks.py, scenario/join.py
 """
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -88,6 +92,24 @@ class Slurm(program.Job):
         self.finish(job)
         self.assertGreater(self.restarts(job), 0)
         self.check()
+
+    def test_planned_time(self):
+        """Of a job on a node as it was measured."""
+        node = self.path("node.json")
+        self.configure(oracle.Setup(1024, 0.5, precision="fp32"))
+        recording = self.write(program.Scene(np.tile(
+            program.noise(185, 32, 2, 100_000), (1, 1, 40))))
+        self.well("plan", self.config, recording, "--write-machine", node,
+                  "--quiet", timeout=MINUTES_S)
+        self.cluster.environment["FX8_NODE"] = node
+        self.addCleanup(self.cluster.environment.pop, "FX8_NODE")
+        self.finish(self.submit("one_node.sh", self.config, self.output,
+                                recording))
+        log = program.text(self.log)
+        said = re.search(r"^time +(\S+) s on 1 node, ", log, re.MULTILINE)
+        took = re.search(r"^time +(\S+) s: ", log[said.end():], re.MULTILINE)
+        ratio = float(said[1]) / float(took[1])
+        self.assertTrue(0.5 < ratio < 2, ratio)
 
     def test_node_fails(self):
         words = self.job()

@@ -15,10 +15,13 @@
 #
 #   sbatch many_nodes.sh CONFIG.ini RESULT.uvh5 RECORDING...
 #
-# Time limit, queueing again and --resume: see one_node.sh.  Other kinds of MPI
-# than PMIx: `srun --mpi=list`.
+# Time limit, queueing again, --resume and FX8_NODE: see one_node.sh.  Other
+# kinds of MPI than PMIx: `srun --mpi=list`.
 config=$1 result=$2
 shift 2
+
+[ -z "$FX8_NODE" ] || "${FX8:-fx8}" plan "$config" "$@" --machine "$FX8_NODE" \
+    --cores "$SLURM_CPUS_PER_TASK" --nodes "$SLURM_JOB_NUM_NODES"
 
 export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
 srun --mpi="${FX8_MPI:-pmix}" \
