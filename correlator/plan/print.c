@@ -22,9 +22,10 @@ static const char *const assumptions[] = {
     "filter bank, levels: on a line over log(channels); lines go on beyond "
     "the last",
     "n threads take a + b / n seconds, through one and all that were measured",
-    "read, compute and write overlap and share cores; the last dump is "
-    "written last",
-    "nodes take ranges of dumps, or of 512 spectra or more, whose sums are "
+    "stages as beside reading and writing; compression takes a share of the "
+    "cores",
+    "the last dump is written when all is computed",
+    "nodes take ranges of dumps, or of 8192 spectra or more, whose sums are "
     "added",
     "0.5 s to start MPI; compressed results go through the first node, sizes "
     "as of noise",
