@@ -132,6 +132,17 @@ bool fx8_key_is_built(const struct fx8_key *key, const char *text);
 bool fx8_key_is_missing(const struct fx8_key *key,
                         const struct fx8_settings *settings);
 
+/** Lines of histories: before the resolved configuration, and in a joined file
+ *  before the history of each file. */
+#define FX8_HISTORY_CONFIGURATION "resolved configuration:\n"
+#define FX8_HISTORY_OF            "history of "
+
+/** The value, with the blank before it, that the configuration of a history,
+ *  or the first one in a joined file, gives the key; NULL, of length 0, if
+ *  none.  It points into the history. */
+const char *fx8_key_in_history(const struct fx8_key *key, const char *history,
+                               int *length);
+
 /** Describe the values of the key: "an integer from 1 to 64". */
 void fx8_key_describe(const struct fx8_key *key,
                       char text[FX8_KEY_EXPECTED_SIZE]);

@@ -165,3 +165,27 @@ void fx8_settings_dump_results(const struct fx8_settings *settings,
 {
     dump(settings, false, stream);
 }
+
+const char *fx8_key_in_history(const struct fx8_key *key, const char *history,
+                               int *length)
+{
+    const size_t n_section = strlen(key->section), n = strlen(key->name);
+    const char *line = strstr(history, "\n" FX8_HISTORY_CONFIGURATION);
+    bool is_inside = false;
+    for (; line != NULL; line = strchr(line, '\n')) {
+        line++;
+        if (strncmp(line, FX8_HISTORY_OF, sizeof FX8_HISTORY_OF - 1) == 0)
+            break;
+        if (*line == '[')
+            is_inside = strncmp(line + 1, key->section, n_section) == 0 &&
+                        line[1 + n_section] == ']';
+        else if (is_inside && strncmp(line, key->name, n) == 0 &&
+                 strncmp(line + n, " =", 2) == 0) {
+            line += n + 2;
+            *length = (int)strcspn(line, "\n");
+            return line;
+        }
+    }
+    *length = 0;
+    return NULL;
+}

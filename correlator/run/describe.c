@@ -8,6 +8,7 @@
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "config/keys.h"
 #include "correlator/run/delays.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/site.h"
@@ -117,8 +118,7 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
     if (asprintf(&header->history,
                  "fx8 %s, written %s\n"
                  "command: %s\n"
-                 "input: %s\n"
-                 "resolved configuration:\n%s",
+                 "input: %s\n" FX8_HISTORY_CONFIGURATION "%s",
                  fx8_version(), date, provenance->command, provenance->input,
                  configuration) < 0) {
         header->history = NULL; /* undefined after a failure */

@@ -7,6 +7,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "config/keys.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/resume.h"
 
@@ -75,62 +76,22 @@ static void add(struct differences *d, const char *format, ...)
     d->length += n < 0 ? 0 : (size_t)n < rest ? (size_t)n : rest - 1;
 }
 
-/* The line `key = ...` in a section of a configuration as a text, up to its
- * end; NULL without one. */
-static const char *find_line(const char *text, const char *section,
-                             size_t section_length, const char *key,
-                             size_t key_length)
+/* Name the keys that decide results and differ between two histories. */
+static void compare_settings(const char *mine, const char *theirs,
+                             struct differences *d)
 {
-    bool is_inside = false;
-    for (const char *line = text; line != NULL && *line != '\0';) {
-        if (*line == '[')
-            is_inside = strncmp(line, section, section_length) == 0;
-        else if (is_inside && strncmp(line, key, key_length) == 0)
-            return line;
-        line = strchr(line, '\n');
-        line = line == NULL ? NULL : line + 1;
-    }
-    return NULL;
-}
-
-static int line_length(const char *line)
-{
-    return (int)strcspn(line, "\n");
-}
-
-/* Name the keys that decide results and differ from those in a history. */
-static void compare_settings(const struct fx8_settings *settings,
-                             const char *history, struct differences *d)
-{
-    FX8_AUTO_FREE char *mine = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&mine, &size);
-    if (stream == NULL)
-        return;
-    fx8_settings_dump_results(settings, stream);
-    if (fclose(stream) != 0)
-        return;
-    const char *section = "";
-    size_t section_length = 0;
-    for (const char *line = mine; *line != '\0';
-         line += line_length(line) + (line[line_length(line)] != '\0')) {
-        const int length = line_length(line);
-        if (*line == '[') {
-            section = line;
-            section_length = (size_t)length;
-        }
-        const char *equals = memchr(line, '=', (size_t)length);
-        if (*line == '[' || equals == NULL)
-            continue;
-        const char *theirs = find_line(history, section, section_length, line,
-                                       (size_t)(equals + 1 - line));
-        if (theirs != NULL && line_length(theirs) == length &&
-            strncmp(theirs, line, (size_t)length) == 0)
-            continue;
-        const char *shown = theirs == NULL ? line : theirs;
-        add(d, "%.*s.%.*s: expected%.*s", (int)section_length - 2, section + 1,
-            theirs == NULL ? (int)(equals - line) : line_length(theirs), shown,
-            (int)(line + length - equals - 1), equals + 1);
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        const struct fx8_key *key = &fx8_keys[i];
+        int n_mine, n_theirs;
+        const char *my = fx8_key_in_history(key, mine, &n_mine);
+        const char *their = fx8_key_in_history(key, theirs, &n_theirs);
+        const bool is_same =
+            n_mine == n_theirs &&
+            (n_mine == 0 || strncmp(my, their, (size_t)n_mine) == 0);
+        if (!key->is_execution && !is_same)
+            add(d, "%s.%s =%.*s: expected%.*s", key->section, key->name,
+                n_theirs, their == NULL ? "" : their, n_mine,
+                my == NULL ? "" : my);
     }
 }
 
@@ -175,8 +136,7 @@ static void compare_keyword(const struct fx8_keyword *mine,
 }
 
 /* A configuration that differs shows in its keys, if one of those here does. */
-static void compare_keywords(const struct fx8_settings *settings,
-                             const struct fx8_uvh5_header *mine,
+static void compare_keywords(const struct fx8_uvh5_header *mine,
                              const struct fx8_uvh5_header *theirs,
                              struct differences *d)
 {
@@ -189,7 +149,7 @@ static void compare_keywords(const struct fx8_settings *settings,
         const size_t before = d->length;
         if (strcmp(keyword->name, "CONFSHA") == 0 && other != NULL &&
             strcmp(other->text, keyword->text) != 0)
-            compare_settings(settings,
+            compare_settings(mine->history,
                              theirs->history != NULL ? theirs->history : "", d);
         if (d->length == before)
             compare_keyword(keyword, other, d);
@@ -284,7 +244,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_TRY(fx8_uvh5_look_into(writer, error));
     FX8_TRY(fx8_uvh5_open_words(name, &file, &found, error));
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
-    compare_keywords(request->job->settings, header, &found, &d);
+    compare_keywords(header, &found, &d);
     FX8_TRY(fx8_uvh5_compare_header(writer, header, &differences, error));
     FX8_TRY(compare_inputs(request->job, file, &d, error));
     if (planned == NULL || planned[0] != (double)header->n_times)

@@ -20,34 +20,10 @@
 #include "config/keys.h"
 #include "io/uvh5/join.h"
 
-/* Before the history of each file. */
-#define HISTORY_OF "history of "
-
 /* Lines of a joined file before the first of them. */
 #define N_HEAD 3
 
 /* --- configurations ------------------------------------------------------- */
-
-/* The value of a key, to the end of the line, in the configuration of a
- * history, or of the first one in a joined file; NULL without one. */
-static const char *find_value(const char *history, const struct fx8_key *key)
-{
-    const size_t n_section = strlen(key->section), n = strlen(key->name);
-    const char *line = strstr(history, "\nresolved configuration:\n");
-    bool is_inside = false;
-    for (; line != NULL; line = strchr(line, '\n')) {
-        line++;
-        if (strncmp(line, HISTORY_OF, sizeof HISTORY_OF - 1) == 0)
-            break;
-        if (*line == '[')
-            is_inside = strncmp(line + 1, key->section, n_section) == 0 &&
-                        line[1 + n_section] == ']';
-        else if (is_inside && strncmp(line, key->name, n) == 0 &&
-                 strncmp(line + n, " =", 2) == 0)
-            return line + n + 2;
-    }
-    return NULL;
-}
 
 static enum fx8_uvh5_difference judge(
     const struct fx8_uvh5_join_request *request, const char *name)
@@ -66,18 +42,18 @@ static enum fx8_status match_key(const struct fx8_uvh5_join_request *request,
                                  struct fx8_error *error)
 {
     const char *first = NULL, *path = NULL;
+    int n, n_first = 0;
     char name[FX8_TEXT_SIZE];
     snprintf(name, sizeof name, "%s.%s", key->section, key->name);
     const enum fx8_uvh5_difference difference = judge(request, name);
     for (size_t k = 0; difference != FX8_UVH5_LEGAL && k < pieces->n; k++) {
         const struct fx8_uvh5_piece *piece = &pieces->piece[k];
-        const char *value = find_value(piece->header.history, key);
+        const char *value = fx8_key_in_history(key, piece->header.history, &n);
         if (value != NULL && first == NULL) {
             first = value;
+            n_first = n;
             path = piece->path;
         }
-        const int n = value == NULL ? 0 : (int)strcspn(value, "\n");
-        const int n_first = first == NULL ? 0 : (int)strcspn(first, "\n");
         if (value == NULL ||
             (n == n_first && strncmp(value, first, (size_t)n) == 0))
             continue;
@@ -130,12 +106,13 @@ static void print_history(const struct fx8_uvh5_piece *piece, bool is_first,
     char *rest = piece->header.history, *line;
     const bool is_joined = fx8_uvh5_count_joined(piece) > 0;
     if (!is_joined)
-        fprintf(stream, HISTORY_OF "%s:\n", piece->path);
+        fprintf(stream, FX8_HISTORY_OF "%s:\n", piece->path);
     for (size_t i = 0; (line = strsep(&rest, "\n")) != NULL; i++) {
         if ((is_joined && i < N_HEAD) || (rest == NULL && *line == '\0'))
             continue;
         const bool is_heading =
-            is_joined && strncmp(line, HISTORY_OF, sizeof HISTORY_OF - 1) == 0;
+            is_joined &&
+            strncmp(line, FX8_HISTORY_OF, sizeof FX8_HISTORY_OF - 1) == 0;
         char **found = tsearch(line, seen, compare_lines);
         if (is_first || is_heading || found == NULL || *found == line)
             fprintf(stream, "%s\n", line);
