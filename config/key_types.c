@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "config/base/number.h"
+#include "config/base/text.h"
+#include "config/base/try.h"
+#include "config/frequency_list.h"
 #include "config/keys.h"
 #include "config/number_list.h"
 
@@ -368,6 +372,62 @@ const struct fx8_key_type fx8_type_numbers = {.read = read_numbers,
                                               .write = write_numbers,
                                               .describe = describe_numbers,
                                               .clear = clear_numbers};
+
+/* --- lists of frequencies ------------------------------------------------- */
+
+/* A text that is no list is the path of a table, which is read when all keys
+ * are known: then a fault in it has its own line. */
+static enum fx8_status read_frequencies(const struct fx8_key_text *given)
+{
+    struct fx8_frequency_list *list = given->member;
+    if (is_word(given)) {
+        fx8_frequency_list_clear(list);
+        return FX8_OK;
+    }
+    const enum fx8_status status = fx8_frequency_list_read(given->text, list);
+    if (status != FX8_ERR_USAGE)
+        return status;
+    const char *text = given->text;
+    const char *folder = fx8_path_home(&text, given->folder);
+    FX8_AUTO_FREE char *path = fx8_path_join(folder, text);
+    if (path == NULL)
+        return FX8_ERR_SYSTEM;
+    if (*text == '\0' || access(path, F_OK) != 0)
+        return FX8_ERR_USAGE;
+    fx8_frequency_list_clear(list);
+    list->path = path;
+    path = NULL;
+    return FX8_OK;
+}
+
+static void write_frequencies(const struct fx8_key *key,
+                              const struct fx8_settings *settings, FILE *stream)
+{
+    const struct fx8_frequency_list *list = member_of(key, settings);
+    if (list->count == 0)
+        fputs(key->word, stream);
+    else
+        fx8_frequency_list_write(list, stream);
+}
+
+static void clear_frequencies(void *member)
+{
+    fx8_frequency_list_clear(member);
+}
+
+static void describe_frequencies(const struct fx8_key *key, FILE *stream)
+{
+    fprintf(stream,
+            "%s, a list such as 100.5e6,137e6-138e6 in Hz, or a CSV of at most "
+            "%d rows",
+            key->word, FX8_FREQUENCY_LIST_MAX);
+}
+
+const struct fx8_key_type fx8_type_frequencies = {.read = read_frequencies,
+                                                  .write = write_frequencies,
+                                                  .describe =
+                                                      describe_frequencies,
+                                                  .clear = clear_frequencies};
 
 /* --- common to all types -------------------------------------------------- */
 

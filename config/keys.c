@@ -134,6 +134,7 @@ const struct fx8_section fx8_sections[] = {
     {"delay",
      "Alignment of the inputs, and tracking of a position on the sky."},
     {"postprocess", "From sums to visibilities."},
+    {"flag", "What to leave out for interference. The data are kept."},
     {"output", "The visibility file."},
     {"simulate",
      "What `fx8 simulate` makes. Rate, frequency and start come from "
@@ -415,6 +416,14 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "yes",
      .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
+
+    {"flag", "channels", .type = &fx8_type_frequencies, MEMBER(flag.channels),
+     .word = "none", .fallback = "none",
+     .help =
+         "Sky frequencies to flag in every dump: each channel that holds or "
+         "touches one of them. The CSV has a header line and the columns "
+         "frequency_hz and optionally end_hz, which makes a range of its "
+         "row; the configuration in a result has its values."},
 
     {"output", "file", PATH(output.file), .fallback = "", .is_execution = true,
      .help = "UVH5 file to write; -o on the command line replaces it."},

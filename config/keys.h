@@ -114,6 +114,7 @@ extern const struct fx8_key_type fx8_type_path_list;
 extern const struct fx8_key_type fx8_type_selection; /* all, count or list */
 extern const struct fx8_key_type fx8_type_numbers;   /* list */
 extern const struct fx8_key_type fx8_type_marker;
+extern const struct fx8_key_type fx8_type_frequencies; /* list or CSV */
 
 /** Store a text as the value of a key; see struct fx8_key_type, read(). */
 enum fx8_status fx8_key_read(const struct fx8_key *key, const char *text,

@@ -17,6 +17,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
+#include "config/frequency_list.h"
 #include "config/ini.h"
 #include "config/keys.h"
 #include "config/settings.h"
@@ -398,6 +399,8 @@ enum fx8_status fx8_settings_load(const char *ini_path,
         FX8_TRY(fx8_settings_complete(&new, NULL, NULL, error));
     FX8_TRY(check_together(&new, error));
     FX8_TRY(spare_tables(&new, error));
+    if (new.flag.channels.path != NULL)
+        FX8_TRY(fx8_frequency_list_load(&new.flag.channels, error));
     *settings = new;
     new = (struct fx8_settings){0};
     return FX8_OK;

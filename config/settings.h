@@ -44,6 +44,18 @@ struct fx8_text_list {
     char **items;
 };
 
+/** Frequencies from first_hz to last_hz, which may be one. */
+struct fx8_frequency_range {
+    double first_hz, last_hz;
+};
+
+/** A list of frequencies, owned by the settings. */
+struct fx8_frequency_list {
+    size_t count;
+    struct fx8_frequency_range *items; /**< [count] as written */
+    char *path; /**< of a CSV that is not read yet; NULL after loading */
+};
+
 /** Numerator over denominator as written in the INI file ("27/32"). */
 struct fx8_fraction {
     int64_t numerator;
@@ -110,6 +122,9 @@ struct fx8_settings {
         enum fx8_math math;
         char *quicklook; /**< path, or "" for none */
     } postprocess;
+    struct {
+        struct fx8_frequency_list channels;
+    } flag;
     struct {
         char *file; /**< "" when not given */
         size_t channel_average;

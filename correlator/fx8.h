@@ -406,6 +406,8 @@ struct fx8_plan {
     size_t channel_average;      /**< n, a divisor of a band's K channels; if K
                                       is 1, of the number of bands */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
+    const uint8_t *flag_channel; /**< [n_bands][K] 1: flag, besides those of
+                                      channelizer; NULL: none */
     bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
@@ -919,7 +921,8 @@ FX8_API struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan);
 /** The prototype filter, double [window], sum of squares 1. */
 FX8_API void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
 
-/** Channels of a band flagged by the plan (edges, DC), uint8 [n_kept]. */
+/** Channels flagged by the plan (edges, DC, flag_channel), uint8
+ *  [n_bands][K]. */
 FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
                                     uint8_t *flags);
 

@@ -110,7 +110,7 @@ static inline size_t flagged_edges(void)
     const size_t n = job.axes.n_kept;
     uint8_t flags[256];
     size_t edge = 0;
-    assert_true(n <= sizeof flags);
+    assert_true(job.axes.n_fine <= sizeof flags);
     fx8_plan_flag_channels(&job.plan, flags);
     while (edge < n && flags[edge])
         edge++;

@@ -113,6 +113,12 @@ TEST(values_that_are_read)
         {"array.flag_antennas=5", "flag_antennas = 5"},
         {"array.flag_antennas=9,0-3,20", "flag_antennas = 9,0-3,20"},
         {"array.flag_antennas=", "flag_antennas ="},
+        {"flag.channels=None", "channels = none"},
+        {"flag.channels=150e6", "channels = 1.5e+08"},
+        {"flag.channels=3e6, 1e6 - 2.5E+06 ,0",
+         "channels = 3e+06,1e+06-2.5e+06,0"},
+        {"flag.channels=-5e3--4e3,-1e-3-1e-3,7-7",
+         "channels = -5000--4000,-0.001-0.001,7"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         char line[100];
@@ -161,6 +167,11 @@ TEST(values_that_are_refused)
         "input.scale_to_8bit",
         "expected a power of two from 1/16384 to 1 such as 1/256, or auto",
         LIST("", "0", "2", "3/4", "1/3", "-1/2", "1/32768", "none"));
+    refuse_values("flag.channels",
+                  "expected none, a list such as 100.5e6,137e6-138e6 in Hz, "
+                  "or a CSV of at most 1000 rows",
+                  LIST("", ",", "1e6,", "2-1", "1 MHz", "1-2-3", "1e16", "-",
+                       "1e6;2e6", "no such table.csv"));
     refuse_values("channelizer.flag_dc", "expected yes, no, true or false",
                   LIST("y", "1"));
     refuse_values("channelizer.method", "expected pfb, fft or none",

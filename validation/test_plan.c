@@ -288,6 +288,27 @@ TEST(channels_flagged_by_position)
     }
 }
 
+/* Channels flagged one by one, beside those of every band. */
+TEST(flagged_channels_of_bands)
+{
+    static const double offsets_hz[] = {0, 1e6};
+    static const uint8_t listed[] = {0, 0, 0, 1, 0, 0, 1, 0, 0, 0};
+    static const char expected[] = "#.######.#";
+    uint8_t flags[LENGTH(listed)];
+    struct fx8_plan plan = good_plan();
+    plan.channelizer.n_channels = 5;
+    plan.channelizer.n_kept = 0;
+    plan.channelizer.flag_edges = 1;
+    plan.channelizer.flag_dc = true;
+    plan.n_bands = 2;
+    plan.band_offset_hz = offsets_hz;
+    plan.flag_channel = listed;
+    memset(flags, GARBAGE, sizeof flags);
+    fx8_plan_flag_channels(&plan, flags);
+    for (size_t c = 0; c < LENGTH(listed); c++)
+        assert_int_equal(flags[c], expected[c] == '#');
+}
+
 /* Coarse channels of 25/27 MHz every 25/32 MHz, 27/32 of each kept.  In units
  * of 1/(27 N) Hz every frequency is an integer, the whole axis has equal steps
  * of 25,000,000, and each double is the nearest one. */

@@ -84,6 +84,7 @@ static const struct fx8_uvh5_join_rule rules[] = {
     {"input.missing_*", FX8_UVH5_REMARKED},
     {"input.scale_to_8bit", FX8_UVH5_REMARKED},
     {"array.flag_antennas", FX8_UVH5_REMARKED},
+    {"flag.*", FX8_UVH5_REMARKED},
 };
 
 static enum fx8_compression find_compression(const char *word)

@@ -55,6 +55,7 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
     const size_t row = band * s->axes.n_inputs;
     const size_t channel = band * s->axes.n_kept;
     struct fx8_postprocess plan = s->postprocess;
+    plan.flag_channel = s->flag_channel + channel;
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
         plan.input_gain = s->plan.input_gain + row;

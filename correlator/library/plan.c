@@ -337,14 +337,14 @@ static size_t flagged_edges(const struct fx8_plan *plan)
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
 {
     const size_t n = kept(plan), n_edge = flagged_edges(plan);
-    memset(flags, 0, n);
-    for (size_t k = 0; k < n_edge && k < n; k++) {
-        flags[k] = 1;
-        flags[n - 1 - k] = 1;
-    }
     const size_t zero = zero_channel(plan);
-    if (plan->channelizer.flag_dc && zero < n)
-        flags[zero] = 1;
+    for (size_t channel = 0; channel < plan->n_bands * n; channel++) {
+        const size_t k = channel % n;
+        flags[channel] =
+            k < n_edge || n - 1 - k < n_edge ||
+            (plan->channelizer.flag_dc && k == zero) ||
+            (plan->flag_channel != NULL && plan->flag_channel[channel] != 0);
+    }
 }
 
 int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)

@@ -95,7 +95,7 @@ static size_t list_arrays(struct fx8_session *s,
     const size_t pairs = count_pairs(s);
     const struct fx8_array fixed[] = {
         FX8_ITEMS(s->products, baselines * products),
-        {&s->flag_channel, kept, 1},
+        {&s->flag_channel, s->axes.n_fine, 1},
         {&s->flag_input, rows, 1},
         FX8_ITEMS(s->band.counts, pairs),
         FX8_ITEMS(s->band.clips, fx8_product(inputs, kept, 1, 1)),
@@ -376,7 +376,6 @@ static void set_up_results(struct fx8_session *s)
         .channel_average = s->axes.band_average,
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
-        .flag_channel = s->flag_channel,
         .remove_bias = plan->quantizer.remove_bias,
         .first_is_real = fx8_session_has_real(s),
         /* without a filter bank, samples were not conjugated */
@@ -500,6 +499,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     /* the caller's, or needed only so far */
     s->plan.machine.kernel = s->plan.machine.device = NULL;
     s->plan.band_offset_hz = s->plan.delays.turns = NULL;
+    s->plan.flag_channel = NULL;
     s->weights = NULL;
     *session = s;
     s = NULL;

@@ -48,7 +48,7 @@ struct fx8_session {
     struct fx8_spot spots[2]; /* for dumps in turn, which may overlap */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
-    uint8_t *flag_channel;       /* [n_kept] */
+    uint8_t *flag_channel;       /* [n_bands][n_kept] */
     uint8_t *flag_input;         /* [n_rows] */
     struct fx8_engine_dump band; /* sums that an engine leaves to us */
     size_t slice_baselines;      /* most of a slice of a dump; or all */

@@ -282,6 +282,7 @@ static enum fx8_status resolve(struct fx8_job *job,
     job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
     FX8_TRY(fx8_job_plan_delays(job, error));
     job->axes = fx8_plan_axes(&job->plan); /* and delays */
+    FX8_TRY(fx8_job_flag_channels(job, error));
     warn_of_flag_dc(job);
     return FX8_OK;
 }
@@ -304,6 +305,7 @@ void fx8_job_clear(struct fx8_job *job)
     fx8_observation_clear(&job->observation);
     free(job->inputs);
     free(job->flag_antenna);
+    free(job->flag_channel);
     fx8_earth_close(&job->earth);
     free(job->gains);
     free(job->gain_turns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_private.h -- what job.c, job_antennas.c, job_bands.c and
- * job_delays.c share.
+ * job_private.h -- what job.c, job_antennas.c, job_bands.c, job_delays.c and
+ * job_flags.c share.
  */
 #ifndef FX8_CORRELATOR_RUN_JOB_PRIVATE_H
 #define FX8_CORRELATOR_RUN_JOB_PRIVATE_H
@@ -58,5 +58,17 @@ enum fx8_status fx8_job_load_gains(struct fx8_job *job,
  */
 enum fx8_status fx8_job_plan_delays(struct fx8_job *job,
                                     struct fx8_error *error);
+
+/**
+ * fx8_job_flag_channels -- find the channels that [flag] channels names.
+ *
+ * Given:  job     plan complete
+ * Status: FX8_ERR_SYSTEM: memory
+ * Notes:  1) a channel is flagged if a listed frequency lies in it or on its
+ *            border: from centre - width / 2 to centre + width / 2
+ *         2) warns if that is no channel, or every one
+ */
+enum fx8_status fx8_job_flag_channels(struct fx8_job *job,
+                                      struct fx8_error *error);
 
 #endif

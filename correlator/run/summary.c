@@ -161,6 +161,10 @@ static void print_flagged(const struct fx8_run_request *request,
             fprintf(stream, "flagged    antenna %lld (%s): configured\n",
                     (long long)a->number, a->name);
     }
+    if (job->flag_channel != NULL)
+        fprintf(stream, "flagged    %zu of %zu %s: configured\n",
+                job->n_flagged_channels,
+                FX8_COUNTED(job->axes.n_fine, "channel", "channels"));
     if (report->n_zero_level > 0)
         fprintf(stream, "flagged    %zu %s without power (gain 1)\n",
                 FX8_COUNTED(report->n_zero_level, "input x channel",

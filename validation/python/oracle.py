@@ -48,6 +48,7 @@ class Setup:
     flag_edges: int = None
     flag_dc: bool = False
     flag_antennas: tuple = ()           # antenna numbers
+    flag_channels: tuple = ()           # ranges (first, last) of Hz
     precision: str = "fp32"
     target_rms: float = 20.0
     level: str = "channel"
@@ -414,6 +415,10 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     frequencies = lowest_hz + bins * rate / length
     if setup.flag_dc:
         flags[:, :, frequencies == recording.dc_hz] = True
+    half_hz = rate / length / 2
+    for begin_hz, end_hz in setup.flag_channels:
+        flags[:, :, (frequencies + half_hz >= begin_hz)
+              & (frequencies - half_hz <= end_hz)] = True
     for row, pair in enumerate(pairs):
         for product, (i, j) in enumerate(pair):
             numbers = {recording.numbers[inputs[i][0]],

@@ -397,12 +397,16 @@ class Resume(ResumedJob):
         antennas = self.save(
             "antennas.csv", "number,east_m,north_m,up_m,cable_delay_ns\n" + "".join(
                 f"{i},{10 * i},0,0,{i}\n" for i in range(4)))
-        self.job({**SLOW, "array.gains": gains, "array.positions": antennas})
+        carriers = self.save("rfi.csv", "frequency_hz\n150e6\n")
+        self.job({**SLOW, "array.gains": gains, "array.positions": antennas,
+                  "flag.channels": carriers})
         self.end_early(self.start(*self.words(self.input)), signal.SIGUSR1,
                        code=75)
         for path, old, new, mention in (
                 (gains, "2,X,2,", "2,X,3,", "fx8/calibration: 2: expected 3"),
-                (antennas, "0,0,3", "0,0,4", "fx8/cable_delay: ")):
+                (antennas, "0,0,3", "0,0,4", "fx8/cable_delay: "),
+                (carriers, "150e6", "151e6",
+                 "flag.channels = 1.5e+08: expected 1.51e+08")):
             was = program.text(path)
             self.assertEqual(was.count(old), 1)
             self.save(os.path.basename(path), was.replace(old, new))
