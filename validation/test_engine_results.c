@@ -5,6 +5,7 @@
  *
  * Shows: as cuda/test_cuda_postprocess.cu
  */
+#include "kernels/engine_trial.h"
 #include "validation/cuda_task.h"
 #include "validation/postprocess_task.h"
 #include "validation/eventful.h"
@@ -174,11 +175,13 @@ TEST(sums_in_pieces_equal_the_hosts)
 }
 
 /* Ranges of dumps have the bits of a whole run; under a checker, which takes
- * half a minute for all four, those of one device and of three once each. */
+ * long for all four, those of one device and of three once each.  Every session
+ * would try its engine, as test_engine_trial.c and spare.py do. */
 TEST(every_range_of_dumps_on_devices)
 {
     static const char *const devices[] = {"0", "0,1,2"};
     static const struct delivery whole = {0};
+    setenv(FX8_ENGINE_TRIAL_VARIABLE, "0", 1);
     for (size_t k = 0; k < (n_there < 3 ? 2 : 4); k += FX8_CHECKED ? 3 : 1) {
         struct fx8_plan plan;
         const struct voltages v = eventful(&plan, k % 2 == 0);
@@ -187,11 +190,12 @@ TEST(every_range_of_dumps_on_devices)
         plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6, NULL};
         plan.machine.backend = FX8_BACKEND_CUDA;
         plan.machine.device = devices[k / 2];
-        plan.machine.kernel = kernel_in_place_of("auto");
+        plan.machine.kernel = kernel_in_place_of("dp4a-16");
         const struct collected c = collect(&plan, &v, &whole);
         check_ranges(&plan, &v, &c);
         check_looks(&plan, &v, &c);
     }
+    unsetenv(FX8_ENGINE_TRIAL_VARIABLE);
 }
 
 /* So have segments of dumps, on one device and, bounds too, on several. */
@@ -199,6 +203,7 @@ TEST(segments_of_dumps_on_devices)
 {
     static const char *const devices[] = {"0", "0,1,2"};
     static const struct delivery whole = {0};
+    setenv(FX8_ENGINE_TRIAL_VARIABLE, "0", 1);
     for (size_t k = 0; k < (n_there < 3 ? 1 : 2); k++) {
         struct fx8_plan plan;
         const struct voltages v = cancelling_segments(&plan, k == 0);
@@ -210,6 +215,7 @@ TEST(segments_of_dumps_on_devices)
         const struct collected c = collect(&plan, &v, &whole);
         check_parts(&plan, &v, &c, NULL, 1);
     }
+    unsetenv(FX8_ENGINE_TRIAL_VARIABLE);
 }
 
 /* The next dump begins before the last one is back; a flush waits for both. */
