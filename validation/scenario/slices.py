@@ -26,8 +26,8 @@ import program
 import same_file
 from resumed import ResumedJob
 
-# So many kills between writes to a file.
-STEPS = 100 if program.LONG else 10
+# So many kills between writes to a file, and to a packed one, which takes longer.
+STEPS, PACKED_STEPS = (100, 100) if program.LONG else (10, 6)
 
 # 16 channels of these inputs, in dumps of 256 or 2,816 spectra; recordings of 67
 # and 738 MB.
@@ -157,7 +157,9 @@ class Ends(Slices):
             return first.any() and not last.any()
 
     def test_killed_between_writes(self):
-        for keys, begin in ({}, 0.4), ({"output.compression": "gzip"}, 0):
+        for keys, begin, steps in (
+                ({}, 0.4, STEPS),
+                ({"output.compression": "gzip"}, 0, PACKED_STEPS)):
             self.job(keys)
             count = self.path("count")
             kept, n_partly = set(), 0
@@ -171,7 +173,7 @@ class Ends(Slices):
             self.assertEqual(killed(10**9, count), 0)
             writes = int(program.text(count))
             first = int(begin * writes)
-            for write in {*range(first, writes, (writes - first) // STEPS),
+            for write in {*range(first, writes, (writes - first) // steps),
                           writes - 1}:
                 self.assertEqual(killed(write), -9)
                 finished = self.finished()
@@ -193,7 +195,8 @@ class Ends(Slices):
         self.correlate(self.input, "--quiet", *words,
                        environment=program.faulty("kill", self.part,
                                                   count=count))
-        for write in range(int(program.text(count)) - 3, 0, -3):
+        writes = int(program.text(count))
+        for write in range(writes - 3, 0, -max(3, writes // 16)):
             self.clear()
             done = self.correlate(self.input, "--quiet", *words,
                                   environment=program.faulty(
