@@ -169,7 +169,7 @@ static void check_rows(const struct fed *f, const struct fx8_block *block)
  * room in front of them, in rows whatever the order of the file. */
 TEST(blocks_of_a_session)
 {
-    enum { STEP = 8, TAPS = 3, DUMP = 5000 };
+    enum { STEP = 8, TAPS = 3, DUMP = 2500 };
     struct fx8_plan plan = small_plan(2, 2, false, STEP / 2, DUMP);
     plan.n_bands = N_BANDS;
     plan.band_offset_hz = (const double[]){0, 1e6};
@@ -179,7 +179,7 @@ TEST(blocks_of_a_session)
         struct fx8_error error;
         struct fx8_source_block *read;
         int64_t next = FIRST;
-        open_fed(&f, 90000, is_time_major, &plan);
+        open_fed(&f, 45000, is_time_major, &plan);
         while ((read = fx8_source_take(f.source)) != NULL) {
             const struct fx8_block *block = &read->block;
             assert_int_equal(block->first_sample, next);
