@@ -6,7 +6,6 @@
 #ifndef FX8_IO_READER_FORMATS_H
 #define FX8_IO_READER_FORMATS_H
 
-#include "io/h5/chunks.h"
 #include "io/reader.h"
 
 extern const struct fx8_reader_format
@@ -18,6 +17,8 @@ extern const struct fx8_reader_format
 
 extern const struct fx8_reader_format
     fx8_reader_digital_rf; /**< digital_rf/digital_rf_reader.c */
+
+struct fx8_h5_chunks;
 
 /** Most antennas of a recording: bounds the memory a hostile file can make us
  *  allocate. */

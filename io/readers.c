@@ -8,6 +8,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
+#include "io/h5/chunks.h"
 #include "io/h5/h5.h"
 #include "io/reader_formats.h"
 

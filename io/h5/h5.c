@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,17 +58,6 @@ static struct reason last_reason(void)
                  " (a newer HDF5 than %u.%u.%u may have written it)",
                  version[0], version[1], version[2]);
     return reason;
-}
-
-enum fx8_status fx8_refuse(struct fx8_error *error, const char *path,
-                           const char *name, const char *format, ...)
-{
-    char text[FX8_ERROR_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s", path, name, text);
 }
 
 enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,

@@ -14,6 +14,7 @@
 
 #include "config/base/try.h"
 #include "correlator/fx8.h"
+#include "io/refuse.h"
 
 /** No handle. */
 #define FX8_H5_NONE ((hid_t)-1)
@@ -52,16 +53,6 @@ void fx8_h5_close(hid_t *id);
 
 /** Declares handles that are closed where their scope ends. */
 #define FX8_H5_AUTO FX8_AUTO(fx8_h5_close) hid_t
-
-/**
- * fx8_refuse -- report a value in a file: FX8_ERR_INPUT "PATH: NAME: ...".
- *
- * Given: name    dataset, attribute or column
- *        format  as for printf(): the value and what was expected
- */
-enum fx8_status fx8_refuse(struct fx8_error *error, const char *path,
-                           const char *name, const char *format, ...)
-    FX8_PRINTF(4, 5);
 
 /**
  * fx8_h5_fail -- report the HDF5 call that has just failed.
