@@ -25,6 +25,7 @@ static const struct fx8_choice formats[] = {
     {"tart", FX8_FORMAT_TART, false},
     {"aavs", FX8_FORMAT_AAVS, false},
     {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
+    {"guppi", FX8_FORMAT_GUPPI, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice sidebands[] = {

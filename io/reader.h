@@ -126,6 +126,13 @@ struct fx8_reader {
                             struct fx8_error *error);
 };
 
+/** The start of a plain file, for formats that are not HDF5. */
+struct fx8_file_start {
+    const uint8_t *bytes; /**< [n] */
+    size_t n;             /**< 32 KiB, or the file's size */
+    int64_t size;         /**< of the file */
+};
+
 /** A recording format: what readers.c calls.  Arguments are checked. */
 struct fx8_reader_format {
     const char *name; /**< as in [input] format */
@@ -140,6 +147,9 @@ struct fx8_reader_format {
     /** Whether a recording looks like this format; reports no errors.  `root`:
      *  of the open file; without a handle for a folder. */
     bool (*probe)(const struct fx8_h5_place *root);
+
+    /** The same for a format of plain files, which has no probe(). */
+    bool (*sniff)(const struct fx8_file_start *start);
 
     /**
      * load -- read and check all metadata, without reading samples.

@@ -14,9 +14,10 @@ extern const struct fx8_reader_format
     fx8_reader_aavs; /**< aavs/aavs_reader.c */
 extern const struct fx8_reader_format
     fx8_reader_tart; /**< tart/tart_reader.c */
-
 extern const struct fx8_reader_format
     fx8_reader_digital_rf; /**< digital_rf/digital_rf_reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_guppi; /**< guppi/guppi_reader.c */
 
 struct fx8_h5_chunks;
 

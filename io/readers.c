@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
@@ -14,14 +16,15 @@
 
 /* In the order of probing: formats that state their name first. */
 static const struct fx8_reader_format *const formats[] = {
-    &fx8_reader_fx8,
-    &fx8_reader_tart,
-    &fx8_reader_aavs,
-    &fx8_reader_digital_rf,
+    &fx8_reader_fx8,        &fx8_reader_tart,  &fx8_reader_aavs,
+    &fx8_reader_digital_rf, &fx8_reader_guppi,
 };
 
 /* Bytes per read: amortises the call and still fits a cache or a queue. */
 #define READ_BYTES ((size_t)8 << 20)
+
+/* Bytes that tell the formats of plain files apart: several headers. */
+#define START_BYTES 32768
 
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
@@ -34,12 +37,38 @@ static void list_formats(char *text, size_t size)
                                  i > 0 ? ", " : "", formats[i]->name);
 }
 
+/* The format of a plain file that is not HDF5: the wanted one, else the one it
+ * looks like; NULL: none. */
+static const struct fx8_reader_format *find_plain(const char *path,
+                                                  enum fx8_format wanted)
+{
+    uint8_t bytes[START_BYTES];
+    struct stat status;
+    ssize_t n = -1;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 &&
+        S_ISREG(status.st_mode))
+        n = pread(descriptor, bytes, sizeof bytes, 0);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (n <= 0 ||
+        (wanted == FX8_FORMAT_AUTO && memcmp(bytes, "\x89HDF", 4) == 0))
+        return NULL;
+    const struct fx8_file_start start = {bytes, (size_t)n, status.st_size};
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (formats[i]->sniff != NULL &&
+            (wanted == FX8_FORMAT_AUTO ? formats[i]->sniff(&start)
+                                       : formats[i]->format == wanted))
+            return formats[i];
+    return NULL;
+}
+
 static const struct fx8_reader_format *find_format(const char *path, hid_t file,
                                                    enum fx8_format wanted)
 {
     const struct fx8_h5_place root = {path, file, false};
     for (size_t i = 0; i < N_FORMATS; i++)
-        if ((file >= 0 || formats[i]->is_folder) &&
+        if (formats[i]->probe != NULL && (file >= 0 || formats[i]->is_folder) &&
             (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(&root)
                                        : formats[i]->format == wanted))
             return formats[i];
@@ -49,10 +78,12 @@ static const struct fx8_reader_format *find_format(const char *path, hid_t file,
 const char *fx8_reader_format_name(const char *path)
 {
     fx8_h5_quiet();
+    const struct fx8_reader_format *format = find_plain(path, FX8_FORMAT_AUTO);
+    if (format != NULL)
+        return format->name;
     FX8_H5_AUTO file = FX8_H5_NONE;
     (void)fx8_h5_open_file(path, &file, NULL);
-    const struct fx8_reader_format *format =
-        find_format(path, file, FX8_FORMAT_AUTO);
+    format = find_format(path, file, FX8_FORMAT_AUTO);
     return format != NULL ? format->name : NULL;
 }
 
@@ -257,12 +288,18 @@ static enum fx8_status make_reader(const struct fx8_reader_format *format,
     return FX8_OK;
 }
 
-/* Find the format of an open file, or of a folder. */
-static enum fx8_status choose_format(const char *path, hid_t file,
-                                     enum fx8_format wanted,
+/* Find the format of a file or a folder. */
+static enum fx8_status choose_format(const char *path, enum fx8_format wanted,
                                      const struct fx8_reader_format **format,
                                      struct fx8_error *error)
 {
+    *format = find_plain(path, wanted);
+    if (*format != NULL)
+        return FX8_OK;
+    /* report faults of the file itself first, so that probes need not */
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    if (!fx8_path_is_folder(path)) /* as some formats are */
+        FX8_TRY(fx8_h5_open_file(path, &file, error));
     char known[128];
     list_formats(known, sizeof known);
     *format = find_format(path, file, wanted);
@@ -327,14 +364,8 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
     if (n_paths == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "input.files: none: expected at least one recording");
-    /* report faults of the file itself first, so that probes need not */
-    FX8_H5_AUTO file = FX8_H5_NONE;
-    if (!fx8_path_is_folder(paths[0])) /* as some formats are */
-        FX8_TRY(fx8_h5_open_file(paths[0], &file, error));
     const struct fx8_reader_format *format;
-    FX8_TRY(
-        choose_format(paths[0], file, settings->input.format, &format, error));
-    fx8_h5_close(&file);
+    FX8_TRY(choose_format(paths[0], settings->input.format, &format, error));
     FX8_TRY(check_paths(format, paths, n_paths, error));
     FX8_AUTO(fx8_reader_close) struct fx8_reader *new = NULL;
     FX8_TRY(make_reader(format, paths, n_paths, &new, error));

@@ -8,6 +8,7 @@
 
 #include "validation/aavs_file.h"
 #include "validation/digital_rf_file.h"
+#include "validation/frames_file.h"
 #include "validation/recording_file.h"
 #include "validation/uvh5_file.h"
 
@@ -133,6 +134,13 @@ static inline void make_good_aavs(const char *folder)
             piece.gap = tile == 1 ? 50 : 0;
             put_piece(&piece);
         }
+}
+
+/** GUPPI RAW: two antennas, one with a gap. */
+static inline void make_good_guppi(const char *folder)
+{
+    put_guppi(name_in(folder, "a.raw"), 0, false);
+    put_guppi(name_in(folder, "b.raw"), 1, true);
 }
 
 /** UVH5 as fx8 writes it, good.h5: two dumps with gains. */

@@ -25,7 +25,8 @@ import libfuzzer
 import tap
 
 # Formats of fuzz_recordings.c that are recordings, and the visibilities.
-FORMATS = ("fx8", "tart", "aavs", "digital_rf", "uvh5")
+FORMATS = ("fx8", "tart", "aavs", "digital_rf", "guppi",
+           "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
 RUNS = 250          # in the short form; the long form runs for a fixed time
 CHECKERS = {

@@ -8,7 +8,8 @@ import libfuzzer
 import tap
 
 # Formats of fuzz_recordings.c.
-FORMATS = ("fx8", "fx8_parts", "tart", "aavs", "digital_rf", "uvh5")
+FORMATS = ("fx8", "fx8_parts", "tart", "aavs", "digital_rf", "guppi",
+           "uvh5")
 
 
 class Recordings(libfuzzer.Fuzz):

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_recordings.c -- good files of every format, damaged by the fuzzer's
- * bytes but still valid HDF5, opened and read.  A refusal is one line; a
- * recording that opens has only possible properties and is read within its
- * buffers; no handle of HDF5 stays open, and no result may replace the file.
- * FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the program only
- * writes the good files into that new folder.
+ * bytes, those of HDF5 still valid HDF5, opened and read.  A refusal is one
+ * line; a recording that opens has only possible properties and is read within
+ * its buffers; no handle of HDF5 stays open, and no result may replace the
+ * file. FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the program
+ * only writes the good files into that new folder.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -313,6 +313,7 @@ static const struct {
     {"digital_rf", make_good_digital_rf, read_recording, FX8_FORMAT_DIGITAL_RF,
      "good"},
     {"aavs", make_good_aavs, read_recording, FX8_FORMAT_AAVS, NULL},
+    {"guppi", make_good_guppi, read_recording, FX8_FORMAT_GUPPI, NULL},
     {"uvh5", make_good_uvh5, read_visibilities, FX8_FORMAT_AUTO,
      "good/good.h5"},
 };
@@ -399,10 +400,12 @@ static void spoil_file(struct choices *choices)
             scratch_write(file->name, other->bytes, other->size);
         return;
     }
-    hid_t opened = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    if (opened < 0)
-        return; /* already removed */
     const size_t n_changes = choose(choices, MOST_CHANGES);
+    hid_t opened = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    for (size_t i = 0; i < n_changes && opened < 0; i++)
+        spoil_bytes(path, choices);
+    if (opened < 0)
+        return; /* a plain file, or already removed */
     for (size_t i = 0; i < n_changes; i++)
         spoil_object(opened, choices);
     claim(H5Fclose(opened) >= 0, "%s", path);

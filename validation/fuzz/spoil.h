@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spoil.h -- changes to a good HDF5 file that keep it valid HDF5: other values,
- * types, ranks, sizes, chunks, filters, links, attributes.
+ * types, ranks, sizes, chunks, filters, links, attributes; and changes to a
+ * plain file.
  */
 #ifndef FX8_VALIDATION_FUZZ_SPOIL_H
 #define FX8_VALIDATION_FUZZ_SPOIL_H
@@ -24,5 +25,8 @@ hid_t spoil_space(struct choices *choices);
 /** A creation list: layout, chunks, filters and fill value for a dataset of
  *  that shape and type; the caller closes it. */
 hid_t spoil_layout(hid_t space, hid_t type, struct choices *choices);
+
+/** One change to a plain file of at most 128 KiB, by the choices. */
+void spoil_bytes(const char *path, struct choices *choices);
 
 #endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frames_file.h -- small recordings in plain files, written by hand: GUPPI RAW.
+ * Every byte of samples is frames_byte() of its place.
+ */
+#ifndef FX8_VALIDATION_FRAMES_FILE_H
+#define FX8_VALIDATION_FRAMES_FILE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "validation/scratch.h"
+
+enum { FRAMES_BYTES = 1 << 16 };
+
+/** A file that grows. */
+struct frames_file {
+    char bytes[FRAMES_BYTES];
+    size_t n;
+};
+
+/** A byte of samples of an antenna; any function that differs everywhere. */
+static inline uint8_t frames_byte(size_t antenna, size_t index)
+{
+    return (uint8_t)(antenna * 57 + index * 31 + index / 7 + 5);
+}
+
+/** Add samples [first, first + n) of an antenna's bytes. */
+static inline void frames_put_samples(struct frames_file *file, size_t antenna,
+                                      size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; i++)
+        file->bytes[file->n++] = (char)frames_byte(antenna, i);
+}
+
+/** Add a text padded to `size` bytes. */
+__attribute__((format(printf, 4, 5))) static inline void frames_put_text(
+    struct frames_file *file, size_t size, char padding, const char *format,
+    ...)
+{
+    char *to = file->bytes + file->n;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length =
+        vsnprintf(to, sizeof file->bytes - file->n, format, arguments);
+    va_end(arguments);
+    memset(to + length, padding, size - (size_t)length);
+    file->n += size;
+}
+
+/* --- GUPPI RAW ------------------------------------------------------------ */
+
+/* Two coarse channels, two polarisations; 64,000 samples a second. */
+enum { GUPPI_BLOCK = 128, GUPPI_BLOCKS = 4, GUPPI_OVERLAP = 8 };
+
+/** One antenna in four blocks that overlap; the third is lost if `has_gap`. */
+static inline void put_guppi(const char *name, size_t antenna, bool has_gap)
+{
+    static struct frames_file file;
+    file.n = 0;
+    for (size_t block = 0; block < GUPPI_BLOCKS; block++) {
+        if (has_gap && block == 2)
+            continue;
+        const struct {
+            const char *key, *value;
+        } cards[] = {
+            {"TELESCOP", "'GBT     '"},
+            {"OBSFREQ", "1500.0 / MHz"},
+            {"OBSBW", "-0.128"},
+            {"OBSNCHAN", "2"},
+            {"NPOL", "4"},
+            {"NBITS", "8"},
+            {"TBIN", "1.5625E-05"},
+            {"STT_IMJD", "58000"},
+            {"STT_SMJD", "3600"},
+            {"STT_OFFS", "0.25"},
+            {"PKTSIZE", "8"},
+            {"OVERLAP", "8"},
+            {"BLOCSIZE", "1024"},
+            {"DIRECTIO", "1"},
+        };
+        for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
+            frames_put_text(&file, 80, ' ', "%-8s= %20s", cards[i].key,
+                            cards[i].value);
+        frames_put_text(&file, 80, ' ', "PKTIDX  = %20zu",
+                        block * (GUPPI_BLOCK - GUPPI_OVERLAP));
+        frames_put_text(&file, 80, ' ', "END");
+        frames_put_text(&file, (512 - file.n % 512) % 512, ' ', "%s", "");
+        frames_put_samples(&file, antenna, block * 1000, 1024);
+    }
+    scratch_write(name, file.bytes, file.n);
+}
+
+#endif
