@@ -26,6 +26,7 @@ static const struct fx8_choice formats[] = {
     {"aavs", FX8_FORMAT_AAVS, false},
     {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
     {"guppi", FX8_FORMAT_GUPPI, false},
+    {"vdif", FX8_FORMAT_VDIF, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice sidebands[] = {

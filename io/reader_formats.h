@@ -18,6 +18,8 @@ extern const struct fx8_reader_format
     fx8_reader_digital_rf; /**< digital_rf/digital_rf_reader.c */
 extern const struct fx8_reader_format
     fx8_reader_guppi; /**< guppi/guppi_reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_vdif; /**< vdif/vdif_reader.c */
 
 struct fx8_h5_chunks;
 

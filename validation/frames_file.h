@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frames_file.h -- small recordings in plain files, written by hand: GUPPI RAW.
+ * frames_file.h -- small recordings in plain files, written by hand: GUPPI RAW,
+ * VDIF.
  * Every byte of samples is frames_byte() of its place.
  */
 #ifndef FX8_VALIDATION_FRAMES_FILE_H
@@ -92,6 +93,42 @@ static inline void put_guppi(const char *name, size_t antenna, bool has_gap)
         frames_put_text(&file, (512 - file.n % 512) % 512, ' ', "%s", "");
         frames_put_samples(&file, antenna, block * 1000, 1024);
     }
+    scratch_write(name, file.bytes, file.n);
+}
+
+/* --- VDIF ----------------------------------------------------------------- */
+
+/* Complex samples, 64,000 a second, of two threads. */
+enum { VDIF_SAMPLES = 64, VDIF_FRAMES = 40 };
+
+static inline void frames_put_word(struct frames_file *file, uint32_t word)
+{
+    for (int byte = 0; byte < 4; byte++)
+        file->bytes[file->n++] = (char)(word >> 8 * byte & 255);
+}
+
+/** One antenna; frames 11 and 12 of one thread are lost if `has_gap`, another
+ *  is marked as invalid. */
+static inline void put_vdif(const char *name, size_t antenna, bool has_gap)
+{
+    static struct frames_file file;
+    file.n = 0;
+    for (uint32_t frame = 0; frame < VDIF_FRAMES; frame++)
+        for (uint32_t thread = 0; thread < 2; thread++) {
+            if (has_gap && thread == 1 && (frame == 11 || frame == 12))
+                continue;
+            const uint32_t bytes = 32 + 2 * VDIF_SAMPLES;
+            const uint32_t is_invalid = has_gap && frame == 20;
+            frames_put_word(&file, is_invalid << 31 | 1000);
+            frames_put_word(&file, UINT32_C(41) << 24 | frame);
+            frames_put_word(&file, UINT32_C(1) << 29 | bytes / 8);
+            frames_put_word(&file, UINT32_C(1) << 31 | 7 << 26 | thread << 16);
+            frames_put_word(&file, UINT32_C(1) << 24 | 64);
+            for (int i = 0; i < 3; i++)
+                frames_put_word(&file, 0);
+            frames_put_samples(&file, 2 * antenna + thread,
+                               frame * 2 * VDIF_SAMPLES, 2 * VDIF_SAMPLES);
+        }
     scratch_write(name, file.bytes, file.n);
 }
 

@@ -143,6 +143,13 @@ static inline void make_good_guppi(const char *folder)
     put_guppi(name_in(folder, "b.raw"), 1, true);
 }
 
+/** VDIF: two antennas of two threads, one with gaps. */
+static inline void make_good_vdif(const char *folder)
+{
+    put_vdif(name_in(folder, "a.vdif"), 0, false);
+    put_vdif(name_in(folder, "b.vdif"), 1, true);
+}
+
 /** UVH5 as fx8 writes it, good.h5: two dumps with gains. */
 static inline void make_good_uvh5(const char *folder)
 {

@@ -66,6 +66,7 @@ struct fx8_frames_run {
     int64_t first_sample;  /**< from the file's start; then the recording's */
     int64_t n_samples;     /**< of all frames */
     int64_t frame_samples; /**< of a frame */
+    uint64_t mark;         /**< what judge() expects in the headers */
 };
 
 struct fx8_frames_file {

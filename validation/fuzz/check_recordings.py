@@ -9,7 +9,7 @@ import tap
 
 # Formats of fuzz_recordings.c.
 FORMATS = ("fx8", "fx8_parts", "tart", "aavs", "digital_rf", "guppi",
-           "uvh5")
+           "vdif", "uvh5")
 
 
 class Recordings(libfuzzer.Fuzz):
