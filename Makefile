@@ -69,7 +69,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 
-IO_ROOMS := io io/aavs io/digital_rf io/frames io/guppi io/h5 io/native io/quicklook io/tart io/uvh5 io/vdif
+IO_ROOMS := io io/aavs io/dada io/digital_rf io/frames io/guppi io/h5 io/native io/quicklook io/tart io/uvh5 io/vdif
 CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
 	correlator/compare correlator/fringe correlator/image correlator/library correlator/plan \
 	correlator/plot correlator/ranks correlator/run correlator/simulate

@@ -27,6 +27,7 @@ static const struct fx8_choice formats[] = {
     {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
     {"guppi", FX8_FORMAT_GUPPI, false},
     {"vdif", FX8_FORMAT_VDIF, false},
+    {"dada", FX8_FORMAT_DADA, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice sidebands[] = {
@@ -188,7 +189,8 @@ const struct fx8_key fx8_keys[] = {
      .help = "Polarisations of the recorded slots 0 and 1; yx: slot 0 is Y."},
     {"input", "column_order", TEXT(input.column_order),
      .choices = column_orders, .fallback = "channel,antenna,pol",
-     .help = "Order of the columns in AAVS channel files, slowest first."},
+     .help = "Order of the columns in AAVS channel files, and of PSRDADA "
+             "without ORDER, slowest first."},
     {"input", "allow_missing_tiles", CHOICE(input.allow_missing_tiles, yes_no),
      .fallback = "no",
      .help = "yes: an AAVS tile without a file counts as missing samples; no: "

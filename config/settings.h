@@ -21,7 +21,8 @@ enum fx8_format {
     FX8_FORMAT_TART,
     FX8_FORMAT_DIGITAL_RF,
     FX8_FORMAT_GUPPI,
-    FX8_FORMAT_VDIF
+    FX8_FORMAT_VDIF,
+    FX8_FORMAT_DADA
 };
 enum fx8_delay_mode { FX8_DELAY_NONE = 0, FX8_DELAY_CABLE, FX8_DELAY_TRACK };
 enum fx8_compression {

@@ -20,6 +20,8 @@ extern const struct fx8_reader_format
     fx8_reader_guppi; /**< guppi/guppi_reader.c */
 extern const struct fx8_reader_format
     fx8_reader_vdif; /**< vdif/vdif_reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_dada; /**< dada/dada_reader.c */
 
 struct fx8_h5_chunks;
 

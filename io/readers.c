@@ -16,9 +16,9 @@
 
 /* In the order of probing: formats that state their name first. */
 static const struct fx8_reader_format *const formats[] = {
-    &fx8_reader_fx8,   &fx8_reader_tart,
-    &fx8_reader_aavs,  &fx8_reader_digital_rf,
-    &fx8_reader_guppi, &fx8_reader_vdif, /* without a name: last */
+    &fx8_reader_fx8,        &fx8_reader_tart,  &fx8_reader_aavs,
+    &fx8_reader_digital_rf, &fx8_reader_guppi, &fx8_reader_dada,
+    &fx8_reader_vdif, /* without a name or keys: last */
 };
 
 /* Bytes per read: amortises the call and still fits a cache or a queue. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * frames_file.h -- small recordings in plain files, written by hand: GUPPI RAW,
- * VDIF.
+ * VDIF, PSRDADA.
  * Every byte of samples is frames_byte() of its place.
  */
 #ifndef FX8_VALIDATION_FRAMES_FILE_H
@@ -129,6 +129,29 @@ static inline void put_vdif(const char *name, size_t antenna, bool has_gap)
             frames_put_samples(&file, 2 * antenna + thread,
                                frame * 2 * VDIF_SAMPLES, 2 * VDIF_SAMPLES);
         }
+    scratch_write(name, file.bytes, file.n);
+}
+
+/* --- PSRDADA -------------------------------------------------------------- */
+
+/* Real samples of two polarisations, 64,000 a second. */
+enum { DADA_SAMPLES = 1000, DADA_OVERLAP = 10 };
+
+/** A file of one antenna, `part` times less than DADA_SAMPLES after the start.
+ */
+static inline void put_dada(const char *name, size_t antenna, size_t part)
+{
+    static struct frames_file file;
+    const size_t first = part * (DADA_SAMPLES - DADA_OVERLAP);
+    file.n = 0;
+    frames_put_text(&file, 4096, '\0',
+                    "HEADER DADA\nHDR_VERSION 1.0\nHDR_SIZE 4096 # bytes\n"
+                    "TELESCOPE Effelsberg\nUTC_START 2020-09-13-12:26:40\n"
+                    "PICOSECONDS 5\nNBIT 8\nNDIM 1\nNPOL 2\nNCHAN 1\n"
+                    "FREQ 1400.0\nBW 0.032\nTSAMP 15.625\nORDER FTP\n"
+                    "OBS_OVERLAP %d\nOBS_OFFSET %zu\n",
+                    2 * DADA_OVERLAP, 2 * first);
+    frames_put_samples(&file, antenna, 2 * first, 2 * DADA_SAMPLES);
     scratch_write(name, file.bytes, file.n);
 }
 

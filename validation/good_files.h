@@ -150,6 +150,14 @@ static inline void make_good_vdif(const char *folder)
     put_vdif(name_in(folder, "b.vdif"), 1, true);
 }
 
+/** PSRDADA: two antennas, one of two files that overlap. */
+static inline void make_good_dada(const char *folder)
+{
+    put_dada(name_in(folder, "a0.dada"), 0, 0);
+    put_dada(name_in(folder, "a1.dada"), 0, 1);
+    put_dada(name_in(folder, "b.dada"), 1, 0);
+}
+
 /** UVH5 as fx8 writes it, good.h5: two dumps with gains. */
 static inline void make_good_uvh5(const char *folder)
 {

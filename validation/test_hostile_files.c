@@ -206,7 +206,7 @@ TEST(test_not_recordings)
 {
     const struct fx8_settings settings = {0},
                               unknown = {.input.format = (enum fx8_format)(
-                                             FX8_FORMAT_DIGITAL_RF + 1)};
+                                             FX8_FORMAT_DADA + 1)};
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
     scratch_text("text.h5", "time,value\n");

@@ -26,7 +26,7 @@ import tap
 
 # Formats of fuzz_recordings.c that are recordings, and the visibilities.
 FORMATS = ("fx8", "tart", "aavs", "digital_rf", "guppi",
-           "vdif", "uvh5")
+           "vdif", "dada", "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
 RUNS = 250          # in the short form; the long form runs for a fixed time
 CHECKERS = {

@@ -9,7 +9,7 @@ import tap
 
 # Formats of fuzz_recordings.c.
 FORMATS = ("fx8", "fx8_parts", "tart", "aavs", "digital_rf", "guppi",
-           "vdif", "uvh5")
+           "vdif", "dada", "uvh5")
 
 
 class Recordings(libfuzzer.Fuzz):

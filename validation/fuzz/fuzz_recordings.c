@@ -315,6 +315,7 @@ static const struct {
     {"aavs", make_good_aavs, read_recording, FX8_FORMAT_AAVS, NULL},
     {"guppi", make_good_guppi, read_recording, FX8_FORMAT_GUPPI, NULL},
     {"vdif", make_good_vdif, read_recording, FX8_FORMAT_VDIF, NULL},
+    {"dada", make_good_dada, read_recording, FX8_FORMAT_DADA, NULL},
     {"uvh5", make_good_uvh5, read_visibilities, FX8_FORMAT_AUTO,
      "good/good.h5"},
 };
