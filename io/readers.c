@@ -299,8 +299,16 @@ static enum fx8_status choose_format(const char *path, enum fx8_format wanted,
         return FX8_OK;
     /* report faults of the file itself first, so that probes need not */
     FX8_H5_AUTO file = FX8_H5_NONE;
-    if (!fx8_path_is_folder(path)) /* as some formats are */
-        FX8_TRY(fx8_h5_open_file(path, &file, error));
+    if (!fx8_path_is_folder(path)) { /* as some formats are */
+        const enum fx8_status status = fx8_h5_open_file(path, &file, error);
+        if (status != FX8_OK && wanted == FX8_FORMAT_AUTO &&
+            H5Fis_hdf5(path) == 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: no HDF5 signature: expected a recording in "
+                            "HDF5, or input.format, which gives the reason",
+                            path);
+        FX8_TRY(status);
+    }
     char known[128];
     list_formats(known, sizeof known);
     *format = find_format(path, file, wanted);

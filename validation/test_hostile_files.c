@@ -213,7 +213,7 @@ TEST(test_not_recordings)
     H5Fclose(create_file("empty.h5"));
     mkdir(scratch_path("folder"), 0700);
     static const char *const cases[][2] = {
-        {"text.h5", "no HDF5 signature: expected an HDF5 file"},
+        {"text.h5", "no HDF5 signature: expected a recording in HDF5, or "},
         {"absent.h5", "No such file or directory"},
         {"folder", "folder without channels of Digital RF"},
         {"empty.h5", "unknown format: expected one of fx8, tart"}};

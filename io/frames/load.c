@@ -286,6 +286,31 @@ static enum fx8_status list_gaps(struct fx8_frames_reader *reader,
 
 /* --- the recording -------------------------------------------------------- */
 
+/* Sets that have no time in common are files in the wrong order, or of no use.
+ */
+static enum fx8_status check_common(const struct fx8_frames_reader *reader,
+                                    struct fx8_error *error)
+{
+    const struct fx8_frames_file *late = &reader->files[0];
+    const struct fx8_frames_file *early = NULL;
+    for (size_t i = 0; i < reader->n_files; i++) {
+        const struct fx8_frames_file *file = &reader->files[i];
+        const bool is_first = i == 0 || file->set != file[-1].set;
+        const bool is_last =
+            i + 1 == reader->n_files || file->set != file[1].set;
+        if (is_first && file->first > late->first)
+            late = file;
+        if (is_last && (early == NULL || file->end < early->end))
+            early = file;
+    }
+    if (late->first < early->end)
+        return FX8_OK;
+    return fx8_refuse(error, late->path, "start",
+                      "after the end of %s: expected antennas recorded at the "
+                      "same time, all files of one before those of the next",
+                      early->path);
+}
+
 /* Count samples from the earliest one. */
 static enum fx8_status set_extent(struct fx8_frames_reader *reader,
                                   struct fx8_error *error)
@@ -373,6 +398,7 @@ enum fx8_status fx8_frames_load(struct fx8_reader *base,
         FX8_TRY(place(&reader->files[0], file, error));
         FX8_TRY(choose_set(reader, i, error));
     }
+    FX8_TRY(check_common(reader, error));
     FX8_TRY(set_extent(reader, error));
     FX8_TRY(set_observation(reader, error));
     if (reader->n_runs > 1)

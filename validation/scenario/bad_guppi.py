@@ -106,6 +106,14 @@ class BadGuppi(program.Job):
                         ": start: before ", "expected the files of an antenna "
                         "in order of time")
         self.refuse([parts[0], parts[0]], "given twice", code=2)
+        # the parts of two antennas, by time: b0 and a1 would be one antenna
+        a1, b0 = parts[1], self.path("b0.raw")
+        write(b0, samples[..., :2 * BLOCK])
+        b1 = write(self.path("b1.raw"), samples[..., 2 * BLOCK:4 * BLOCK],
+                   first=2 * BLOCK)
+        self.refuse([parts[0], b0, a1, b1], f"{b1}: start: after the end of "
+                    f"{parts[0]}: expected antennas recorded at the same time, "
+                    "all files of one before those of the next")
 
     def test_cut_and_foreign_files(self):
         paths = self.pair()
