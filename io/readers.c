@@ -43,23 +43,23 @@ static void list_formats(char *text, size_t size)
 static const struct fx8_reader_format *find_plain(const char *path,
                                                   enum fx8_format wanted)
 {
-    uint8_t bytes[START_BYTES];
+    uint8_t bytes[START_BYTES] = {0};
     struct stat status;
     ssize_t n = -1;
+    for (size_t i = 0; i < N_FORMATS && wanted != FX8_FORMAT_AUTO; i++)
+        if (formats[i]->format == wanted)
+            return formats[i]->sniff != NULL ? formats[i] : NULL;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 &&
         S_ISREG(status.st_mode))
         n = pread(descriptor, bytes, sizeof bytes, 0);
     if (descriptor >= 0)
         close(descriptor);
-    if (n <= 0 ||
-        (wanted == FX8_FORMAT_AUTO && memcmp(bytes, "\x89HDF", 4) == 0))
+    if (n <= 0 || memcmp(bytes, "\x89HDF", 4) == 0)
         return NULL;
     const struct fx8_file_start start = {bytes, (size_t)n, status.st_size};
     for (size_t i = 0; i < N_FORMATS; i++)
-        if (formats[i]->sniff != NULL &&
-            (wanted == FX8_FORMAT_AUTO ? formats[i]->sniff(&start)
-                                       : formats[i]->format == wanted))
+        if (formats[i]->sniff != NULL && formats[i]->sniff(&start))
             return formats[i];
     return NULL;
 }

@@ -129,6 +129,13 @@ static enum fx8_status put_invalid(const struct task *task, size_t stream,
     return FX8_OK;
 }
 
+/* Bytes that are the sample + 128 become the sample. */
+static void remove_offset(int8_t *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        samples[i] = (int8_t)(samples[i] ^ INT8_MIN);
+}
+
 /* Samples [from, to) of one frame, which begins with `sample`. */
 static enum fx8_status read_frame(const struct task *task,
                                   const struct fx8_frames_run *run,
@@ -157,8 +164,8 @@ static enum fx8_status read_frame(const struct task *task,
         const int64_t row = (int64_t)task->rows[i].row * run->frame_samples;
         FX8_TRY(fx8_frames_bytes(reader, start + (row + from - sample) * bytes,
                                  n, samples, error));
-        for (size_t k = 0; shape->is_offset && k < n; k++)
-            samples[k] = (int8_t)(samples[k] ^ INT8_MIN);
+        if (shape->is_offset)
+            remove_offset(samples, n);
     }
     return FX8_OK;
 }

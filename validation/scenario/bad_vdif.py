@@ -138,5 +138,7 @@ class BadVdif(program.Job):
                 path = self.save("cut.vdif", content[:length])
                 self.refuse(path, path, keys=[*RATED,
                                               "--set=input.format=vdif"])
+        self.refuse(self.path("absent.vdif"), "No such file", keys=[
+            *RATED, "--set=input.format=vdif"])
         native = self.recording()
         self.refuse(native, native, keys=[*RATED, "--set=input.format=vdif"])
