@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings and visibilities that stay valid HDF5 but are spoilt by a fuzzer:
-types, ranks, sizes, chunks, filters, links, attributes, values.
+types, ranks, sizes, chunks, filters, links, attributes, values; and plain files
+with other bytes, numbers and lengths.
 
 Shows: as fuzz/check_texts.py
 """
