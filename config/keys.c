@@ -421,6 +421,10 @@ const struct fx8_key fx8_keys[] = {
      .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
 
+    {"flag", "min_weight", REAL(flag.min_weight, 0, 1, ""), .fallback = "0",
+     .help = "Flag the cells of a result (a channel of a product of a baseline "
+             "in a dump) whose weight nsamples is below this share of the "
+             "dump's spectra; after channel_average, as written."},
     {"flag", "channels", .type = &fx8_type_frequencies, MEMBER(flag.channels),
      .word = "none", .fallback = "none",
      .help =

@@ -408,6 +408,7 @@ struct fx8_plan {
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
     const uint8_t *flag_channel; /**< [n_bands][K] 1: flag, besides those of
                                       channelizer; NULL: none */
+    double min_weight;           /**< 0 .. 1: flag what has nsamples below it */
     bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
@@ -467,8 +468,8 @@ struct fx8_result {
     float *visibilities; /**< [...][re, im] conj(E_1) E_2, input counts^2 */
     uint8_t *flags;      /**< 1: flagged.  Without a valid product, value and
                               weight are 0.  Data are kept if flagged by the
-                              plan, for a dead input, or for an input without
-                              power to set its level */
+                              plan, for a dead input, for an input without
+                              power to set its level, or for its weight */
     float *nsamples;     /**< valid products / spectra of the dump, 0 .. 1 */
 };
 

@@ -87,3 +87,34 @@ void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
     if (sums[FX8_RESULT_DOWN] != NULL)
         fx8_postprocess_interval(plan, sums, counts, results);
 }
+
+/* Cells to flag at a time. */
+#define LIGHT_CELLS ((size_t)65536)
+
+struct light {
+    size_t n_cells;
+    float min_weight;
+    const struct fx8_result *result;
+};
+
+static void flag_light(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    const struct light *job = context;
+    const size_t begin = item * LIGHT_CELLS;
+    const size_t rest = job->n_cells - begin;
+    const size_t end = begin + (rest < LIGHT_CELLS ? rest : LIGHT_CELLS);
+    for (size_t cell = begin; cell < end; cell++)
+        job->result->flags[cell] |=
+            job->result->nsamples[cell] < job->min_weight;
+}
+
+void fx8_postprocess_flag_light(size_t n_cells, double min_weight,
+                                struct fx8_threads threads,
+                                const struct fx8_result *result)
+{
+    struct light job = {n_cells, (float)min_weight, result};
+    if (min_weight > 0.0)
+        fx8_parallel_for((n_cells + LIGHT_CELLS - 1) / LIGHT_CELLS,
+                         threads.count, threads.pin, flag_light, &job);
+}

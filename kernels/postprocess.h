@@ -143,6 +143,13 @@ void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
                            enum fx8_result_kind kind,
                            const struct fx8_result *results);
 
+/** Flag the first n_cells cells of a result whose nsamples is below min_weight,
+ *  rounded to float as they are; 0: none.  Averages come first: it is the
+ *  weight of the cell as it is written. */
+void fx8_postprocess_flag_light(size_t n_cells, double min_weight,
+                                struct fx8_threads threads,
+                                const struct fx8_result *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@ static inline struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     plan->marker.least_length = 9;
     plan->channel_average = 2;
     plan->channelizer.flag_edges = 1;
+    plan->min_weight = 0.75;
     plan->lower_sideband = true;
     plan->quicklook = true;
     const size_t size = 1 + is_complex;

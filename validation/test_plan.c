@@ -100,6 +100,10 @@ TEST(rules_of_a_plan)
     RANGE("plan: n_polarizations: expected 1 or 2", n_polarizations, 1, 2);
     RANGE("plan: first_sample: expected 0 to 2^61", first_sample, 0,
           INT64_C(1) << 61);
+    CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = -0.01);
+    CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = 1.01);
+    CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = NAN);
+    CHANGE(NULL, plan->min_weight = 1);
     RANGE("plan: marker.value: expected -128 to 127", marker.value, -128, 127);
     RANGE("plan: marker.least_length: expected 1 to 1048576",
           marker.least_length, 1, 1048576);

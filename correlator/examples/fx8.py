@@ -267,8 +267,8 @@ class fx8_plan(Structure):
         ("machine", fx8_machine), ("precision", c_uint),
         ("spectra_per_dump", c_int64), ("n_spectra", c_int64),
         ("channel_average", c_size_t), ("flag_antenna", POINTER(c_uint8)),
-        ("flag_channel", POINTER(c_uint8)), ("quicklook", c_bool),
-        ("math", c_uint)]
+        ("flag_channel", POINTER(c_uint8)), ("min_weight", c_double),
+        ("quicklook", c_bool), ("math", c_uint)]
 
 
 fx8_plan_default = _function("fx8_plan_default", fx8_plan)

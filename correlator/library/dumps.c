@@ -87,6 +87,20 @@ static void average_bands(struct fx8_session *s)
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
+/* Flag the cells of every planned kind that have too little weight. */
+static void flag_light(struct fx8_session *s)
+{
+    const double start = fx8_clock_seconds();
+    const size_t n_baselines =
+        fx8_slice_baselines(s->plan.n_antennas, s->slice);
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (s->results[kind].visibilities != NULL)
+            fx8_postprocess_flag_light(
+                n_baselines * s->axes.n_channels * s->axes.n_products,
+                s->plan.min_weight, s->plan.machine.threads, &s->results[kind]);
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+}
+
 static void count_dump(struct fx8_session *s)
 {
     struct fx8_statistics *counters = &s->statistics;
@@ -178,6 +192,7 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
     const size_t n_antennas = s->plan.n_antennas;
     average_bands(s);
+    flag_light(s);
     s->ready = (struct fx8_dump){
         .index = s->dump - 1,
         .n_spectra = s->postprocess.spectra_per_dump,

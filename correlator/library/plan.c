@@ -260,6 +260,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->channel_average >= 1 &&
              averaged_channels(plan) % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
+        {plan->min_weight >= 0.0 && plan->min_weight <= 1.0,
+         "min_weight: expected 0 to 1"},
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},

@@ -233,6 +233,7 @@ static void plan_correlator(struct fx8_job *job)
     plan->quantizer = job->settings->quantizer;
     plan->machine = job->settings->machine;
     plan->precision = job->settings->correlator.precision;
+    plan->min_weight = job->settings->flag.min_weight;
     plan->quicklook = job->settings->postprocess.quicklook[0] != '\0';
     plan->math = job->settings->postprocess.math;
 }

@@ -396,6 +396,10 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
         finish_slab(truth, dump, first,
                     left < truth->slab ? left : truth->slab);
     }
+    fx8_postprocess_flag_light(
+        truth->job->axes.n_baselines * truth->job->axes.n_products *
+            (truth->n_channels / plan->channel_average),
+        plan->min_weight, truth->postprocess.threads, &truth->results);
     *results = truth->results;
 }
 

@@ -49,6 +49,7 @@ class Setup:
     flag_dc: bool = False
     flag_antennas: tuple = ()           # antenna numbers
     flag_channels: tuple = ()           # ranges (first, last) of Hz
+    min_weight: float = 0.0
     precision: str = "fp32"
     target_rms: float = 20.0
     level: str = "channel"
@@ -445,6 +446,8 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
         nsamples = (weight * (use > 0)).mean(axis=3)
         flags = flag.all(axis=3)
         frequencies = frequencies.reshape(-1, average).mean(axis=1)
+
+    flags |= nsamples.astype(np.float32) < np.float32(setup.min_weight)
 
     # --- axes
     half = Fraction(1, 2)

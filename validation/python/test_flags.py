@@ -4,11 +4,13 @@ CONVENTIONS.
 
 Shows (recordings, flags for interference): the channels listed, and no others,
     are flagged: single frequencies, ranges, borders, list and CSV; complex and
-    real samples, both sidebands, averages, bands; data and weights are kept
+    real samples, both sidebands, averages, bands; data and weights are kept.
+    So are cells whose weight is below min_weight, and none at it
 Within: flags and weights equal; visibilities FP32 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal
     but near a tie
 Because: a flag is a comparison of numbers; for values see program.py
 """
+import h5py
 import numpy as np
 
 import aavs_files
@@ -30,6 +32,8 @@ def keys_of(setup):
     keys = {}
     if setup.flag_channels:
         keys["flag.channels"] = text_of(setup.flag_channels)
+    if setup.min_weight:
+        keys["flag.min_weight"] = setup.min_weight
     return keys
 
 
@@ -165,3 +169,60 @@ class Flags(program.Case):
                                self.path("x.uvh5"),
                                keys={"flag.channels": name})
             self.assert_one_line(done, 2, name + words)
+
+    # --- weights -----------------------------------------------------
+
+    def gaps(self, scene):
+        """Losses of all lengths, in one input or in all."""
+        generator = np.random.default_rng(4)
+        scene.missing = [(-1, -1, 2500, 100)] + [
+            (int(generator.integers(3)), int(generator.integers(-1, 2)),
+             int(generator.integers(8900)), int(generator.integers(1, 900)))
+            for _ in range(12)]
+        return scene
+
+    def test_least_weights(self):
+        """Dumps of 125 spectra and a shorter last one, in which a weight of
+        a whole number of them equals min_weight to the last bit."""
+        for is_complex, sideband in KINDS[:3]:
+            scene = self.gaps(self.scene(is_complex, sideband))
+            plain = self.check(scene, method="fft", last_dump_min=0)
+            weights = np.unique(plain.nsamples)
+            self.assertGreater(len(weights), 10)
+            for least in (float(weights[len(weights) // 2]), 0.7, 1):
+                for average in (1, 4):
+                    got = self.check(scene, method="fft", last_dump_min=0,
+                                     channel_average=average,
+                                     min_weight=least)
+                    self.assertFalse(
+                        (~got.flags & (got.nsamples < least)).any())
+                    if average == 1:
+                        np.testing.assert_array_equal(
+                            got.flags,
+                            plain.flags | (got.nsamples < np.float32(least)))
+                        self.assert_equal(got, plain, ("visibilities",
+                                                       "nsamples"))
+
+    def test_weights_of_bounds_and_the_quicklook(self):
+        """Every way to a result flags the same."""
+        path = self.write(self.gaps(self.scene()))
+        least = {"flag.min_weight": 0.8}
+
+        def flags(keys, precision="fp32", name="out.uvh5"):
+            self.well("correlate", self.ini(oracle.Setup(
+                16, 0.002, method="fft", precision=precision)), path, "-o",
+                self.path("out.uvh5"), "--force", keys={
+                    "correlator.backend": "cpu", **least, **keys})
+            return program.read(self.path(name)).flags
+
+        want = flags({})
+        self.assertTrue(0 < want.sum() < want.size)
+        np.testing.assert_array_equal(
+            flags({}, "interval", "out.down.uvh5"), want)
+        np.testing.assert_array_equal(flags({}, "both", "out.int8.uvh5"), want)
+        look = self.path("look.h5")
+        np.testing.assert_array_equal(
+            flags({"postprocess.quicklook": look}), want)
+        with h5py.File(look) as file:
+            np.testing.assert_array_equal(file["flags"][...].astype(bool),
+                                          want)
