@@ -371,14 +371,16 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 {
     for (;;) {
         FX8_TRY(advance(s, NULL, NULL, error));
-        if (!fx8_session_sets_gains(s)) {
-            fx8_stream_end(s->stream);
-            FX8_TRY(drain(s, error));
+        if (fx8_session_sets_gains(s)) {
+            FX8_TRY(fx8_gains_end(s->gains, error));
+            FX8_TRY(end_round(s, error));
+            continue;
         }
+        fx8_stream_end(s->stream);
+        FX8_TRY(drain(s, error));
+        /* the last spectra may have begun a round, which first looks back */
         if (!fx8_session_sets_gains(s))
             return FX8_OK;
-        FX8_TRY(fx8_gains_end(s->gains, error));
-        FX8_TRY(end_round(s, error));
     }
 }
 
