@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stream_private.h -- the stream's state, shared by stream.c and
- * stream_markers.c. */
+/* stream_private.h -- the stream's state, shared by stream.c, stream_markers.c
+ * and stream_validity.c. */
 #ifndef FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 
@@ -35,6 +35,18 @@ static inline const int8_t *fx8_stream_held(const struct fx8_stream *stream,
                                             size_t input)
 {
     return stream->samples + input * stream->row_stride;
+}
+
+/** Column of the first sample of a spectrum's window. */
+static inline size_t fx8_stream_window_begin(const struct fx8_stream *stream,
+                                             size_t input, size_t spectrum)
+{
+    const struct fx8_stream *s = stream;
+    int64_t begin = (int64_t)spectrum * s->shape.step;
+    if (s->shape.tracker != NULL)
+        begin += s->shape.margin +
+                 s->shifts[input % s->shape.n_delays * s->n_shifted + spectrum];
+    return (size_t)begin;
 }
 
 /** Find the input's marker runs in samples [first, end), just appended to the
