@@ -421,6 +421,15 @@ const struct fx8_key fx8_keys[] = {
      .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
 
+    {"flag", "clip_level", INTEGER(flag.blanking.level, 1, 127),
+     WORD("none", 0), .unit = "LSB", .fallback = "none",
+     .help = "Samples above this level or below its negative count as missing "
+             "from the filter bank on, of a complex sample if either part is; "
+             "for the input and band that they are in, after scale_to_8bit."},
+    {"flag", "clip_margin", INTEGER(flag.blanking.margin, 0, 1048576),
+     .unit = "samples", .fallback = "0",
+     .help = "Samples on each side of one beyond clip_level that count as "
+             "missing too."},
     {"flag", "min_weight", REAL(flag.min_weight, 0, 1, ""), .fallback = "0",
      .help = "Flag the cells of a result (a channel of a product of a baseline "
              "in a dump) whose weight nsamples is below this share of the "

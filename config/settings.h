@@ -126,7 +126,8 @@ struct fx8_settings {
         char *quicklook; /**< path, or "" for none */
     } postprocess;
     struct {
-        double min_weight; /**< 0: all weights will do */
+        struct fx8_blanking blanking; /**< clip_level, clip_margin */
+        double min_weight;            /**< 0: all weights will do */
         struct fx8_frequency_list channels;
     } flag;
     struct {

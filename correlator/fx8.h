@@ -230,6 +230,15 @@ struct fx8_marker {
     int64_t least_length; /**< fewest in a row that count as missing */
 };
 
+/** Samples beyond a level, which interference drives there.  They count as
+ *  missing in their row before the filter bank, by their recorded values. */
+struct fx8_blanking {
+    int64_t level;  /**< 1 .. 127: a real sample, or a part of a complex one,
+                         below -level or above level; 0: none */
+    int64_t margin; /**< samples on either side that are missing too, 0 .. 2^20;
+                         they are found across blocks */
+};
+
 /** flag_edges: 2 for complex samples, 1 for real ones, fewer if no channel
  *  would be left; 0 for FX8_METHOD_NONE, or if n_kept is set. */
 #define FX8_FLAG_EDGES_AUTO SIZE_MAX
@@ -386,6 +395,7 @@ struct fx8_plan {
                                    and divided out of all results; NULL: 1 */
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
     struct fx8_marker marker;
+    struct fx8_blanking blanking;
 
     struct fx8_delays delays; /**< not with FX8_METHOD_NONE */
     struct fx8_channelizer channelizer;
@@ -953,6 +963,11 @@ FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
 /* --- samples as a session uses them, for statistics ------------------------
  */
 
+/** Samples on either side of one that may make it missing: those of a run of
+ *  markers, those whose margin it is in. */
+FX8_API int64_t fx8_missing_reach(const struct fx8_marker *marker,
+                                  const struct fx8_blanking *blanking);
+
 /** What to scan. */
 struct fx8_scan_plan {
     size_t n_rows;
@@ -960,6 +975,7 @@ struct fx8_scan_plan {
     int64_t first_sample; /**< absolute index of the first sample to deliver */
     int64_t n_samples;    /**< to deliver, at least 1 */
     struct fx8_marker marker;
+    struct fx8_blanking blanking;
     size_t most_samples; /**< delivered at a time, at least 1 */
     size_t n_threads;    /**< 0: all CPUs of the process */
 };
@@ -987,8 +1003,8 @@ FX8_API enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
 
 /** Deliver all samples so far that are known to be data or missing.  Blocks and
  *  gaps are treated as in fx8_push(); samples before first_sample are searched
- *  for markers.  NULL block: no more samples.  `n_scanned`: samples
- *  delivered so far. */
+ *  as far as they may make it missing.  NULL block: no more samples.
+ * `n_scanned`: samples delivered so far. */
 FX8_API enum fx8_status fx8_scan_push(struct fx8_scan *scan,
                                       const struct fx8_block *block,
                                       int64_t *n_scanned,

@@ -19,6 +19,7 @@ static inline struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     plan->marker.is_used = true;
     plan->marker.value = -128;
     plan->marker.least_length = 9;
+    plan->blanking = (struct fx8_blanking){.level = 126, .margin = 13};
     plan->channel_average = 2;
     plan->channelizer.flag_edges = 1;
     plan->min_weight = 0.75;
@@ -29,8 +30,12 @@ static inline struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     memset(voltages_at(&v, 1, 0), 0, 5000 * size);
     memset(voltages_at(&v, 2, 0), 0, 1700 * size);
     memset(voltages_at(&v, 3, 92), -128, 10 * size); /* one reaches in */
+    /* 10 before a border of dumps: its margin reaches in */
+    memset(voltages_at(&v, 0, 1171), 127, size);
     memset(voltages_at(&v, 4, 900), -128, 40 * size);
     memset(voltages_at(&v, 4, 980), -128, 8 * size); /* too short */
+    for (int64_t t = 0; t < 24; t++)                 /* clips, not blanked */
+        memset(voltages_at(&v, 4, 1400 + t), t / 2 % 2 == 0 ? 126 : -126, size);
     memset(voltages_at(&v, 4, 4990), -128, 10 * size);
     v.missing[v.n_missing++] = (struct fx8_gap){2500, 30, -1};
     v.missing[v.n_missing++] = (struct fx8_gap){700, 3, 5};
@@ -50,6 +55,7 @@ static inline struct voltages eventful_segments(struct fx8_plan *plan,
     plan->marker.is_used = true;
     plan->marker.value = -128;
     plan->marker.least_length = 9;
+    plan->blanking = (struct fx8_blanking){.level = 60, .margin = 7};
     plan->lower_sideband = true;
     plan->n_spectra = plan->spectra_per_dump + SEGMENT + 5000;
     const size_t size = 1 + is_complex;

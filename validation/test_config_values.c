@@ -113,6 +113,8 @@ TEST(values_that_are_read)
         {"array.flag_antennas=5", "flag_antennas = 5"},
         {"array.flag_antennas=9,0-3,20", "flag_antennas = 9,0-3,20"},
         {"array.flag_antennas=", "flag_antennas ="},
+        {"flag.clip_level=None", "clip_level = none"},
+        {"flag.clip_level=127", "clip_level = 127"},
         {"flag.channels=None", "channels = none"},
         {"flag.channels=150e6", "channels = 1.5e+08"},
         {"flag.channels=3e6, 1e6 - 2.5E+06 ,0",

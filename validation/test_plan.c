@@ -104,6 +104,11 @@ TEST(rules_of_a_plan)
     CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = 1.01);
     CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = NAN);
     CHANGE(NULL, plan->min_weight = 1);
+    static const char blanking[] =
+        "plan: blanking: expected a level of 0 to 127, a margin of 0 to "
+        "1048576";
+    RANGE(blanking, blanking.level, 0, 127);
+    RANGE(blanking, blanking.margin, 0, 1048576);
     RANGE("plan: marker.value: expected -128 to 127", marker.value, -128, 127);
     RANGE("plan: marker.least_length: expected 1 to 1048576",
           marker.least_length, 1, 1048576);

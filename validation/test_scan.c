@@ -43,6 +43,8 @@ TEST(scans_that_are_none)
           .marker.is_used = true,
           .marker.value = 300},
          "scan: marker.value: expected -128 to 127"},
+        {{.n_rows = 1, .n_samples = 1, .blanking.level = 128},
+         "scan: blanking: expected a level of 0 to 127, a margin of 0 to 2^20"},
         {{.n_rows = 1, .n_samples = 1, .marker.is_used = true},
          "scan: marker.least_length: expected 1 to 2^20"},
         {{.n_rows = 1, .n_samples = 1},

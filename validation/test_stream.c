@@ -4,7 +4,7 @@
  * is held, what is missing, which spectra are ready and valid.
  * Blocks have their exact size, for the address checker, and come in any size
  * and layout, with overlaps and gaps, runs of markers about as long as the
- * shortest that counts.
+ * shortest that counts, samples beyond the blanking level and at it.
  *
  * Shows: as test_engine.c
  */
@@ -51,8 +51,17 @@ static int64_t marker_start(const struct recording *r, size_t input,
     return start;
 }
 
+static bool is_beyond(const struct recording *r, size_t input, int64_t t)
+{
+    const int8_t *s = voltages_at(&r->v, input, t);
+    const int level = (int)r->shape.blanking.level;
+    const int a = abs(s[0]), b = abs(s[r->v.size - 1]);
+    return level > 0 && (a > b ? a : b) > level;
+}
+
 static void derive(struct recording *r)
 {
+    const int64_t margin = r->shape.blanking.margin;
     r->end = 0;
     memset(r->delivered, 0, sizeof r->delivered);
     for (size_t b = 0; b < r->n_blocks; b++) {
@@ -76,6 +85,11 @@ static void derive(struct recording *r)
                 for (int64_t t = start; t < end; t++)
                     r->missing[input][t] = true;
         }
+        for (int64_t t = 0; t < r->end; t++)
+            for (int64_t k = -margin; k <= margin; k++)
+                if (r->delivered[t] && is_beyond(r, input, t) && t + k >= 0 &&
+                    t + k < r->end)
+                    r->missing[input][t + k] = true;
     }
 }
 
@@ -100,7 +114,9 @@ static bool is_valid(const struct recording *r, size_t input, int64_t first)
 static size_t ready_spectra(const struct recording *r, int64_t first,
                             int64_t next, bool has_ended)
 {
-    int64_t decided = next;
+    const struct fx8_blanking *blanking = &r->shape.blanking;
+    const bool has_margin = blanking->level > 0 && !has_ended;
+    int64_t decided = next - (has_margin ? blanking->margin : 0);
     for (size_t input = 0; input < r->shape.n_inputs && !has_ended; input++) {
         const int64_t start = marker_start(r, input, next);
         if (next - start < r->shape.marker.least_length && start < decided)
@@ -330,6 +346,9 @@ TEST(random_recordings)
             .marker.is_used = random_below(&g, 4) != 0,
             .marker.value = markers[random_below(&g, 4)],
             .marker.least_length = random_in(&g, 1, 24),
+            .blanking.level =
+                random_below(&g, 2) == 0 ? 0 : random_in(&g, 90, 127),
+            .blanking.margin = random_in(&g, 0, 20),
             .threads.count = 1,
         };
         r.first_sample = random_below(&g, 2) == 0 ? 0 : random_in(&g, 1, 60);

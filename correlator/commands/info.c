@@ -28,8 +28,8 @@ static const struct fx8_option options[] = {
                .help = "a recording in any format that fx8 reads, all its "
                        "files or its folder; or a UVH5 or a quick-look file"},
     [SET] = FX8_OPTION_SET("what is not recorded, as for fx8 correlate: "
-                           "[input], [observation] and "
-                           "the site; may be given many times"),
+                           "[input], [observation], the site and "
+                           "flag.clip_level; may be given many times"),
     [ALL] = {.name = "all",
              .help = "levels of all samples, not only of blocks spread over "
                      "the recording, 64 MiB in all"},

@@ -26,7 +26,7 @@ static void name_input(const void *context, size_t input,
 
 /* --- the verdict -------------------------------------------------- */
 
-/* Missing samples, from the recording's list, reading and markers together. */
+/* Missing samples, whatever made them so. */
 static void print_left_out(const struct fx8_survey *survey)
 {
     double n_missing = 0.0;
@@ -34,8 +34,8 @@ static void print_left_out(const struct fx8_survey *survey)
         n_missing += (double)survey->sums[i].n_missing;
     if (n_missing > 0.0)
         fx8_info_field("left out",
-                       "%.4f %% of them: listed as missing, not found, or "
-                       "markers",
+                       "%.4f %% of them: listed as missing, not found, "
+                       "markers, or near a sample beyond clip_level",
                        100.0 * n_missing / (double)survey->n_inputs /
                            (double)survey->n_samples);
 }

@@ -211,6 +211,10 @@ class fx8_marker(Structure):
         ("least_length", c_int64)]
 
 
+class fx8_blanking(Structure):
+    _fields_ = [("level", c_int64), ("margin", c_int64)]
+
+
 class fx8_channelizer(Structure):
     _fields_ = [("method", c_uint), ("n_channels", c_size_t),
         ("n_kept", c_size_t), ("n_taps", c_size_t), ("window", c_uint),
@@ -261,14 +265,14 @@ class fx8_plan(Structure):
         ("dc_frequency_hz", c_double), ("lower_sideband", c_bool),
         ("n_bands", c_size_t), ("band_offset_hz", POINTER(c_double)),
         ("input_gain", POINTER(c_double)), ("first_sample", c_int64),
-        ("marker", fx8_marker), ("delays", fx8_delays),
-        ("channelizer", fx8_channelizer), ("quantizer", fx8_quantizer),
-        ("reread", fx8_reread_callback), ("reread_context", c_void_p),
-        ("machine", fx8_machine), ("precision", c_uint),
-        ("spectra_per_dump", c_int64), ("n_spectra", c_int64),
-        ("channel_average", c_size_t), ("flag_antenna", POINTER(c_uint8)),
-        ("flag_channel", POINTER(c_uint8)), ("min_weight", c_double),
-        ("quicklook", c_bool), ("math", c_uint)]
+        ("marker", fx8_marker), ("blanking", fx8_blanking),
+        ("delays", fx8_delays), ("channelizer", fx8_channelizer),
+        ("quantizer", fx8_quantizer), ("reread", fx8_reread_callback),
+        ("reread_context", c_void_p), ("machine", fx8_machine),
+        ("precision", c_uint), ("spectra_per_dump", c_int64),
+        ("n_spectra", c_int64), ("channel_average", c_size_t),
+        ("flag_antenna", POINTER(c_uint8)), ("flag_channel", POINTER(c_uint8)),
+        ("min_weight", c_double), ("quicklook", c_bool), ("math", c_uint)]
 
 
 fx8_plan_default = _function("fx8_plan_default", fx8_plan)
@@ -449,13 +453,15 @@ fx8_frequencies = _function("fx8_frequencies", None, POINTER(fx8_plan),
     POINTER(c_double), POINTER(c_double))
 fx8_dump_time = _function("fx8_dump_time", fx8_time, POINTER(fx8_plan),
     fx8_time, c_int64)
+fx8_missing_reach = _function("fx8_missing_reach", c_int64,
+    POINTER(fx8_marker), POINTER(fx8_blanking))
 
 
 class fx8_scan_plan(Structure):
     _fields_ = [("n_rows", c_size_t), ("is_complex", c_bool),
         ("first_sample", c_int64), ("n_samples", c_int64),
-        ("marker", fx8_marker), ("most_samples", c_size_t),
-        ("n_threads", c_size_t)]
+        ("marker", fx8_marker), ("blanking", fx8_blanking),
+        ("most_samples", c_size_t), ("n_threads", c_size_t)]
 
 
 fx8_scan_callback = CFUNCTYPE(None, c_void_p, c_size_t, POINTER(c_int8),

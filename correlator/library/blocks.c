@@ -35,9 +35,11 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
 {
     const struct fx8_plan *plan = &session->plan;
     const int64_t step = (int64_t)session->axes.step;
-    /* start of the first spectrum if its window were one step long */
+    const int64_t held = plan->blanking.level > 0 ? plan->blanking.margin : 0;
+    /* start of the first spectrum if its window were one step long, and no
+     * margin of later samples reached back */
     const int64_t origin = plan->first_sample + (int64_t)session->axes.margin +
-                           (int64_t)session->axes.window - step;
+                           (int64_t)session->axes.window - step + held;
     const int64_t begin = first_sample > origin ? first_sample - origin : 0;
     const int64_t n = begin / step;
     const struct progress now = progress_after(session, n);

@@ -68,6 +68,7 @@ static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
     if (shape.most_spectra < LEAST_SAMPLES)
         shape.most_spectra = LEAST_SAMPLES;
     shape.has_two = shape.marker.is_used = false;
+    shape.blanking.level = 0;
     return shape;
 }
 

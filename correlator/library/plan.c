@@ -209,6 +209,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {!marker->is_used || (marker->least_length >= 1 &&
                               marker->least_length <= FX8_MAX_MARKER_RUN),
          "marker.least_length: expected 1 to 1048576"},
+        {fx8_plan_is_blanking(&plan->blanking),
+         "blanking: expected a level of 0 to 127, a margin of 0 to 1048576"},
         {has_channels, "n_channels: expected 1 to 16777216"},
         {bank->n_kept <= bank->n_channels &&
              (plan->is_complex || bank->n_kept == 0),

@@ -13,8 +13,16 @@
 #include "correlator/fx8.h"
 #include "kernels/filterbank.h"
 
-/** Largest marker.least_length of a plan; it bounds the look-ahead. */
+/** Largest marker.least_length, and blanking.margin, of a plan; it bounds the
+ *  look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
+
+/** Whether level and margin are in range. */
+static inline bool fx8_plan_is_blanking(const struct fx8_blanking *blanking)
+{
+    return blanking->level >= 0 && blanking->level <= 127 &&
+           blanking->margin >= 0 && blanking->margin <= FX8_MAX_MARKER_RUN;
+}
 
 /** Bound of a sample's index. */
 #define FX8_LAST_SAMPLE (INT64_C(1) << 61)

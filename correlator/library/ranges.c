@@ -47,7 +47,7 @@ static enum fx8_status go_to(struct fx8_session *s, int64_t dump,
     s->dump = dump;
     s->position = s->part_first = spectrum;
     const int64_t next =
-        fx8_stream_next_sample(s->stream) - fx8_session_run_before(s);
+        fx8_stream_next_sample(s->stream) - fx8_session_reach(s);
     const int64_t first = next > 0 ? next : 0;
     /* what lies before can be read again */
     s->pushed_end = s->samples_end = fx8_session_looks_back(s) ? first : 0;

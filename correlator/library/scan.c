@@ -42,6 +42,8 @@ static enum fx8_status check(const struct fx8_scan_plan *plan,
              (plan->marker.least_length >= 1 &&
               plan->marker.least_length <= FX8_MAX_MARKER_RUN),
          "marker.least_length: expected 1 to 2^20"},
+        {fx8_plan_is_blanking(&plan->blanking),
+         "blanking: expected a level of 0 to 127, a margin of 0 to 2^20"},
         {plan->most_samples >= 1, "most_samples: expected at least 1"},
         {plan->n_threads <= 1024, "n_threads: expected at most 1024"},
     };
@@ -71,6 +73,7 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                   .window = 1,
                   .most_spectra = plan->most_samples,
                   .marker = plan->marker,
+                  .blanking = plan->blanking,
                   .threads.count = plan->n_threads > 0 ? plan->n_threads
                                                        : fx8_parallel_cpus()},
         .callback = callback,

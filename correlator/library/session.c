@@ -276,12 +276,12 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
         (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0));
 }
 
-/* The next sample that the gains need.  When a round looks back, runs of
- * markers may begin in samples before the first. */
+/* The next sample that the gains need.  When a round looks back, samples before
+ * the first may make it missing. */
 static int64_t next_for_gains(struct fx8_session *s)
 {
     const int64_t next = fx8_gains_next_sample(s->gains);
-    const int64_t first = next - fx8_session_run_before(s);
+    const int64_t first = next - fx8_session_reach(s);
     const bool is_behind = s->is_behind;
     s->is_behind = false;
     return is_behind ? first : next;

@@ -35,6 +35,7 @@ static struct fx8_stream_shape stream_shape(
         .most_spectra = block_spectra,
         .has_two = operations->pin != NULL,
         .marker = plan->marker,
+        .blanking = plan->blanking,
         .threads = plan->machine.threads,
     };
 }

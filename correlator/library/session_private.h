@@ -105,11 +105,10 @@ static inline int64_t fx8_session_spectra(const struct fx8_session *s)
     return s->part_end > 0 && s->part_end < n ? s->part_end : n;
 }
 
-/* Samples before the first of a window in which a run of markers that reaches
- * into it may begin. */
-static inline int64_t fx8_session_run_before(const struct fx8_session *s)
+/* Samples before the first of a window that may make samples in it missing. */
+static inline int64_t fx8_session_reach(const struct fx8_session *s)
 {
-    return s->plan.marker.is_used ? s->plan.marker.least_length - 1 : 0;
+    return fx8_missing_reach(&s->plan.marker, &s->plan.blanking);
 }
 
 /* Whether inputs without gains may have delivered in dumps that this session

@@ -8,8 +8,9 @@
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
                               int64_t end, struct fx8_error *error)
 {
-    if (spans->n > 0 && spans->items[spans->n - 1].end == first) {
-        spans->items[spans->n - 1].end = end;
+    struct fx8_span *last = spans->n > 0 ? &spans->items[spans->n - 1] : NULL;
+    if (last != NULL && last->first <= first && first <= last->end) {
+        last->end = end > last->end ? end : last->end;
         return FX8_OK;
     }
     FX8_TRY(fx8_grow(&spans->items, spans->n, sizeof *spans->items,

@@ -22,8 +22,8 @@ struct fx8_spans {
     size_t n;
 };
 
-/** Add a span; it is merged with the last one if they touch.  FX8_ERR_SYSTEM:
- *  memory. */
+/** Add a span; it is merged with the last one if it begins in it or at its end.
+ *  FX8_ERR_SYSTEM: memory. */
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
                               int64_t end, struct fx8_error *error);
 

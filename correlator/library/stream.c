@@ -8,14 +8,14 @@
 #include "correlator/library/stream_private.h"
 
 /* Samples in a row: room for most_spectra even if the last samples are held
- * back as a possible run of markers.  SIZE_MAX on overflow. */
+ * back, because later ones may make them missing.  SIZE_MAX on overflow. */
 static size_t row_samples(const struct fx8_stream_shape *shape)
 {
     const size_t columns =
         fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
     const size_t extra =
-        (size_t)(shape->window + 2 * shape->margin) +
-        (shape->marker.is_used ? (size_t)shape->marker.least_length : 0);
+        (size_t)(shape->window + 2 * shape->margin +
+                 fx8_missing_reach(&shape->marker, &shape->blanking));
     return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
 }
 
@@ -43,12 +43,13 @@ static size_t most_ready(const struct fx8_stream_shape *shape)
     return (size_t)((beyond - 2 * shape->margin) / shape->step) + 1;
 }
 
-/* Hold nothing: the next sample is `first`. */
+/* Hold nothing: the next sample is `first`.  Margins around earlier samples may
+ * reach beyond it. */
 static void hold_nothing(struct fx8_stream *s, int64_t first)
 {
     s->window_first = s->window_end = first;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
-        s->gaps[list].n = 0;
+        fx8_spans_drop(&s->gaps[list], first);
     for (size_t input = 0; input < s->shape.n_inputs; input++)
         s->marker_start[input] = first;
 }
@@ -60,6 +61,8 @@ void fx8_stream_restart(struct fx8_stream *s, int64_t spectrum)
     s->lender = NULL;
     s->has_ended = s->has_begun = false;
     s->seen_before = -1;
+    for (size_t list = 0; list <= s->shape.n_inputs; list++)
+        s->gaps[list].n = 0;
     hold_nothing(s,
                  s->first_sample + spectrum * s->shape.step - s->shape.margin);
 }
@@ -358,12 +361,14 @@ static enum fx8_status note_missing(struct fx8_stream *s,
 }
 
 /* Samples [window_end, window_end + n_samples) are in the rows: count them as
- * held, and find markers. */
+ * held, and find markers and samples beyond the blanking level. */
 static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
                               bool is_gap, struct fx8_error *error)
 {
     const int64_t first = s->window_end;
     s->window_end += n_samples;
+    if (!is_gap)
+        FX8_TRY(fx8_stream_find_blanks(s, first, error));
     if (!s->shape.marker.is_used)
         return FX8_OK;
     for (size_t input = 0; input < s->shape.n_inputs; input++) {
@@ -414,16 +419,28 @@ int64_t fx8_stream_skip(struct fx8_stream *s, int64_t sample, int64_t most,
     return n;
 }
 
+/* Search a block's samples before the stream's first for what may make that one
+ * missing. */
+static enum fx8_status begin(struct fx8_stream *s,
+                             const struct fx8_block *block,
+                             struct fx8_error *error)
+{
+    if (block->first_sample < s->window_first && block->n_samples > 0) {
+        FX8_TRY(fx8_stream_find_blanks_before(s, block, error));
+        if (s->shape.marker.is_used)
+            fx8_stream_find_before(s, block);
+    }
+    if (block->first_sample + block->n_samples > s->window_first)
+        fx8_stream_begin_markers(s);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_stream_append(struct fx8_stream *s,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    if (s->shape.marker.is_used && !s->has_begun) {
-        if (block->first_sample < s->window_first && block->n_samples > 0)
-            fx8_stream_find_before(s, block);
-        if (block->first_sample + block->n_samples > s->window_first)
-            fx8_stream_begin_markers(s);
-    }
+    if (!s->has_begun)
+        FX8_TRY(begin(s, block, error));
     int64_t room = s->capacity - (s->window_end - s->window_first);
     if (block->first_sample > s->window_end) {
         const int64_t gap = block->first_sample - s->window_end;

@@ -32,6 +32,7 @@ struct fx8_stream_shape {
     bool has_two; /**< two sets of rows in turn: rows taken stay unchanged until
                        the next take */
     struct fx8_marker marker;
+    struct fx8_blanking blanking;
     struct fx8_threads threads;
     const struct fx8_operations *operations;
 };
@@ -123,7 +124,8 @@ int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
 /** No more samples: a marker run that is still too short is data. */
 void fx8_stream_end(struct fx8_stream *stream);
 
-/** Spectra whose windows are complete and free of undecided markers. */
+/** Spectra whose windows are complete and free of samples that later ones may
+ *  still make missing. */
 size_t fx8_stream_ready(const struct fx8_stream *stream);
 
 /** Row of an input, at the first sample of the first ready spectrum, unshifted.

@@ -102,7 +102,11 @@ void fx8_stream_begin_markers(struct fx8_stream *s)
 int64_t fx8_stream_decided_end(const struct fx8_stream *s)
 {
     int64_t end = s->window_end;
-    if (!s->shape.marker.is_used || s->has_ended)
+    if (s->has_ended)
+        return end;
+    if (s->shape.blanking.level > 0) /* margins of samples not yet seen */
+        end -= s->shape.blanking.margin;
+    if (!s->shape.marker.is_used)
         return end;
     for (size_t input = 0; input < s->shape.n_inputs; input++) {
         const int64_t start = s->marker_start[input];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stream_private.h -- the stream's state, shared by stream.c, stream_markers.c
- * and stream_validity.c. */
+/* stream_private.h -- the stream's state, shared by stream.c, stream_markers.c,
+ * stream_blanks.c and stream_validity.c. */
 #ifndef FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 
@@ -65,6 +65,18 @@ void fx8_stream_find_before(struct fx8_stream *stream,
 /** Called before the first sample is appended: forget a run that does not reach
  *  it. */
 void fx8_stream_begin_markers(struct fx8_stream *stream);
+
+/** Find the samples from `first` on, just appended, that are beyond the
+ * blanking level, by their recorded values; note them and their margins as
+ * missing. */
+enum fx8_status fx8_stream_find_blanks(struct fx8_stream *stream, int64_t first,
+                                       struct fx8_error *error);
+
+/** The same in the block's samples before the stream's first, as far as their
+ *  margins reach it. */
+enum fx8_status fx8_stream_find_blanks_before(struct fx8_stream *stream,
+                                              const struct fx8_block *block,
+                                              struct fx8_error *error);
 
 /** Absolute index up to which every sample is known to be data or missing. */
 int64_t fx8_stream_decided_end(const struct fx8_stream *stream);

@@ -230,6 +230,7 @@ static void plan_correlator(struct fx8_job *job)
     plan->sample_rate = job->observation.sample_rate;
     plan->dc_frequency_hz = job->observation.dc_frequency_hz;
     plan->marker = job->settings->input.marker;
+    plan->blanking = job->settings->flag.blanking;
     plan->quantizer = job->settings->quantizer;
     plan->machine = job->settings->machine;
     plan->precision = job->settings->correlator.precision;

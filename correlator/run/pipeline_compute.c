@@ -136,13 +136,12 @@ int64_t fx8_run_sample_behind(const struct fx8_job *job, int64_t end)
 {
     const struct fx8_plan *plan = &job->plan;
     const int64_t step = (int64_t)job->axes.step;
-    const int64_t run =
-        plan->marker.is_used ? plan->marker.least_length - 1 : 0;
+    const int64_t reach = fx8_missing_reach(&plan->marker, &plan->blanking);
     return end / plan->spectra_per_dump >= job->n_dumps
                ? INT64_MAX
                : plan->first_sample + end * step +
                      (int64_t)(job->axes.window + 2 * job->axes.margin) - step +
-                     run;
+                     reach;
 }
 
 enum fx8_status fx8_run_push_range(struct fx8_run *run, int64_t first,

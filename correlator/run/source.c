@@ -109,7 +109,7 @@ static enum fx8_status list_missing(const struct fx8_source *s, int64_t first,
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples +
                          (int64_t)s->job->axes.margin;
     if (end > stop) {
-        /* read only to find runs of markers, not processed */
+        /* read only for what it makes missing, not processed */
         const struct fx8_gap beyond = {stop, end - stop, -1};
         FX8_TRY(add_missing(block, &beyond, error));
     }
@@ -245,13 +245,12 @@ static void *read_all(void *argument)
 }
 
 /* Delays shift samples in from either side of the stretch to be processed, and
- * a run of markers may extend beyond it: read as far as that can matter. */
+ * samples beyond it may make others missing: read as far as that can matter. */
 static void set_range(struct fx8_source *s)
 {
     const struct fx8_plan *plan = &s->job->plan;
-    const int64_t more =
-        (int64_t)s->job->axes.margin +
-        (plan->marker.is_used ? plan->marker.least_length - 1 : 0);
+    const int64_t more = (int64_t)s->job->axes.margin +
+                         fx8_missing_reach(&plan->marker, &plan->blanking);
     const int64_t first = plan->first_sample;
     const int64_t left =
         s->job->observation.n_samples - first - s->job->n_samples;
@@ -259,12 +258,14 @@ static void set_range(struct fx8_source *s)
     s->end_sample = first + s->job->n_samples + (left < more ? left : more);
 }
 
-/* Set the row distance: the longest block and what filter and delays reach back
- * for; not a power of two. */
+/* Set the row distance: the longest block and what filter, delays and margins
+ * reach back for; not a power of two. */
 static void set_rows_apart(struct fx8_source *s)
 {
     const struct fx8_axes *axes = &s->job->axes;
-    s->room = (int64_t)(axes->window - axes->step + 2 * axes->margin);
+    const struct fx8_blanking *blanking = &s->job->plan.blanking;
+    s->room = (int64_t)(axes->window - axes->step + 2 * axes->margin) +
+              (blanking->level > 0 ? blanking->margin : 0);
     const size_t bytes = (size_t)(s->most_samples + s->room) * sample_bytes(s);
     s->row_samples =
         (int64_t)((fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT) /

@@ -84,14 +84,14 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
     return FX8_OK;
 }
 
-/* Survey samples [first, first + n); read as far on either side as a run of
- * markers may reach. */
+/* Survey samples [first, first + n); read as far on either side as samples may
+ * make them missing. */
 static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
                                    struct fx8_error *error)
 {
     const int64_t length = work->reader->observation.n_samples;
     const int64_t more =
-        work->plan.marker.is_used ? work->plan.marker.least_length - 1 : 0;
+        fx8_missing_reach(&work->plan.marker, &work->plan.blanking);
     const int64_t stop = first + n;
     const int64_t end = length - stop < more ? length : stop + more;
     int64_t next = first < more ? 0 : first - more, n_scanned = 0;
@@ -174,6 +174,7 @@ static enum fx8_status prepare(struct work *work,
         .n_rows = n_inputs,
         .is_complex = size == 2,
         .marker = settings->input.marker,
+        .blanking = settings->flag.blanking,
         .most_samples = tile,
         .n_threads = fx8_parallel_cpus(),
     };

@@ -57,11 +57,11 @@ struct fx8_survey {
  * fx8_survey_run -- read samples and sum their levels.
  *
  * Given:  reader    all its inputs are selected
- *         settings  the markers of missing samples
+ *         settings  what makes samples missing: markers, clip_level
  * Status: errors of reading; FX8_ERR_SYSTEM when memory is short
  * Notes:  1) missing samples are counted as missing and enter no other sum:
- *            those the recording lists, and markers by the correlator's rule,
- *            including runs that cross the ends of a block
+ *            those the recording lists, and by the correlator's rule markers
+ *            and those around clip_level, across the ends of blocks too
  *         2) blocks are whole reads of the file, including the first and the
  *            last; if one read is as large as FX8_SURVEY_BYTES, only the first
  *         3) memory does not grow with the recording

@@ -50,6 +50,8 @@ class Setup:
     flag_antennas: tuple = ()           # antenna numbers
     flag_channels: tuple = ()           # ranges (first, last) of Hz
     min_weight: float = 0.0
+    clip_level: int = None
+    clip_margin: int = 0
     precision: str = "fp32"
     target_rms: float = 20.0
     level: str = "channel"
@@ -225,6 +227,12 @@ def missing_mask(recording, setup, inputs, samples):
             for begin, end in zip(edges[::2], edges[1::2]):
                 if end - begin >= setup.missing_run:
                     out[begin:end] = True
+    if setup.clip_level is not None:
+        beyond = np.maximum(np.abs(samples.real),
+                            np.abs(samples.imag)) > setup.clip_level
+        for index, t in np.argwhere(beyond):
+            mask[index, max(t - setup.clip_margin, 0):
+                 t + setup.clip_margin + 1] = True
     return mask
 
 

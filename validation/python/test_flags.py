@@ -5,11 +5,15 @@ CONVENTIONS.
 Shows (recordings, flags for interference): the channels listed, and no others,
     are flagged: single frequencies, ranges, borders, list and CSV; complex and
     real samples, both sidebands, averages, bands; data and weights are kept.
-    So are cells whose weight is below min_weight, and none at it
+    So are cells whose weight is below min_weight, and none at it. Samples
+    beyond clip_level are missing with their margin, whatever block, thread,
+    rank or run they are read in, in the levels and in `fx8 info` too
 Within: flags and weights equal; visibilities FP32 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal
     but near a tie
 Because: a flag is a comparison of numbers; for values see program.py
 """
+import json
+
 import h5py
 import numpy as np
 
@@ -34,6 +38,9 @@ def keys_of(setup):
         keys["flag.channels"] = text_of(setup.flag_channels)
     if setup.min_weight:
         keys["flag.min_weight"] = setup.min_weight
+    if setup.clip_level is not None:
+        keys["flag.clip_level"] = setup.clip_level
+        keys["flag.clip_margin"] = setup.clip_margin
     return keys
 
 
@@ -226,3 +233,85 @@ class Flags(program.Case):
         with h5py.File(look) as file:
             np.testing.assert_array_equal(file["flags"][...].astype(bool),
                                           want)
+
+    # --- samples beyond a level --------------------------------------
+
+    def pulses(self, scene):
+        """Pulses of one or a few samples: at both ends, in single parts of
+        complex samples, at the level itself and one above, -128."""
+        generator = np.random.default_rng(9)
+        unit = (1, 1j) if np.iscomplexobj(scene.samples) else (1, 1)
+        rows = scene.samples.reshape(6, -1)
+        rows[:] = np.clip(rows.real, -70, 70) + (
+            1j * np.clip(rows.imag, -70, 70) if unit[1] == 1j else 0)
+        for k, (first, value) in enumerate((
+                (0, 101), (8999, -101), (500, 100), (700, -100), (900, -128),
+                (2100, 127), (2101, 127), (2120, 127))):
+            rows[k % 6, first] = value * unit[k % 2]
+        for _ in range(20):
+            first = generator.integers(8990)
+            rows[generator.integers(6), first:first + generator.integers(
+                1, 9)] = 120 * unit[generator.integers(2)]
+        return scene
+
+    def test_samples_beyond_a_level(self):
+        for is_complex, sideband in KINDS:
+            scene = self.pulses(self.scene(is_complex, sideband))
+            scene.missing = [(0, 0, 2000, 90), (-1, -1, 7000, 30)]
+            for margin in (0, 40, 150):
+                for extra in ({}, {"start_s": 0.000905, "duration_s": 0.00709},
+                              {"missing_value": -128, "missing_run": 1}):
+                    got = self.check(scene, clip_level=100, clip_margin=margin,
+                                     taps=4, **extra)
+                    self.assertTrue((got.nsamples < 1).any())
+            self.check(scene, clip_level=127, method="fft")
+            self.check(scene, clip_level=1, method="fft")
+
+    def test_pulses_leave_the_mean(self):
+        """Pulses 30 dB above the noise, 1 % of the time: without clip_level
+        they are the result, with it the noise is."""
+        generator = np.random.default_rng(5)
+        noise = program.noise(5, 2, 1, 100_000, level=4)
+        starts = 100 * np.arange(1000) + generator.integers(0, 90, 1000)
+        pulsed = noise.copy()
+        pulsed[:, :, starts] = 127 * (1 + 1j)
+        setup = oracle.Setup(8, "all", method="fft")
+        power = {}
+        for name, samples, keys in (
+                ("clean", noise, {}), ("pulsed", pulsed, {}),
+                ("blanked", pulsed, {"flag.clip_level": 64})):
+            got = self.correlate(program.Scene(samples), setup, extra=keys)
+            power[name] = got.visibilities[0, 0, 2:-2, 0].real.mean()
+        print("# power, pulsed and blanked, of clean noise:", power)
+        # P of noise 2 sigma^2 = 32; of pulses 1 % of 2 127^2 = 323
+        self.assertGreater(power["pulsed"], 10 * power["clean"])
+        # 50,000 samples at least: 5 sqrt(1/50,000)
+        self.assertAlmostEqual(power["blanked"] / power["clean"], 1,
+                               delta=0.025)
+
+    def test_blocks_threads_and_info(self):
+        """One file, files in pieces, threads; levels of `fx8 info`."""
+        scene = self.pulses(self.scene())
+        path = self.write(scene)
+        keys = {"flag.clip_level": 100, "flag.clip_margin": 33}
+        setup = oracle.Setup(16, 0.002, precision="int8")
+        want = self.fx8(path, setup, keys)
+        for more in ({"correlator.threads": 1}, {"correlator.threads": 7},
+                     {"correlator.kernel": "reference"}):
+            self.assert_equal(self.fx8(path, setup, {**keys, **more}), want)
+        for order in (("time", "antenna", "pol"), ("pol", "time", "antenna")):
+            other = self.write(scene, "other.h5", axes=order,
+                               chunks=tuple(97 if axis == "time" else 1
+                                            for axis in order))
+            self.assert_equal(self.fx8(other, setup, keys), want)
+        said = json.loads(self.well(
+            "info", "--json", "--all", path, keys=keys).stdout)
+        mask = oracle.missing_mask(
+            oracle.read_native(path), oracle.Setup(
+                16, 0.002, clip_level=100, clip_margin=33),
+            [(a, p) for a in range(3) for p in range(2)],
+            scene.samples.reshape(6, -1))
+        # JSON has 17 digits
+        np.testing.assert_allclose(
+            [one["missing_share"] for one in said["levels"]["inputs"]],
+            mask.mean(axis=1), rtol=1e-15)

@@ -131,7 +131,9 @@ class Device(program.Case):
         path, _ = aavs_files.write(
             self.folder, samples, Fraction(1_581_897_600), tile=0, part=0,
             first=0, n=9_000, block=500, lost=[7001])
-        keys = {"channelizer.keep_fraction": "27/32", **program.PLACE}
+        keys = {"channelizer.keep_fraction": "27/32", **program.PLACE,
+                "flag.clip_level": 75, "flag.clip_margin": 9,
+                "flag.min_weight": 0.9, "flag.channels": "159.3e6-159.5e6"}
         for n_devices, average in ((1, 1), (3, 3)):
             setup = oracle.Setup(32, 0.003, precision="int8",
                                  missing_value=-128, channel_average=average)

@@ -27,6 +27,8 @@ from ranks_job import LAUNCHED, Ranks
 
 TRACKING = {"delay.mode": "track", "delay.phase_center_ra_deg": 201.4,
             "delay.phase_center_dec_deg": -43.0, "delay.dut1_s": -0.1}
+FLAGS = {"flag.clip_level": 75, "flag.clip_margin": 90, "flag.min_weight": 0.6,
+         "flag.channels": "149.8e6-150e6"}
 
 
 class Equal(Ranks):
@@ -37,7 +39,8 @@ class Equal(Ranks):
         for precision, compression, counts in (
                 ("int8", "none", (1, 3, 8)), ("both", "gzip", (2, 5)),
                 ("interval", "none", (2,))):
-            self.set_up(precision, {"output.compression": compression})
+            self.set_up(precision, {"output.compression": compression,
+                                    **FLAGS})
             self.check(recording, counts)
 
     def test_tracking_and_phase_centers(self):
@@ -56,8 +59,8 @@ class Equal(Ranks):
         for precision, compression, counts in (
                 ("int8", "none", (3,)), ("both", "gzip", (5,)),
                 ("fp32", "none", (3, 8)), ("interval", "none", (4,))):
-            self.set_up(precision, {"output.compression": compression},
-                        **self.SEGMENTS)
+            self.set_up(precision, {"output.compression": compression,
+                                    **FLAGS}, **self.SEGMENTS)
             self.check(recording, counts)
 
     def test_segments_are_added_in_order(self):
