@@ -14,6 +14,7 @@
 #include "config/base/number.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
+#include "config/baseline_list.h"
 #include "config/frequency_list.h"
 #include "config/keys.h"
 #include "config/number_list.h"
@@ -428,6 +429,34 @@ const struct fx8_key_type fx8_type_frequencies = {.read = read_frequencies,
                                                   .describe =
                                                       describe_frequencies,
                                                   .clear = clear_frequencies};
+
+/* --- baselines ------------------------------------------------------------ */
+
+static enum fx8_status read_baselines(const struct fx8_key_text *given)
+{
+    return fx8_baseline_list_read(given->text, (int64_t)given->key->minimum,
+                                  (int64_t)given->key->maximum, given->member);
+}
+
+static void write_baselines(const struct fx8_key *key,
+                            const struct fx8_settings *settings, FILE *stream)
+{
+    fx8_baseline_list_write(member_of(key, settings), stream);
+}
+
+static void clear_baselines(void *member)
+{
+    struct fx8_baseline_list *list = member;
+    free(list->pairs);
+    *list = (struct fx8_baseline_list){0};
+}
+
+const struct fx8_key_type fx8_type_baselines = {
+    .read = read_baselines,
+    .write = write_baselines,
+    .what = "all, cross, auto, or at most 2048 pairs such as 1&2,1&40, each "
+            "once, of numbers",
+    .clear = clear_baselines};
 
 /* --- common to all types -------------------------------------------------- */
 

@@ -454,6 +454,18 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "none",
      .help = "Compression of the visibilities. bitshuffle needs the HDF5 "
              "plug-in of that name, here and wherever the file is read."},
+    {"output", "baselines", .type = &fx8_type_baselines,
+     MEMBER(output.baselines), .minimum = 0, .maximum = 2147483647,
+     .fallback = "all",
+     .help = "Baselines to write: all; cross: those of two antennas; auto: "
+             "the antennas with themselves; or pairs of antenna numbers, such "
+             "as 1&2,1&40,5&5. Others are left out of the result."},
+    {"output", "min_baseline_m", REAL(output.min_baseline_m, 0, 2e7, "m"),
+     .fallback = "0",
+     .help = "Leave out cross baselines shorter than this; autos stay."},
+    {"output", "max_baseline_m", REAL(output.max_baseline_m, 0, 2e7, "m"),
+     WORD("none", INFINITY), .fallback = "none",
+     .help = "Leave out cross baselines longer than this; autos stay."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
      .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "

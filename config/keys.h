@@ -113,6 +113,7 @@ extern const struct fx8_key_type fx8_type_path;
 extern const struct fx8_key_type fx8_type_path_list;
 extern const struct fx8_key_type fx8_type_selection; /* all, count or list */
 extern const struct fx8_key_type fx8_type_numbers;   /* list */
+extern const struct fx8_key_type fx8_type_baselines; /* a word, or pairs */
 extern const struct fx8_key_type fx8_type_marker;
 extern const struct fx8_key_type fx8_type_frequencies; /* list or CSV */
 

@@ -41,6 +41,20 @@ struct fx8_number_list {
     int64_t *items; /**< [count], NULL when is_all or is_count */
 };
 
+enum fx8_baseline_kind {
+    FX8_BASELINES_ALL = 0,
+    FX8_BASELINES_CROSS,
+    FX8_BASELINES_AUTO,
+    FX8_BASELINES_LIST
+};
+
+/** Which baselines to write.  Owned by the settings. */
+struct fx8_baseline_list {
+    enum fx8_baseline_kind kind;
+    size_t count;
+    int64_t (*pairs)[2]; /**< [count] antenna numbers; NULL: not a list */
+};
+
 /** A list of strings, owned by the settings. */
 struct fx8_text_list {
     size_t count;
@@ -134,6 +148,9 @@ struct fx8_settings {
         char *file; /**< "" when not given */
         size_t channel_average;
         enum fx8_compression compression;
+        struct fx8_baseline_list baselines;
+        double min_baseline_m; /**< of cross baselines, as the next */
+        double max_baseline_m; /**< infinite: none */
     } output;
     struct {
         char *sources;

@@ -419,6 +419,11 @@ struct fx8_plan {
     const uint8_t *flag_channel; /**< [n_bands][K] 1: flag, besides those of
                                       channelizer; NULL: none */
     double min_weight;           /**< 0 .. 1: flag what has nsamples below it */
+    const size_t *baselines; /**< [n_baselines] those to deliver, ascending, by
+                                  their places in the order of
+                                  fx8_baseline_antennas(); NULL: all.  Not with
+                                  a quick-look, which takes all */
+    size_t n_baselines;
     bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
@@ -582,7 +587,8 @@ struct fx8_quicklook_average {
 struct fx8_dump {
     int64_t index;         /**< 0 is the dump that starts at first_sample */
     int64_t n_spectra;     /**< spectra that it covers: fx8_dump_spectra() */
-    size_t first_baseline; /**< of the slice; 0 without slices_above */
+    size_t first_baseline; /**< row of the results with which the slice begins;
+                                0 without slices_above */
     size_t n_baselines;    /**< of the slice; of a dump: those of fx8_axes */
     size_t n_channels;     /**< of all bands, after channel_average */
     size_t n_products;     /**< 1: XX; 4: XX, YY, XY, YX */
@@ -851,7 +857,8 @@ struct fx8_session_info {
     const char *kernel;  /**< "avx512" or "wgmma" */
     const char *fft_plan;
     size_t memory;   /**< bytes allocated, without samples kept for gains */
-    size_t n_slices; /**< of each dump; 1: dumps are whole */
+    size_t n_slices; /**< of each dump; 1: dumps are whole.  Those without a
+                          baseline of the plan are not delivered */
 };
 
 FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);
@@ -915,7 +922,7 @@ struct fx8_axes {
     size_t n_channels;   /**< of the results */
     size_t band_average; /**< channels averaged within a band: channel_average,
                               or 1 if K is 1, when bands are averaged */
-    size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2 */
+    size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2, or the plan's */
     size_t n_products;   /**< 1: XX; 4: XX, YY, XY, YX */
     size_t step;         /**< N, samples from the start of one spectrum to the
                               next: C or 2 C; 1 for FX8_METHOD_NONE */
@@ -943,6 +950,10 @@ FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 /** Spectra of dump `index`: spectra_per_dump, fewer if n_spectra ends within
  *  it, 0 behind that. */
 FX8_API int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index);
+
+/** Place of a row of the results among all baselines: `row` itself, or of the
+ *  plan's `baselines`. */
+FX8_API size_t fx8_plan_baseline(const struct fx8_plan *plan, size_t row);
 
 /** Antennas (positions, antenna_1 <= antenna_2) of baseline `baseline`, below
  *  n_antennas (n_antennas + 1) / 2, in output order:

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
 #include "config/base/parallel.h"
 #include "kernels/numeric/visibility.h"
 #include "kernels/postprocess.h"
@@ -117,4 +119,20 @@ void fx8_postprocess_flag_light(size_t n_cells, double min_weight,
     if (min_weight > 0.0)
         fx8_parallel_for((n_cells + LIGHT_CELLS - 1) / LIGHT_CELLS,
                          threads.count, threads.pin, flag_light, &job);
+}
+
+void fx8_postprocess_pack(size_t first, const size_t *baselines, size_t n,
+                          size_t n_cells, const struct fx8_result *result)
+{
+    for (size_t row = 0; row < n && result->visibilities != NULL; row++) {
+        if (baselines[row] - first == row)
+            continue;
+        const struct fx8_result to = fx8_result_from(result, row * n_cells);
+        const struct fx8_result from =
+            fx8_result_from(result, (baselines[row] - first) * n_cells);
+        memcpy(to.visibilities, from.visibilities,
+               n_cells * 2 * sizeof *to.visibilities);
+        memcpy(to.flags, from.flags, n_cells);
+        memcpy(to.nsamples, from.nsamples, n_cells * sizeof *to.nsamples);
+    }
 }

@@ -150,6 +150,18 @@ void fx8_postprocess_flag_light(size_t n_cells, double min_weight,
                                 struct fx8_threads threads,
                                 const struct fx8_result *result);
 
+/**
+ * fx8_postprocess_pack -- keep the results of some baselines.
+ *
+ * Given:    first      baseline of the first row
+ *           baselines  [n] to keep, ascending
+ *           n_cells    of a row: channels times products
+ * Changed:  result     [baselines from `first` on][n_cells] become [n][n_cells]
+ *                      at the beginning; untouched if it has no arrays
+ */
+void fx8_postprocess_pack(size_t first, const size_t *baselines, size_t n,
+                          size_t n_cells, const struct fx8_result *result);
+
 #ifdef __cplusplus
 }
 #endif

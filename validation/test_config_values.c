@@ -121,6 +121,13 @@ TEST(values_that_are_read)
          "channels = 3e+06,1e+06-2.5e+06,0"},
         {"flag.channels=-5e3--4e3,-1e-3-1e-3,7-7",
          "channels = -5000--4000,-0.001-0.001,7"},
+        {"output.baselines=ALL", "baselines = all"},
+        {"output.baselines=cross", "baselines = cross"},
+        {"output.baselines=auto", "baselines = auto"},
+        {"output.baselines=1&2, 40 & 1 ,5&5", "baselines = 1&2,40&1,5&5"},
+        {"output.baselines=0&2147483647", "baselines = 0&2147483647"},
+        {"output.max_baseline_m=none", "max_baseline_m = none"},
+        {"output.max_baseline_m=0.5", "max_baseline_m = 0.5"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         char line[100];
@@ -200,11 +207,38 @@ TEST(values_that_are_refused)
         "expected a list such as 0-15,20 of numbers from 0 to 2147483647, each "
         "once",
         LIST("all", "2147483648", "0-65536", "0-2147483647", "1,1"));
+    refuse_values(
+        "output.baselines",
+        "expected all, cross, auto, or at most 2048 pairs such as 1&2,1&40, "
+        "each once, of numbers from 0 to 2147483647",
+        LIST("", "1", "1&", "&1", "1&2&3", "1&2,", ",1&2", "1&2,,3&4", "1-2",
+             "1&2,1&2", "1&2,3&4,2&1", "5&5,5&5", "-1&2", "1&2147483648",
+             "all,1&2", "autos", "1&x", "1.5&2", "1&&2"));
+    refuse_values("output.min_baseline_m",
+                  "expected a plain number from 0 to 2e+07 m",
+                  LIST("-1", "none", "1 m"));
     /* stages that are not built; an unknown value has its own message */
     refuse_values("quantizer.dither", "is not built yet: expected no or false",
                   LIST("yes", "true"));
     refuse_values("delay.mode", "expected none, cable or track",
                   LIST("tracking", "cables"));
+}
+
+/* As many pairs as fit a line. */
+TEST(long_lists_of_baselines)
+{
+    const size_t most = 2048;
+    char *text = temporary(24 * (most + 1) + 20);
+    size_t at = (size_t)sprintf(text, "output.baselines=0&1");
+    for (size_t k = 2; k <= most; k++)
+        at += (size_t)sprintf(text + at, ",0&%zu", k);
+    load_file(NULL, LIST(text), false);
+    assert_int_equal(settings.output.baselines.count, most);
+    assert_int_equal(settings.output.baselines.pairs[most - 1][1], most);
+    sprintf(text + at, ",1&1");
+    struct fx8_error error;
+    must_fail_with(try_to_load(NULL, LIST(text), false, &error), error,
+                   FX8_ERR_USAGE, "at most 2048 pairs");
 }
 
 TEST(texts)

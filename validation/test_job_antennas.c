@@ -261,3 +261,66 @@ TEST(positions_that_are_made_up)
     assert_int_equal(job.n_warnings, 1);
     assert_true(job.observation.site.latitude_deg == 50);
 }
+
+/* --- baselines --------------------------------------------------------- */
+
+/* 11, 12, 13 and 14 are at 0, 10 m east, 20 m north and 30 m up. */
+TEST(baselines_by_word_list_and_length)
+{
+    static const struct {
+        const char *sets[3];
+        size_t n, baselines[10]; /* n 0: all */
+    } cases[] = {
+        {{"output.baselines=all"}, 0, {0}},
+        {{"output.baselines=cross"}, 6, {1, 2, 3, 5, 6, 8}},
+        {{"output.baselines=auto"}, 4, {0, 4, 7, 9}},
+        {{"output.baselines=14&12,11&11,12&13"}, 3, {0, 5, 6}},
+        /* lengths are those of cross baselines, both limits included */
+        {{"output.max_baseline_m=20"}, 6, {0, 1, 2, 4, 7, 9}},
+        {{"output.max_baseline_m=19.999"}, 5, {0, 1, 4, 7, 9}},
+        {{"output.min_baseline_m=30"}, 7, {0, 3, 4, 6, 7, 8, 9}},
+        {{"output.min_baseline_m=20", "output.max_baseline_m=30",
+          "output.baselines=cross"},
+         3,
+         {2, 3, 5}},
+        {{"output.baselines=11&12,11&14", "output.min_baseline_m=25"}, 1, {3}},
+        {{"output.max_baseline_m=40"}, 0, {0}},
+        {{"output.max_baseline_m=0"}, 4, {0, 4, 7, 9}},
+    };
+    const struct fx8_observation o = recording();
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        good(&o, LIST(cases[i].sets[0], cases[i].sets[1], cases[i].sets[2]));
+        assert_int_equal(job.plan.baselines == NULL, cases[i].n == 0);
+        assert_int_equal(job.axes.n_baselines,
+                         cases[i].n == 0 ? 10 : cases[i].n);
+        for (size_t k = 0; k < cases[i].n; k++)
+            assert_int_equal(job.plan.baselines[k], cases[i].baselines[k]);
+    }
+}
+
+TEST(baselines_that_are_refused)
+{
+    const struct fx8_observation o = recording();
+    refuse_last(&o, LIST("output.baselines=11&12,12&15"),
+                "number 15: expected an antenna that is correlated");
+    refuse_last(&o, LIST("array.antennas=2", "output.baselines=11&13"),
+                "number 13: expected an antenna that is correlated");
+    refuse_last(&o,
+                LIST("output.max_baseline_m=30", "output.min_baseline_m=31"),
+                "expected at most max_baseline_m, 30");
+    refuse_last(&o, LIST("output.min_baseline_m=40", "output.baselines=cross"),
+                "no baseline is left of the 10 baselines");
+    refuse_last(&o, LIST("array.positions=none", "output.max_baseline_m=30"),
+                "expected positions of the antennas, not array.positions = "
+                "none");
+    refuse_last(&o, LIST("array.positions=none", "output.min_baseline_m=30"),
+                "expected positions of the antennas, not array.positions = "
+                "none");
+    refuse_last(&o,
+                LIST("output.baselines=cross", "postprocess.quicklook=l.h5"),
+                "expected none with output.baselines, min_baseline_m or "
+                "max_baseline_m: it is made of all baselines");
+    /* where all are left, nothing is in the way */
+    good(&o, LIST("output.max_baseline_m=40", "postprocess.quicklook=l.h5"));
+    assert_true(job.plan.quicklook);
+}

@@ -10,6 +10,11 @@
  * of dumps; so are gains, clips and counts Within: equal to the bit; memory as
  * large as asked for at most, or the smallest that a limit below it is refused
  * with
+ *
+ * Shows (results, choice of baselines): a session for some baselines delivers
+ *     those of a session for all, of random plans: whole dumps, slices, some
+ *     of which have none, and ranges of dumps
+ * Within: equal to the bit
  */
 #include "validation/eventful.h"
 #include "validation/session_ranges.h"
@@ -189,6 +194,107 @@ TEST(ranges_of_dumps_in_slices)
     }
 }
 
+/* --- some baselines ------------------------------------------------- */
+
+static void *keep_rows(const void *rows, size_t n_dumps, size_t n_all,
+                       const size_t *baselines, size_t n, size_t bytes)
+{
+    char *kept = NULL;
+    for (size_t k = 0; rows != NULL && k < n_dumps * n; k++) {
+        const size_t row = k / n * n_all + baselines[k % n];
+        kept =
+            append(kept, k * bytes, (const char *)rows + row * bytes, bytes, 1);
+    }
+    return kept;
+}
+
+/* What a session for these baselines must deliver. */
+static struct collected keep(const struct collected *all,
+                             const size_t *baselines, size_t n)
+{
+    const size_t row = all->n_cells / all->n_baselines;
+    struct collected c = *all;
+    c.n_baselines = n;
+    c.n_cells = n * row;
+    c.n_averages = all->n_averages / all->n_baselines * n;
+    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
+        c.visibilities[k] =
+            keep_rows(all->visibilities[k], all->n_dumps, all->n_baselines,
+                      baselines, n, row * 2 * sizeof(float));
+        c.flags[k] = keep_rows(all->flags[k], all->n_dumps, all->n_baselines,
+                               baselines, n, row);
+        c.nsamples[k] =
+            keep_rows(all->nsamples[k], all->n_dumps, all->n_baselines,
+                      baselines, n, row * sizeof(float));
+    }
+    return c;
+}
+
+/* Every baseline with this chance, but at least one. */
+static size_t choose(struct generator *g, size_t n_all, size_t chance,
+                     size_t *baselines)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < n_all; b++)
+        if (random_below(g, 100) < chance)
+            baselines[n++] = b;
+    if (n == 0)
+        baselines[n++] = random_below(g, n_all);
+    return n;
+}
+
+TEST(some_baselines)
+{
+    static const size_t chances[] = {0, 10, 50, 90};
+    struct generator g = {5};
+    size_t n_without = 0;
+    for (size_t round = 0; round < (FX8_THREAD_CHECKER ? 20 : 80); round++) {
+        double gains[12 * 2 * 3];
+        uint8_t flags[12];
+        size_t baselines[12 * 13 / 2];
+        struct voltages v;
+        struct fx8_plan plan = random_plan(&g, &v, gains, flags);
+        const struct collected all = collect(&plan, &v, &at_once);
+        plan.n_baselines =
+            choose(&g, all.n_baselines, chances[round % 4], baselines);
+        plan.baselines = baselines;
+        const struct collected wanted = keep(&all, baselines, plan.n_baselines);
+        const struct collected whole = collect(&plan, &v, &at_once);
+        check_same(&wanted, &whole);
+        plan.machine.slices_above = 1;
+        const struct delivery again = {.reread_samples = 500,
+                                       .is_pulled = round % 2 == 1};
+        const struct collected sliced = collect(&plan, &v, &again);
+        check_same(&wanted, &sliced);
+        const size_t n_slices = open_for(&plan, 1).n_slices;
+        n_without += sliced.n_slices < n_slices * sliced.n_dumps;
+    }
+    assert_true(n_without > 10);
+}
+
+TEST(ranges_of_dumps_of_some_baselines)
+{
+    /* the only slice, the first of two, the last */
+    static const size_t baselines[] = {0, 1, 5};
+    for (size_t k = 0; k < 3; k++) {
+        struct fx8_plan plan;
+        const struct voltages v = eventful(&plan, k == 1);
+        plan.quicklook = false;
+        const struct collected all = collect(&plan, &v, &at_once);
+        assert_int_equal(all.n_baselines, 6);
+        plan.n_baselines = 1;
+        plan.baselines = &baselines[k];
+        const struct collected c = keep(&all, plan.baselines, 1);
+        struct collected unused = {0};
+        struct rereader again = {.v = &v, .d.block_samples = 70, .c = &unused};
+        plan.reread = reread_block;
+        plan.reread_context = &again;
+        plan.machine.slices_above = k > 0;
+        check_ranges(&plan, &v, &c);
+        release_early(again.packed.memory);
+    }
+}
+
 /* A limit that whole dumps exceed: slices take less, and the figure with which
  * a lower one is refused suffices. */
 TEST(a_limit_that_slices_keep)
@@ -234,6 +340,26 @@ TEST(plans_that_need_whole_dumps)
               FX8_ERR_USAGE,
               "plan: slices_above: expected 0 with a quick-look, which takes "
               "whole dumps");
+}
+
+TEST(baselines_that_are_refused)
+{
+    static const size_t lists[][2] = {{3, 3}, {4, 2}, {0, 10}};
+    struct fx8_plan plan = small_plan(4, 1, true, 4, 50);
+    struct fx8_session *session;
+    struct fx8_error error;
+    for (size_t k = 0; k < 4; k++) {
+        plan.baselines = lists[k % 3];
+        plan.n_baselines = k < 3 ? 2 : 0;
+        must_fail(fx8_open(&plan, NULL, NULL, &session, &error), error,
+                  FX8_ERR_USAGE,
+                  "plan: baselines: expected at least one, ascending, of "
+                  "n_antennas");
+    }
+    plan.n_baselines = 1;
+    plan.quicklook = true;
+    must_fail(fx8_open(&plan, NULL, NULL, &session, &error), error,
+              FX8_ERR_USAGE, "plan: baselines: expected all with a quick-look");
 }
 
 /* Dumps of two slices, of FP32. */

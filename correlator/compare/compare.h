@@ -219,10 +219,10 @@ struct fx8_comparison {
     struct fx8_compare_shape shape;
     bool has_theory;
     bool is_identical;
-    bool lacks_levels;         /**< INT8 against FP32, but no /fx8/gain */
-    bool is_absolute;          /**< no autos: powers count as 1 and differences
-                                    are in the unit of the visibilities */
-    char units[FX8_TEXT_SIZE]; /**< vis_units, "" if unknown */
+    bool lacks_levels; /**< INT8 against FP32, but no /fx8/gain */
+    bool is_absolute;  /**< autos are missing: powers count as 1 and differences
+                            are in the unit of the visibilities */
+    char units[FX8_TEXT_SIZE];        /**< vis_units, "" if unknown */
     char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
     double spectra_per_mean;          /**< M times channel_average */
     double dump_spectra;    /**< the same for this dump, which may be shorter */
@@ -316,8 +316,9 @@ void fx8_compare_finish(struct fx8_comparison *comparison);
  * Notes:     1) theory applies when one has PRECISN INT8 and the other FP32;
  *               else path_a is the subject and nothing is predicted
  *            2) a value that is not finite is an error
- *            3) without auto-correlations there is no coherence: nothing is
- *               predicted, and visibilities are compared as they are
+ *            3) where antennas lack their auto-correlations, there is no
+ *               coherence: nothing is predicted, and visibilities are compared
+ *               as they are
  * Status:    FX8_ERR_INPUT: unreadable; different antennas, baselines,
  *            products, frequencies or times; no levels in the INT8 file;
  *            FX8_ERR_SYSTEM: memory

@@ -89,7 +89,7 @@ static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)
 {
     if (comparison->is_absolute)
         fputs("<p>The difference is in the units of the visibilities, since "
-              "there are no auto-correlations to form coherences with; ",
+              "auto-correlations to form coherences with are missing; ",
               stream);
     else
         fputs("<p>The difference is measured in units of coherence: of every "

@@ -108,7 +108,9 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
     const size_t n = live->counts.n_inputs * live->counts.n_fine;
     struct fx8_error unused;
     bool is_open;
-    if (gains == NULL) {
+    if (gains != NULL)
+        memcpy(live->gains, gains, n * sizeof *gains);
+    if (gains == NULL || !live->sides.has_autos) {
         is_open = fx8_compare_open(&live->sides.shape, NULL, &live->comparison,
                                    &unused) == FX8_OK;
         live->comparison.lacks_levels = true;
@@ -116,7 +118,6 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
         for (size_t i = 0; i < n; i++)
             if (!(gains[i] <= (double)FLT_MAX))
                 return false;
-        memcpy(live->gains, gains, n * sizeof *gains);
         /* clips of the run are noted when it has ended */
         const struct fx8_compare_theory theory = {
             .n_plan_channels = live->counts.n_fine,
@@ -128,9 +129,12 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
         is_open = fx8_compare_open(&live->sides.shape, &theory,
                                    &live->comparison, &unused) == FX8_OK;
     }
-    if (is_open)
-        fx8_compare_sides_note(&live->sides, &live->comparison);
-    return is_open;
+    if (!is_open)
+        return false;
+    fx8_compare_sides_note(&live->sides, &live->comparison);
+    for (size_t at = 0; live->comparison.is_absolute && at < 3 * live->n; at++)
+        live->autos[at] = 1.0;
+    return true;
 }
 
 static bool are_gains_kept(const struct fx8_compare_live *live,
@@ -168,6 +172,7 @@ static void count(struct fx8_compare_live *live,
         live->clips[i] += dump->clips[i];
 }
 
+/* Autos of a dump; they stay 1 where some are missing. */
 static void begin_dump(struct fx8_compare_live *live,
                        const struct fx8_compare_row rows[2])
 {
@@ -175,7 +180,7 @@ static void begin_dump(struct fx8_compare_live *live,
     const size_t row_size = shape->n_channels * shape->n_products;
     double *reference = live->autos, *subject = reference + live->n,
            *weight = subject + live->n;
-    for (size_t b = 0; b < shape->n_baselines; b++) {
+    for (size_t b = 0; live->sides.has_autos && b < shape->n_baselines; b++) {
         if (live->sides.antennas[b][0] != live->sides.antennas[b][1])
             continue;
         for (size_t k = 0; k < 2; k++) {

@@ -20,15 +20,6 @@ const char *fx8_compare_side_precision(const struct fx8_compare_side *side)
                                                                 : "";
 }
 
-bool fx8_compare_side_has_autos(const struct fx8_compare_side *side)
-{
-    const struct fx8_uvh5_header *header = &side->header;
-    for (size_t b = 0; b < header->n_baselines; b++)
-        if (header->ant_1[b] == header->ant_2[b])
-            return true;
-    return false;
-}
-
 bool fx8_compare_side_has_bias(const struct fx8_compare_side *side)
 {
     const struct fx8_uvh5_header *header = &side->header;
@@ -153,6 +144,24 @@ static enum fx8_status allocate(struct fx8_compare_sides *sides,
     return FX8_OK;
 }
 
+/* Whether every antenna of the baselines has its auto. */
+static enum fx8_status find_autos(struct fx8_compare_sides *sides,
+                                  struct fx8_error *error)
+{
+    enum { CROSS = 1, AUTO = 2 };
+    const struct fx8_compare_shape *shape = &sides->shape;
+    FX8_AUTO_FREE uint8_t *kinds = NULL;
+    FX8_TRY(fx8_allocate(shape->n_antennas, 1, "antennas", &kinds, error));
+    for (size_t b = 0; b < shape->n_baselines; b++)
+        for (size_t end = 0; end < 2; end++)
+            kinds[sides->antennas[b][end]] |=
+                sides->antennas[b][0] == sides->antennas[b][1] ? AUTO : CROSS;
+    sides->has_autos = true;
+    for (size_t a = 0; a < shape->n_antennas; a++)
+        sides->has_autos = sides->has_autos && kinds[a] != CROSS;
+    return FX8_OK;
+}
+
 enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
                                            struct fx8_error *error)
 {
@@ -160,7 +169,8 @@ enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
     FX8_TRY(find_shape(first, &sides->shape, error));
     FX8_TRY(fx8_allocate(sides->shape.n_baselines, sizeof *sides->antennas,
                          "baselines", &sides->antennas, error));
-    return find_antennas(first, sides->antennas, error);
+    FX8_TRY(find_antennas(first, sides->antennas, error));
+    return find_autos(sides, error);
 }
 
 enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
@@ -225,7 +235,7 @@ void fx8_compare_sides_note(const struct fx8_compare_sides *sides,
                             struct fx8_comparison *comparison)
 {
     const struct fx8_uvh5_header *header = &sides->side[0].header;
-    comparison->is_absolute = !fx8_compare_side_has_autos(&sides->side[0]);
+    comparison->is_absolute = !sides->has_autos;
     snprintf(comparison->units, sizeof comparison->units, "%s", header->units);
     memcpy(comparison->baseline_antennas, sides->antennas,
            header->n_baselines * sizeof *sides->antennas);

@@ -31,6 +31,7 @@ struct fx8_compare_sides {
     struct fx8_compare_side side[FX8_COMPARE_SIDES];
     struct fx8_compare_shape shape; /**< of each of them */
     size_t (*antennas)[2];          /**< [n_baselines] positions */
+    bool has_autos;                 /**< of every antenna of these baselines */
     size_t rows_per_read;
     bool has_no_values; /**< set to read flags and weights only */
     struct fx8_progress_display *progress; /**< of the rows read; NULL after
@@ -94,9 +95,7 @@ enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
 void fx8_compare_sides_note(const struct fx8_compare_sides *sides,
                             struct fx8_comparison *comparison);
 
-/** Whether a file has auto-correlations; whether rounding noise is still in
- *  them. */
-bool fx8_compare_side_has_autos(const struct fx8_compare_side *side);
+/** Whether the rounding noise of the quantiser is still in a file's autos. */
 bool fx8_compare_side_has_bias(const struct fx8_compare_side *side);
 
 /** Keyword PRECISN, "" without one. */

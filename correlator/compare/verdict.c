@@ -284,7 +284,9 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
     if (comparison->lacks_levels) {
         snprintf(reason, FX8_TEXT_SIZE,
                  "the files differ, and without %s nothing can be predicted",
-                 comparison->is_absolute ? "auto-correlations" : "/fx8/gain");
+                 comparison->is_absolute
+                     ? "the auto-correlations of all antennas"
+                     : "/fx8/gain");
         return false;
     }
     if (!comparison->has_theory && comparison->n_channels_used > 0) {

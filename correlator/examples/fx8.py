@@ -272,7 +272,8 @@ class fx8_plan(Structure):
         ("precision", c_uint), ("spectra_per_dump", c_int64),
         ("n_spectra", c_int64), ("channel_average", c_size_t),
         ("flag_antenna", POINTER(c_uint8)), ("flag_channel", POINTER(c_uint8)),
-        ("min_weight", c_double), ("quicklook", c_bool), ("math", c_uint)]
+        ("min_weight", c_double), ("baselines", POINTER(c_size_t)),
+        ("n_baselines", c_size_t), ("quicklook", c_bool), ("math", c_uint)]
 
 
 fx8_plan_default = _function("fx8_plan_default", fx8_plan)
@@ -447,6 +448,8 @@ fx8_count_dumps = _function("fx8_count_dumps", c_int64, POINTER(fx8_plan),
     c_int64)
 fx8_dump_spectra = _function("fx8_dump_spectra", c_int64, POINTER(fx8_plan),
     c_int64)
+fx8_plan_baseline = _function("fx8_plan_baseline", c_size_t, POINTER(fx8_plan),
+    c_size_t)
 fx8_baseline_antennas = _function("fx8_baseline_antennas", None, c_size_t,
     c_size_t, POINTER(c_size_t), POINTER(c_size_t))
 fx8_frequencies = _function("fx8_frequencies", None, POINTER(fx8_plan),

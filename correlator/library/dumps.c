@@ -149,9 +149,9 @@ static void process_band(struct fx8_session *s, size_t band,
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
-/* Take one band of the slice of the dump that ended; is_taken as for
- * take_dump() of the engine. */
-static enum fx8_status take_band(struct fx8_session *s, size_t band,
+/* Take the sums, or the results, of one band of the slice of the dump that
+ * ended; is_taken as for take_dump() of the engine. */
+static enum fx8_status take_sums(struct fx8_session *s, size_t band,
                                  bool *is_taken, struct fx8_error *error)
 {
     struct fx8_engine *engine = s->engines[band];
@@ -162,10 +162,8 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
                 : s->operations->take_dump(engine, &s->band, is_taken, error));
     if (is_taken != NULL && !*is_taken)
         return FX8_OK;
-    FX8_TRY(fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
-                         s->engines, band, &s->band, error));
-    process_band(s, band, &s->band);
-    return FX8_OK;
+    return fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations, s->engines,
+                        band, &s->band, error);
 }
 
 /* Call the callback with a separate record: the caller's may be NULL, or hold
@@ -187,24 +185,81 @@ static enum fx8_status deliver(struct fx8_session *s,
     return fx8_fail(error, status, "%s", why.message);
 }
 
+/* Rows of the results that baselines before this one have. */
+static size_t rows_before(const struct fx8_session *s, size_t baseline)
+{
+    size_t begin = 0, end = s->axes.n_baselines;
+    if (s->baselines == NULL)
+        return baseline;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (s->baselines[middle] < baseline)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* Rows of the results in the slice: the first, and their number. */
+static size_t find_rows(const struct fx8_session *s, size_t *first)
+{
+    const size_t n_antennas = s->plan.n_antennas;
+    const size_t begin = fx8_slice_first(n_antennas, s->slice);
+    *first = rows_before(s, begin);
+    return rows_before(s, begin + fx8_slice_baselines(n_antennas, s->slice)) -
+           *first;
+}
+
+/* Pack the rows that are delivered. */
+static void pack_rows(struct fx8_session *s, size_t first, size_t n)
+{
+    const double start = fx8_clock_seconds();
+    if (s->baselines == NULL)
+        return;
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        fx8_postprocess_pack(
+            fx8_slice_first(s->plan.n_antennas, s->slice), s->baselines + first,
+            n, s->axes.n_channels * s->axes.n_products, &s->results[kind]);
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+}
+
+/* Go to the next slice that has rows, or end the dump; the sums between are
+ * taken, but not delivered. */
+static enum fx8_status go_on(struct fx8_session *s, struct fx8_error *error)
+{
+    size_t first;
+    for (;;) {
+        s->has_ended = s->slice.end < s->plan.n_antennas;
+        fx8_session_set_slice(s, s->has_ended ? s->slice.end : 0);
+        if (!s->has_ended || find_rows(s, &first) > 0)
+            return FX8_OK;
+        for (size_t band = 0; band < s->plan.n_bands; band++)
+            FX8_TRY(take_sums(s, band, NULL, error));
+    }
+}
+
 /* Deliver the slice whose bands are all taken; the next one follows. */
 static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
-    const size_t n_antennas = s->plan.n_antennas;
+    size_t first;
+    const size_t n_rows = find_rows(s, &first);
     average_bands(s);
     flag_light(s);
+    pack_rows(s, first, n_rows);
     s->ready = (struct fx8_dump){
         .index = s->dump - 1,
         .n_spectra = s->postprocess.spectra_per_dump,
-        .first_baseline = fx8_slice_first(n_antennas, s->slice),
-        .n_baselines = fx8_slice_baselines(n_antennas, s->slice),
+        .first_baseline = first,
+        .n_baselines = n_rows,
         .n_channels = s->axes.n_channels,
         .n_products = s->axes.n_products,
         .dead = s->dead,
     };
     memcpy(s->ready.results, s->results, sizeof s->results);
-    s->has_ended = s->slice.end < n_antennas;
-    fx8_session_set_slice(s, s->has_ended ? s->slice.end : 0);
+    FX8_TRY(go_on(s, error));
+    if (n_rows == 0)
+        return FX8_OK;
     FX8_TRY(fx8_session_quicklook_take(s, &s->ready, error));
     s->is_ready = s->callback == NULL;
     return s->is_ready ? FX8_DUMP_READY : deliver(s, &s->ready, error);
@@ -219,9 +274,10 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
     while (s->has_ended) {
         for (; s->n_taken < s->plan.n_bands; s->n_taken++) {
             FX8_TRY(
-                take_band(s, s->n_taken, must_be ? NULL : &is_taken, error));
+                take_sums(s, s->n_taken, must_be ? NULL : &is_taken, error));
             if (!is_taken)
                 return FX8_OK;
+            process_band(s, s->n_taken, &s->band);
         }
         FX8_TRY(hand_over(s, error));
     }

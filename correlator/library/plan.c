@@ -100,7 +100,9 @@ struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
         .n_fine = n_fine,
         .n_channels = n_fine / plan->channel_average,
         .band_average = kept(plan) == 1 ? 1 : plan->channel_average,
-        .n_baselines = fx8_baseline_count(plan->n_antennas),
+        .n_baselines = plan->baselines != NULL
+                           ? plan->n_baselines
+                           : fx8_baseline_count(plan->n_antennas),
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .step = step_of(plan),
         .window = taps(plan) * step_of(plan),
@@ -109,6 +111,11 @@ struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
         .has_quantiser = plan->channelizer.method != FX8_METHOD_NONE &&
                          (plan->precision & FX8_PRECISION_INT8) != 0,
     };
+}
+
+size_t fx8_plan_baseline(const struct fx8_plan *plan, size_t row)
+{
+    return plan->baselines == NULL ? row : plan->baselines[row];
 }
 
 /* Width of a channel, in hertz. */
@@ -164,6 +171,19 @@ static bool are_finite(const double *values, size_t n)
         if (!isfinite(values[i]))
             return false;
     return true;
+}
+
+/* Whether there are some, in ascending order. */
+static bool are_baselines(const struct fx8_plan *plan)
+{
+    const size_t *baselines = plan->baselines;
+    if (baselines == NULL)
+        return true;
+    for (size_t row = 1; row < plan->n_baselines; row++)
+        if (baselines[row] <= baselines[row - 1])
+            return false;
+    return plan->n_baselines > 0 && baselines[plan->n_baselines - 1] <
+                                        fx8_baseline_count(plan->n_antennas);
 }
 
 /* Whether any kind is planned, and of the two bounds both or neither. */
@@ -267,6 +287,10 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},
+        {!has_antennas || are_baselines(plan),
+         "baselines: expected at least one, ascending, of n_antennas"},
+        {plan->baselines == NULL || !plan->quicklook,
+         "baselines: expected all with a quick-look"},
         {plan->machine.slices_above == 0 || !plan->quicklook,
          "slices_above: expected 0 with a quick-look, which takes whole dumps"},
         {plan->machine.slices_above == 0 || none ||

@@ -188,7 +188,7 @@ static void choose_slices(struct fx8_session *s, size_t engines,
                           size_t block_spectra, size_t most)
 {
     size_t fits = fx8_slices_least(s->plan.n_antennas);
-    size_t beyond = s->axes.n_baselines;
+    size_t beyond = s->slice_baselines;
     while (fits + 1 < beyond) {
         s->slice_baselines = fits + (beyond - fits) / 2;
         const struct need need =
@@ -445,7 +445,9 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     if (s->plan.machine.threads.count == 0)
         s->plan.machine.threads.count = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
+    const bool has_choice = plan->baselines != NULL;
     const struct fx8_array arrays[] = {
+        {&s->baselines, plan->n_baselines, has_choice * sizeof *s->baselines},
         FX8_ITEMS(s->engines, plan->n_bands),
         FX8_ITEMS(s->flag_antenna, plan->n_antennas),
         {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
@@ -454,11 +456,15 @@ static enum fx8_status copy_plan(struct fx8_session *s,
                                 error));
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
+    if (has_choice)
+        memcpy(s->baselines, plan->baselines,
+               plan->n_baselines * sizeof *s->baselines);
     /* products of two floats are exact */
     for (size_t row = 0; has_gains && row < s->axes.n_rows; row++)
         s->input_gain[row] = (float)plan->input_gain[row];
     s->plan.flag_antenna = s->flag_antenna;
     s->plan.input_gain = s->input_gain;
+    s->plan.baselines = s->baselines;
     return FX8_OK;
 }
 
@@ -482,7 +488,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->bank = bank;
     s->weights = weights;
     s->end_dump = INT64_MAX;
-    s->slice_baselines = axes.n_baselines;
+    s->slice_baselines = fx8_baseline_count(plan->n_antennas);
     s->callback = callback;
     s->context = context;
     FX8_TRY(copy_plan(s, plan, error));
@@ -525,6 +531,7 @@ void fx8_close(struct fx8_session **session)
     free(s->engines);
     free(s->flag_antenna);
     free(s->input_gain);
+    free(s->baselines);
     free(s);
     *session = NULL;
 }

@@ -19,6 +19,7 @@
 #include "correlator/library/gains.h"
 #include "correlator/library/spot.h"
 #include "correlator/library/stream.h"
+#include "kernels/baseline.h"
 #include "kernels/cpu/power.h"
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
@@ -28,6 +29,7 @@ struct fx8_session {
     /* copies; plan points to them */
     uint8_t *flag_antenna; /* [n_antennas] */
     double *input_gain;    /* [n_bands][n_inputs] */
+    size_t *baselines;     /* [n_baselines]; NULL: all */
     char reason[512];      /* why this engine was chosen */
     bool is_spare;         /* the CPU replaces a device that fails */
     /* derived from the plan */
@@ -53,7 +55,8 @@ struct fx8_session {
     struct fx8_engine_dump band; /* sums that an engine leaves to us */
     size_t slice_baselines;      /* most of a slice of a dump; or all */
     struct fx8_slice slice;      /* to take of the dump that ended */
-    /* [slice_baselines][channels of all bands][n_products] */
+    /* [slice_baselines][channels of all bands][n_products]; delivered are those
+     * of the plan, packed */
     struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */
     int64_t *valid_in_dump; /* [n_rows] */
@@ -184,7 +187,7 @@ void fx8_session_set_slice(struct fx8_session *s, size_t begin);
 /* Whether dumps are delivered in slices. */
 static inline bool fx8_session_has_slices(const struct fx8_session *s)
 {
-    return s->slice_baselines < s->axes.n_baselines;
+    return s->slice_baselines < fx8_baseline_count(s->plan.n_antennas);
 }
 
 /* End the current dump if its spectra are complete.  The next one may begin

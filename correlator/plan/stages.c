@@ -192,8 +192,10 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     const double centers = (double)job->n_centers;
     const double kept = inputs * (double)axes->n_fine * spectra * centers;
     const double samples = (double)axes->n_rows * (double)axes->step * spectra;
-    const double cells = (double)(axes->n_baselines * axes->n_products) *
-                         (double)axes->n_fine * centers;
+    /* also of baselines that are not written */
+    const double antennas = (double)job->plan.n_antennas;
+    const double cells = antennas * (antennas + 1.0) / 2.0 *
+                         (double)(axes->n_products * axes->n_fine) * centers;
     const double padded = (double)fx8_round_up(axes->n_inputs, FX8_ROW_BLOCK);
     double bank_s, products_s, cell_s, level_s = 0.0;
     FX8_TRY(time_at(search, "channelize", true,

@@ -201,7 +201,8 @@ static void describe_antennas(const struct fx8_job *job,
     }
     for (size_t b = 0; b < header->n_baselines; b++) {
         size_t a1, a2;
-        fx8_baseline_antennas(header->n_antennas, b, &a1, &a2);
+        fx8_baseline_antennas(header->n_antennas,
+                              fx8_plan_baseline(&job->plan, b), &a1, &a2);
         header->ant_1[b] = antennas[a1].number;
         header->ant_2[b] = antennas[a2].number;
         for (size_t axis = 0; axis < 3; axis++)

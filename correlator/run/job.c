@@ -281,6 +281,7 @@ static enum fx8_status resolve(struct fx8_job *job,
                              job, error));
     FX8_TRY(plan_dumps(job, error));
     FX8_TRY(fx8_job_choose_antennas(job, error));
+    FX8_TRY(fx8_job_choose_baselines(job, error));
     job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
     FX8_TRY(fx8_job_plan_delays(job, error));
     job->axes = fx8_plan_axes(&job->plan); /* and delays */
@@ -308,6 +309,7 @@ void fx8_job_clear(struct fx8_job *job)
     free(job->inputs);
     free(job->flag_antenna);
     free(job->flag_channel);
+    free(job->baselines);
     fx8_earth_close(&job->earth);
     free(job->gains);
     free(job->gain_turns);

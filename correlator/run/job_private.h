@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_private.h -- what job.c, job_antennas.c, job_bands.c, job_delays.c and
- * job_flags.c share.
+ * job_private.h -- what job.c, job_antennas.c, job_bands.c, job_baselines.c,
+ * job_delays.c and job_flags.c share.
  */
 #ifndef FX8_CORRELATOR_RUN_JOB_PRIVATE_H
 #define FX8_CORRELATOR_RUN_JOB_PRIVATE_H
@@ -21,6 +21,17 @@ void fx8_job_warn(struct fx8_job *job, const char *format, ...)
  */
 enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
                                         struct fx8_error *error);
+
+/**
+ * fx8_job_choose_baselines -- fill in plan.baselines, of a job whose antennas
+ * are chosen; NULL if all are to be written.
+ *
+ * Status: FX8_ERR_USAGE: a number that is not correlated; lengths without
+ *         positions, or of which the least exceeds the most; no baseline left;
+ *         a quick-look, which needs all
+ */
+enum fx8_status fx8_job_choose_baselines(struct fx8_job *job,
+                                         struct fx8_error *error);
 
 /**
  * fx8_job_check_bands -- no frequency may be in two bands.

@@ -401,6 +401,10 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
             (truth->n_channels / plan->channel_average),
         plan->min_weight, truth->postprocess.threads, &truth->results);
     *results = truth->results;
+    if (plan->baselines != NULL)
+        fx8_postprocess_pack(
+            0, plan->baselines, plan->n_baselines,
+            truth->job->axes.n_channels * truth->job->axes.n_products, results);
 }
 
 /* --- open, close ------------------------------------------------- */
@@ -441,8 +445,8 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         fx8_product(simulation->n_antennas, simulation->n_polarizations, 1, 1);
     const size_t n_sums = fx8_product(truth->n_channels, truth->n_pairs, 2, 1);
     const struct fx8_axes *axes = &truth->job->axes;
-    const size_t n_table =
-        fx8_product(axes->n_baselines, axes->n_products, 1, 1);
+    const size_t n_table = fx8_product(fx8_baseline_count(plan->n_antennas),
+                                       axes->n_products, 1, 1);
     const size_t n_cells =
         fx8_product(n_table, truth->n_channels / plan->channel_average, 1, 1);
     const struct fx8_array arrays[N_ARRAYS - FX8_RESULT_ARRAYS] = {

@@ -5,10 +5,10 @@ bundle for a machine with a card and no packages.
 
 Shows (devices, devices through the program): `--backend cuda` on 1 and 3
     pretend devices agrees with the CPU: methods, sample types, precisions,
-    bounds, little memory; which engine `auto` takes, and why; devices and
-    kernels that do not exist are refused
-Within: method none equal; FP32 2·10⁻⁶ of the largest; INT8 four steps of a
-    sample in a cell, 2 % of the cells; gains equal
+    bounds, little memory; chosen baselines are those of all; which engine `auto`
+    takes, and why; devices and kernels that do not exist are refused
+Within: method none and chosen baselines equal; FP32 2·10⁻⁶ of the largest; INT8
+    four steps of a sample in a cell, 2 % of the cells; gains equal
 Because: cuFFT rounds differently from FFTW; the CPU measures the gains
 
 Shows (devices, whole program on a card): the bundle that `make gpu-bundle`
@@ -115,6 +115,30 @@ class Device(program.Case):
 
     def test_both(self):
         self.check(1, "0")
+
+    def test_chosen_baselines(self):
+        """To the bit the rows of a result with all baselines."""
+        path = self.write(self.scene(True), "in.h5")
+        setup = oracle.Setup(20, 0.003, precision="int8")
+        for n, precision in ((1, "both"), (3, "int8"), (1, "interval")):
+            keys = {"correlator.backend": "cuda", "correlator.device": "auto"
+                    if n == 1 else "0,1,2", "correlator.precision": precision}
+            kinds = {"both": ("int8", "fp32"), "int8": ("",),
+                     "interval": ("down", "up")}[precision]
+            results = []
+            for more in ({}, {"output.baselines": "0&1,1&2,2&2"}):
+                config = self.ini(setup, {**keys, **more})
+                self.well("correlate", config, path, "-o", self.path("x.uvh5"),
+                          "--force", environment={**NO_TRIAL,
+                                                  **program.devices(n)})
+                results.append([program.read(self.path(
+                    f"x.{kind}.uvh5".replace("..", "."))) for kind in kinds])
+            for full, got in zip(*results):
+                self.assertIn(b"cuda", got.keywords["BACKEND"])
+                rows = [1, 4, 5]    # of 00 01 02 11 12 22
+                for name in "visibilities", "flags", "nsamples":
+                    np.testing.assert_array_equal(
+                        getattr(got, name), getattr(full, name)[:, rows])
 
     def test_three_devices(self):
         self.check(3, "0,1,2", METHODS[::2])

@@ -3,7 +3,7 @@
 node with round numbers; what it refuses.
 
 Shows (commands, planning): input, plan and channels are the lines of a dry run; a
-    result is as large as said; with --inputs, work is that of the array; times of
+    result is as large as said, with some of its baselines too; with --inputs, work is that of the array; times of
     the document follow from its stages; a node measured here is kept, and serves
     again; wrong use is refused in one line
 Within: sizes 128 kB and 5 %; sums 10⁻⁹
@@ -114,6 +114,12 @@ class Plan(program.Job):
         # 256 x 257 / 2 baselines of 64 channels and 4 products, and columns
         self.assertAlmostEqual(one["result_bytes"],
                                30 * 32896 * (64 * 4 * 13 + 96))
+        for choice, n in ("auto", 256), ("cross", 32640), ("0&1,2&255", 2):
+            some = self.document(*words, "--set", f"output.baselines={choice}")
+            self.assertAlmostEqual(some["result_bytes"],
+                                   30 * n * (64 * 4 * 13 + 96))
+            self.assertAlmostEqual(self.stage(some, "ends of dumps")["amount"],
+                                   self.stage(one, "ends of dumps")["amount"])
         many = self.document(*words, "--bands", "384")
         self.assertAlmostEqual(
             self.stage(many, "correlator")["amount"] / cmac, 384)
