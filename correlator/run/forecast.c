@@ -103,6 +103,15 @@ static void print_channels(const struct fx8_job *job, FILE *stream)
             width_hz * 1e-3, hz[0] * 1e-6, hz[n - 1] * 1e-6);
 }
 
+/* How many baselines are written, if not all. */
+static void print_baselines(const struct fx8_job *job, FILE *stream)
+{
+    const size_t n = job->plan.n_antennas;
+    if (job->plan.baselines != NULL)
+        fprintf(stream, "baselines  %zu of %zu\n", job->axes.n_baselines,
+                n * (n + 1) / 2);
+}
+
 /* What delays were removed, what that cost, and how to lose less. */
 static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
 {
@@ -202,6 +211,7 @@ void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
     print_input(job, brief, stream);
     print_plan(job, stream);
     print_channels(job, stream);
+    print_baselines(job, stream);
 }
 
 void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
