@@ -75,6 +75,9 @@ struct fx8_postprocess {
     bool remove_bias;   /**< remove quantiser rounding noise from INT8 autos */
     bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
+    bool adds_flags;       /**< the caller flags more cells: an engine must not
+                                take its own copy of the results for the
+                                caller's */
     struct fx8_threads threads;
 };
 

@@ -378,6 +378,7 @@ static void set_up_results(struct fx8_session *s)
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .remove_bias = plan->quantizer.remove_bias,
+        .adds_flags = plan->min_weight > 0.0,
         .first_is_real = fx8_session_has_real(s),
         /* without a filter bank, samples were not conjugated */
         .negate_imaginary =

@@ -218,7 +218,8 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
     struct fx8_cuda_device *device = &engine->devices[0];
     const size_t row = fx8_postprocess_row(plan);
     const size_t pitch = row / plan->channel_average * plan->n_products;
-    const bool keeps = device->results.keeps && row == plan->n_channels;
+    const bool keeps =
+        device->results.keeps && row == plan->n_channels && !plan->adds_flags;
     struct fx8_cuda_postprocess job = {};
     job.plan = *plan;
     job.counts = device->results.counts;

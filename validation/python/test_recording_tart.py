@@ -8,6 +8,7 @@ Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for sam
     a tie
 Because: both read the same samples
 """
+import configparser
 import json
 import os
 import unittest
@@ -49,12 +50,14 @@ class RecordingTart(program.Case):
 
     def setup_of(self, got, precision):
         """The oracle's setup, from the configuration stored in the file."""
-        keys = dict(line.split(" = ", 1) for line in got.history.splitlines()
-                    if " = " in line)
+        ini = configparser.ConfigParser(interpolation=None)
+        ini.read_string(got.history.split("resolved configuration:\n")[1])
+        bank = ini["channelizer"]
         return oracle.Setup(
-            int(keys["channels"]), "all", method=keys["method"],
-            taps=int(keys["taps"]), precision=precision,
-            target_rms=float(keys["target_rms"]), quantization_bias=False)
+            bank.getint("channels"), "all", method=bank["method"],
+            taps=bank.getint("taps"), precision=precision,
+            target_rms=ini.getfloat("quantizer", "target_rms"),
+            quantization_bias=False)
 
     def test_recording_equals_the_oracle(self):
         recording = oracle.read_tart(RECORDING)
