@@ -15,9 +15,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 SECONDS = 600
 TOLERANCE = 0.01        # a few spectra or samples at the ends
+WIDTH = 100
 ABOUT = f"""# Four large arrays, planned
 
 `make plan-arrays NODE=... PAGE=...` writes this page from the figures of one node: {{cpu}},
@@ -92,8 +94,8 @@ def section(config, array, node):
     document = json.loads(plan(config, array, node, "--json"))
     got, rate = planned(document)
     want = on_paper(array)
-    text = f"\n## {name}\n\n{source}.\n\n```\n{'':<22}{'on paper':>12}" \
-           f"{'fx8 plan':>12}{f'x {coarse}':>12}\n"
+    text = (f"\n## {name}\n\n{textwrap.fill(source + '.', WIDTH)}\n\n```\n{'':<22}"
+            f"{'on paper':>12}{'fx8 plan':>12}{f'x {coarse}':>12}\n")
     for key, value in want.items():
         if abs(got[key] / value - 1) > TOLERANCE:
             sys.exit(f"plan_arrays: {name}: {key}: {got[key]}: expected {value}")
@@ -113,11 +115,13 @@ def main(node, page=None):
         config = os.path.join(folder, "config.ini")
         with open(config, "w", encoding="utf-8") as file:
             file.write("[correlator]\nbackend = cpu\n")
-        text = ABOUT.format(cpu=about["machine"]["cpu"], cores="1 core" if about["threads"] == 1
-                            else f"{about['threads']} cores",
-                            date=about["date_utc"],
-                            clock=about.get("clock", "wall clock"),
-                            load=about["machine"]["load"]) + "".join(
+        about = ABOUT.format(
+            cpu=about["machine"]["cpu"],
+            cores="1 core" if about["threads"] == 1 else f"{about['threads']} cores",
+            date=about["date_utc"], clock=about.get("clock", "wall clock"),
+            load=about["machine"]["load"])
+        heading, _, words = about.partition("\n\n")
+        text = f"{heading}\n\n{textwrap.fill(words, WIDTH)}\n" + "".join(
             section(config, array, node) for array in ARRAYS)
     if page:
         with open(page, "w", encoding="utf-8") as file:
