@@ -376,8 +376,8 @@ const struct fx8_key_type fx8_type_numbers = {.read = read_numbers,
 
 /* --- lists of frequencies ------------------------------------------------- */
 
-/* A text that is no list is the path of a table, which is read when all keys
- * are known: then a fault in it has its own line. */
+/* Anything but a list is the path of a table, which is read after all keys: its
+ * faults then name its own lines. */
 static enum fx8_status read_frequencies(const struct fx8_key_text *given)
 {
     struct fx8_frequency_list *list = given->member;

@@ -6,7 +6,8 @@
 #include "config/base/try.h"
 #include "correlator/run/job_private.h"
 
-/* The position among the correlated antennas; their number if it is none. */
+/* The index of the correlated antenna with this number; n_antennas if there is
+ * none. */
 static size_t find_antenna(const struct fx8_job *job, int64_t number)
 {
     size_t a = 0;

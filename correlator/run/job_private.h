@@ -77,7 +77,7 @@ enum fx8_status fx8_job_plan_delays(struct fx8_job *job,
  * Status: FX8_ERR_SYSTEM: memory
  * Notes:  1) a channel is flagged if a listed frequency lies in it or on its
  *            border: from centre - width / 2 to centre + width / 2
- *         2) warns if that is no channel, or every one
+ *         2) warns if the list flags no channel, or all of them
  */
 enum fx8_status fx8_job_flag_channels(struct fx8_job *job,
                                       struct fx8_error *error);

@@ -44,7 +44,7 @@ static enum fx8_status add_lines(struct fx8_cards *cards, const char *text,
     return FX8_OK;
 }
 
-/* Read the header, whose size it tells itself. */
+/* Read the header; its HDR_SIZE gives its length. */
 static enum fx8_status read_header(const struct fx8_frames_reader *reader,
                                    struct fx8_cards *cards, int64_t *size,
                                    struct fx8_error *error)

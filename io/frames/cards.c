@@ -130,7 +130,8 @@ enum fx8_status fx8_cards_add_seconds(const struct fx8_cards *cards,
 
 /* --- rates ---------------------------------------------------------------- */
 
-/* Megahertz as text times factor / n in Hz, exact; false if that is no rate. */
+/* The exact rate in Hz of text MHz times factor / n; false if it is out of
+ * range. */
 static bool exact_rate(const char *text, int64_t factor, size_t n,
                        struct fx8_rate *rate)
 {
