@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/job_private.h"
