@@ -383,7 +383,7 @@ struct fx8_bench_outcome {
     double result_bytes;
 };
 
-/** Jobs that take turns, in rounds, on one recording. */
+/** Jobs on one recording, in rounds, by turns. */
 struct fx8_bench_runs {
     const struct fx8_bench_run *run;
     const struct fx8_bench_array *array; /**< of 1 channel: as recorded */
@@ -391,6 +391,8 @@ struct fx8_bench_runs {
                             unless is_divided */
     bool is_divided;   /**< all jobs have n_dumps; a few spectra more are
                             recorded */
+    bool is_repeated;  /**< no turns: all rounds of a job, then the next job, so
+                            that each finds the memory that it has freed */
     const struct fx8_bench_job *jobs;
     size_t n_jobs;
     /** Takes the outcome of a job. */

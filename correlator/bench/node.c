@@ -6,10 +6,10 @@
  *
  * All of it is measured in whole runs, since reading and writing beside a
  * correlator, and memory that all share, take their part.  What a run takes
- * besides is the same for a dump and for several: it drops out of the
- * difference.  Many short dumps for a few long ones show what a dump costs.
- * Figures are of the best rounds: a plan says how long a run takes that nothing
- * disturbs.
+ * besides is the same for some dumps and for more, once all its buffers have
+ * been used: it drops out of the difference.  Many short dumps for a few long
+ * ones show what a dump costs.  Figures are of the best rounds: a plan says how
+ * long a run takes that nothing disturbs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,10 +21,13 @@
 #include "correlator/bench/bench.h"
 #include "kernels/baseline.h"
 
-/* Arrays; the last one as recorded, without a filter bank. */
+/* Arrays, and the dumps of the longest run, a second or so; the last one as
+ * recorded, without a filter bank. */
 static const struct {
     size_t n_inputs, n_channels;
-} shapes[] = {{4, 4096}, {16, 1024}, {64, 256}, {256, 64}, {512, 32}, {64, 1}};
+    int64_t n_dumps;
+} shapes[] = {{4, 4096, 18}, {16, 1024, 18}, {64, 256, 18},
+              {256, 64, 10}, {512, 32, 8},   {64, 1, 18}};
 
 static const char *const precisions[] = {"int8", "fp32"};
 
@@ -60,13 +63,15 @@ static enum fx8_status time_touch(double *seconds, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* Runs that take turns: of long dumps, of one of them, of short dumps. */
-enum { LONG, ONE, SHORT, N_RUNS };
+/* Runs: of more long dumps than there are buffers, of still more of them (as
+ * many as a shape says), and of short dumps with as many samples as the first.
+ */
+enum { SOME, MORE, SHORT, N_RUNS };
 static const struct {
     int64_t dump_samples, n_dumps; /* samples over all inputs */
 } runs[N_RUNS] = {
-    [LONG] = {(int64_t)1 << 24, 6},
-    [ONE] = {(int64_t)1 << 24, 1},
+    [SOME] = {(int64_t)1 << 24, 6},
+    [MORE] = {(int64_t)1 << 24, 0},
     [SHORT] = {(int64_t)1 << 22, 24},
 };
 
@@ -86,11 +91,10 @@ static const struct {
 /* Seconds of the best rounds. */
 struct stages {
     double total_s[MOST_WAYS][N_RUNS];
-    /* of LONG */
+    /* of MORE */
     double channelize_s[MOST_WAYS], correlate_s[MOST_WAYS], level_s[MOST_WAYS];
     /* of SHORT */
     double postprocess_s[MOST_WAYS];
-    double touch_s; /* of TOUCHED_BYTES */
 };
 
 static void keep_least(double *least, double value)
@@ -110,36 +114,33 @@ static void keep_run(void *context, size_t job, size_t round,
     keep_least(&stages->total_s[way][job % N_RUNS], outcome->report.total_s);
     if (job % N_RUNS == SHORT)
         keep_least(&stages->postprocess_s[way], of->postprocess_s);
-    if (job % N_RUNS != LONG)
+    if (job % N_RUNS != MORE)
         return;
     keep_least(&stages->channelize_s[way], of->align_s + of->channelize_s);
     keep_least(&stages->correlate_s[way], of->correlate_s);
     keep_least(&stages->level_s[way], of->gains_s);
 }
 
-static void find_values(const struct fx8_bench_array *array,
+static void find_values(const struct fx8_bench_array *array, int64_t n_dumps,
                         const struct stages *stages, size_t way,
                         double values[N_QUANTITIES])
 {
     const double *total_s = stages->total_s[way];
     const double n_channels = (double)array->n_channels;
-    const double samples = (double)runs[LONG].dump_samples;
+    const double samples = (double)runs[MORE].dump_samples;
     const double cells = (double)fx8_baseline_count(array->n_inputs / 2) *
                          (double)fx8_baseline_products(2) * n_channels;
-    const double more = (double)(runs[SHORT].n_dumps - runs[LONG].n_dumps);
     /* other load can hide it, but for what is computed */
     const double dump_s =
-        fmax((total_s[SHORT] - total_s[LONG]) / more,
+        fmax((total_s[SHORT] - total_s[SOME]) /
+                 (double)(runs[SHORT].n_dumps - runs[SOME].n_dumps),
              stages->postprocess_s[way] / (double)runs[SHORT].n_dumps);
-    /* the blocks of samples are not all used yet: a plan counts them apart */
-    const double n_dumps = (double)(runs[LONG].n_dumps - runs[ONE].n_dumps);
-    const double touch_s =
-        2.0 * samples / (double)TOUCHED_BYTES * stages->touch_s;
-    const double long_s = (total_s[LONG] - total_s[ONE]) / n_dumps - touch_s;
+    const double long_s = (total_s[MORE] - total_s[SOME]) /
+                          (double)(n_dumps - runs[SOME].n_dumps);
     const double stages_s =
         stages->channelize_s[way] + stages->correlate_s[way];
     const double sample_s =
-        fmax(long_s - dump_s, stages_s / (double)runs[LONG].n_dumps) / samples;
+        fmax(long_s - dump_s, stages_s / (double)n_dumps) / samples;
     values[CHANNELIZE] = stages_s / stages->channelize_s[way] / sample_s;
     values[CORRELATE] = stages_s / stages->correlate_s[way] / sample_s;
     values[DUMP] = cells / dump_s;
@@ -166,15 +167,15 @@ static enum fx8_status put_stages(const struct fx8_bench_run *run,
     return FX8_OK;
 }
 
-/* One core and all of them take turns. */
 static enum fx8_status measure_stages(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
     const size_t index = run->which->index;
+    const size_t shape = index / N_PRECISIONS;
     const size_t n_ways = run->n_threads > 1 ? MOST_WAYS : 1;
-    const struct fx8_bench_array array = {
-        shapes[index / N_PRECISIONS].n_inputs,
-        shapes[index / N_PRECISIONS].n_channels, false};
+    const int64_t n_dumps = shapes[shape].n_dumps;
+    const struct fx8_bench_array array = {shapes[shape].n_inputs,
+                                          shapes[shape].n_channels, false};
     const int64_t spectrum = (int64_t)(array.n_inputs * array.n_channels);
     struct fx8_bench_job jobs[MOST_WAYS * N_RUNS];
     struct stages stages = {0};
@@ -182,23 +183,23 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
         jobs[k] = (struct fx8_bench_job){
             .precision = precisions[index % N_PRECISIONS],
             .n_spectra = runs[k % N_RUNS].dump_samples / spectrum,
-            .n_dumps = runs[k % N_RUNS].n_dumps,
+            .n_dumps = k % N_RUNS == MORE ? n_dumps : runs[k % N_RUNS].n_dumps,
             .n_threads = k < N_RUNS ? 1 : run->n_threads,
             .is_on_one_core = k < N_RUNS};
     struct fx8_bench_runs measured = {.run = run,
                                       .array = &array,
-                                      .n_samples = runs[LONG].n_dumps *
-                                                   runs[LONG].dump_samples,
+                                      .n_samples =
+                                          n_dumps * runs[MORE].dump_samples,
                                       .is_divided = true,
+                                      .is_repeated = true,
                                       .jobs = jobs,
                                       .n_jobs = n_ways * N_RUNS,
                                       .keep = keep_run,
                                       .context = &stages};
     FX8_TRY(fx8_bench_measure_runs(&measured, error));
-    FX8_TRY(time_touch(&stages.touch_s, error));
     for (size_t way = 0; way < n_ways; way++) {
         double values[N_QUANTITIES];
-        find_values(&array, &stages, way, values);
+        find_values(&array, n_dumps, &stages, way, values);
         FX8_TRY(put_stages(run, jobs[way * N_RUNS].n_threads, values, error));
     }
     return FX8_OK;

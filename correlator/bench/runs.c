@@ -214,11 +214,15 @@ static enum fx8_status record(struct fx8_bench_runs *runs, const char *path,
 
 /* --- rounds ------------------------------------------------------ */
 
-static enum fx8_status measure_round(const struct fx8_bench_runs *runs,
-                                     const struct names *names, size_t round,
-                                     struct fx8_error *error)
+static enum fx8_status measure_all(const struct fx8_bench_runs *runs,
+                                   const struct names *names,
+                                   struct fx8_error *error)
 {
-    for (size_t k = 0; k < runs->n_jobs; k++) {
+    const size_t n_rounds = runs->run->n_rounds;
+    for (size_t at = 0; at < n_rounds * runs->n_jobs; at++) {
+        const size_t round =
+            runs->is_repeated ? at % n_rounds : at / runs->n_jobs;
+        const size_t k = runs->is_repeated ? at / n_rounds : at % runs->n_jobs;
         const struct fx8_bench_job *job = &runs->jobs[k];
         struct fx8_bench_outcome outcome;
         FX8_TRY(job->is_on_one_core
@@ -239,8 +243,8 @@ enum fx8_status fx8_bench_measure_runs(struct fx8_bench_runs *runs,
     fx8_command_stop_at_once(names.recording);
     enum fx8_status status = record(runs, names.recording, error);
     fx8_command_count_signals();
-    for (size_t r = 0; r < runs->run->n_rounds && status == FX8_OK; r++)
-        status = measure_round(runs, &names, r, error);
+    if (status == FX8_OK)
+        status = measure_all(runs, &names, error);
     unlink(names.recording);
     /* act now on a signal that came between two runs */
     fx8_command_stop_at_once(NULL);

@@ -6,7 +6,8 @@
  * takes as long as the longest of them, or as computing and compressing do on
  * all cores.
  * While the threads of the correlator have work, the writer gets the share of
- * one thread among them.  The last dump is written when all is computed.  Nodes
+ * one thread among them.  The last dump is written when all is computed, on one
+ * core while the others wait.  Nodes
  * take ranges of dumps or, if there are fewer dumps than nodes, parts of dumps
  * in turn (correlator/run/share.h), which the first node adds.  It sets the
  * levels while the others wait, and compresses what is compressed.
@@ -135,7 +136,9 @@ struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
                                       size_t n_nodes)
 {
     struct fx8_cost_time time = middle(cost, site, (double)n_nodes);
-    const double write_s = cost->stages[FX8_COST_WRITE].seconds;
+    /* plain writing beside computation is in the time of every dump */
+    const double write_s = cost->stages[FX8_COST_WRITE].seconds -
+                           cost->plain_write_s / (double)cost->n_threads;
     const double fixed_s = cost->stages[FX8_COST_LEVEL].seconds +
                            cost->stages[FX8_COST_START].seconds +
                            (n_nodes > 1 ? FX8_COST_MPI_S : 0.0);
