@@ -18,10 +18,9 @@ import h5py
 import numpy as np
 
 import oracle
-import waiting
+from waiting import BUILD, Waits, faulty
 
 FX8 = os.environ.get("FX8", os.path.abspath("build/fx8"))
-BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))
 PLUGIN = os.path.join(BUILD, "harness", "fx8-cuda.so")
 RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
 NO_RECORDINGS = "recording: FX8_RECORDINGS is not set"
@@ -296,13 +295,6 @@ def devices(count=1, **settings):
                for name, value in settings.items()}}
 
 
-def faulty(fault, file, at=10**9, count="/dev/null"):
-    """Environment in which a fault befalls `file`; see scenario/faulty_io.c."""
-    return {"LD_PRELOAD": os.path.join(BUILD, "faulty_io.so"),
-            "FX8_FAULT": fault, "FX8_FAULT_FILE": os.path.basename(file),
-            "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count}
-
-
 def put(name, value=None):
     """A change of an HDF5 file: a dataset, which keeps its labels, or an
     attribute ITEM@NAME has another value; with None it is gone."""
@@ -354,7 +346,7 @@ def kept_dumps(text):
         r"; (\S+\.part) keeps (\d+) dumps?\b", text)}
 
 
-class Case(waiting.Waits, unittest.TestCase):
+class Case(Waits, unittest.TestCase):
     """A test with its own folder for recordings and results."""
 
     exact_cells = doubtful_cells = 0    # results of compare_int8()
@@ -414,6 +406,7 @@ class Case(waiting.Waits, unittest.TestCase):
         """Send signals; returns what the process wrote until its end."""
         for number in signals:
             process.send_signal(number)
+        self.let_go()
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, code, err)
         return out, err and without_progress(err)
@@ -532,13 +525,13 @@ class Job(Case):
         """A good recording of two antennas; returns its path."""
         return self.write(Scene(noise(161, 2, 1, n_samples)), name, **options)
 
-    def slow(self, late=0, n_antennas=24):
-        """400 ms, 200 small dumps, that take seconds; one input begins late."""
-        self.configure(oracle.Setup(64, 0.002, precision="int8"), {
-            "correlator.threads": 1, "correlator.kernel": "reference"})
+    def many_dumps(self, late=0, n_antennas=6):
+        """400 ms, 200 small dumps; one input begins late."""
+        self.configure(oracle.Setup(64, 0.002, precision="int8"),
+                       {"correlator.threads": 1})
         samples = np.tile(noise(181, n_antennas, 2, 20_000), (1, 1, 20))
         samples[0, 0, :late] = 0
-        return self.write(Scene(samples), "slow.h5",
+        return self.write(Scene(samples), "long.h5",
                           axes=("time", "antenna", "pol"))
 
     def words(self, recording, *extra):

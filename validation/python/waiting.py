@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waits for what a running program does, however slow the machine."""
+"""Waits for what a running program does, however slow the machine, and
+environments in which it fails or waits itself."""
 import os
 import pathlib
 import re
@@ -8,6 +9,18 @@ import time
 
 import h5py
 import numpy as np
+
+BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))
+
+
+def faulty(fault, file, at=10**9, count="/dev/null"):
+    """Environment in which a fault befalls `file`; see scenario/faulty_io.c."""
+    # what is loaded is not the address checker's library
+    options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return {"LD_PRELOAD": os.path.join(BUILD, "faulty_io.so"),
+            "ASAN_OPTIONS": options,
+            "FX8_FAULT": fault, "FX8_FAULT_FILE": os.path.basename(file),
+            "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count}
 
 
 def marked(part):
@@ -20,8 +33,29 @@ def marked(part):
         return 0
 
 
+def has_sigint(process, mask):
+    """Whether SIGINT is in one of the sets of signals of a process."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    found = re.search(rf"^{mask}:\s*(\w+)", status, re.MULTILINE)
+    return found is not None and int(found[1], 16) >> (signal.SIGINT - 1) & 1
+
+
 class Waits:
     """Part of program.Case."""
+
+    def holding(self, file, share=0.5):
+        """Settings of the environment in which a run waits as it reads beyond
+        this share of a file, until let_go(): it cannot end before the test has
+        seen enough."""
+        byte = int(share * os.path.getsize(file)) if share > 0 else 0
+        return {"FX8_BLOCK_SAMPLES": "2000",
+                "FX8_FAULT_HOLD": self.save("hold", ""),
+                **faulty("hold", file, at=byte)}
+
+    def let_go(self):
+        """End what holding() began, if it did."""
+        if os.path.exists(self.path("hold")):
+            os.remove(self.path("hold"))
 
     def wait_until(self, process, what, holds):
         """Wait until holds() while a process runs."""
@@ -40,8 +74,10 @@ class Waits:
 
     def wait_for_handler(self, process):
         """Wait until a process catches SIGINT."""
-        def catches():
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            caught = re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
-            return caught and int(caught[1], 16) >> (signal.SIGINT - 1) & 1
-        self.wait_until(process, "a handler of SIGINT", catches)
+        self.wait_until(process, "a handler of SIGINT",
+                        lambda: has_sigint(process, "SigCgt"))
+
+    def wait_for_delivery(self, process):
+        """Wait until a SIGINT that was sent has reached a process."""
+        self.wait_until(process, "a SIGINT that is delivered",
+                        lambda: not has_sigint(process, "ShdPnd"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * faulty_io.c -- loaded before the C library (LD_PRELOAD), makes reads of one
- * file fail or a run end between two writes, as disks and people do.
+ * file fail or wait, or a run end between two writes, as disks and people do.
  *
  * Environment:
  *   FX8_FAULT_FILE   end of the path of the file it is about
@@ -12,6 +12,9 @@
  *                    unlink   the file loses its name, then is read
  *                    slow     reads of 64 KiB or more take a second longer
  *                    short    reads give half of what was asked for
+ *                    hold     reads of 4 KiB or more that go beyond byte
+ *                             FX8_FAULT_AT wait while the file FX8_FAULT_HOLD
+ *                             exists
  *                    kill     the process is killed before a write
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
@@ -76,6 +79,18 @@ static long next_call(void)
     return at == NULL ? -1 : number - atol(at);
 }
 
+/* Wait, if a read is to: smaller ones are of HDF5's own tables. */
+static void hold(size_t size, off_t offset)
+{
+    const char *at = getenv("FX8_FAULT_AT");
+    const char *file = getenv("FX8_FAULT_HOLD");
+    if (at == NULL || file == NULL || size < 4096 ||
+        offset + (off_t)size <= atoll(at))
+        return;
+    while (access(file, F_OK) == 0)
+        usleep(1000);
+}
+
 /* Whether the fault is one of writes; the others are of reads. */
 static bool is_of_writes(void)
 {
@@ -88,7 +103,9 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "pread");
     char path[PATH_MAX];
-    if (!is_of_writes() && is_meant(descriptor, path)) {
+    if (is_fault("hold") && is_meant(descriptor, path)) {
+        hold(size, offset);
+    } else if (!is_of_writes() && is_meant(descriptor, path)) {
         const long behind = next_call();
         struct stat status;
         if ((behind >= 0 && is_fault("eio")) ||

@@ -541,15 +541,18 @@ class Join(program.Case):
         part, later = self.large()[:2]
         before = set(os.listdir(self.folder))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-            process = self.start("join", part, later, "-o",
-                                 self.path("all.uvh5"), "--quiet")
+            process = self.start(
+                "join", part, later, "-o", self.path("all.uvh5"), "--quiet",
+                env={**os.environ, **self.holding(later)})
             self.wait_for(process, self.path("all.uvh5.part"))
             _, err = self.end(process, number)
             self.assertEqual(err, "fx8: error: stopped by a signal: nothing is "
                              "written\n")
             self.assertEqual(set(os.listdir(self.folder)), before)
         # what a kill leaves has no finished dump and is replaced
-        process = self.start("join", part, later, "-o", self.path("all.uvh5"))
+        process = self.start(
+            "join", part, later, "-o", self.path("all.uvh5"),
+            env={**os.environ, **self.holding(later)})
         self.wait_for(process, self.path("all.uvh5.part"))
         self.end(process, signal.SIGKILL, code=-signal.SIGKILL)
         self.well("join", part, later, "-o", self.path("all.uvh5"))

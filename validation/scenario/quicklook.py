@@ -405,10 +405,11 @@ class Interrupted(program.Job):
     """A signal leaves a quick-look of the finished dumps."""
 
     def test_cut_like_the_result(self):
-        recording = self.slow()
+        recording = self.many_dumps()
         process = self.start(*self.words(
             recording, "--quiet", "--set",
-            f"postprocess.quicklook={self.path('quick.h5')}"))
+            f"postprocess.quicklook={self.path('quick.h5')}"),
+            env={**os.environ, **self.holding(recording)})
         self.wait_for_dump(process, self.output + ".part")
         self.end(process, signal.SIGINT)
         self.assertFalse(os.path.exists(self.path("quick.h5.part")))

@@ -141,13 +141,14 @@ class Ends(Ranks):
 
     # --- signals --------------------------------------------------------------
 
-    def start_ranks(self, n, *arguments):
-        """Start n ranks; returns mpirun and the processes of the ranks, in no
-        order, once they write."""
+    def start_ranks(self, n, recording, *arguments, share=0.5):
+        """Start n ranks, who wait at this share of the recording until
+        let_go(); returns mpirun and the processes of the ranks, in no order,
+        once they write."""
         process = subprocess.Popen(
             [MPIRUN, "-n", str(n), program.FX8, *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self.environment)
+            env={**self.holding(recording, share), **self.environment})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.wait_for(process, self.output + ".part")
@@ -156,16 +157,22 @@ class Ends(Ranks):
         self.assertEqual(len(ranks), n)
         return process, ranks
 
+    def errors_of(self, process):
+        """Let the ranks go on after a signal; returns what they write to stderr
+        until their end."""
+        self.let_go()
+        return process.communicate(timeout=60)[1]
+
     def test_a_signal_to_one_rank_stops_all(self):
-        recording = self.slow()
+        recording = self.many_dumps()
         want = self.result(recording)
         for victim in 0, 2:
             with self.subTest(victim=victim):
                 process, ranks = self.start_ranks(
-                    3, *self.words(recording, "--mpi", "--quiet"))
+                    3, recording, *self.words(recording, "--mpi", "--quiet"))
                 self.wait_for_dump(process, self.output + ".part")
                 os.kill(sorted(ranks)[victim], signal.SIGTERM)
-                _, errors = process.communicate(timeout=60)
+                errors = self.errors_of(process)
                 self.assertEqual(process.returncode, 130, errors)
                 lines = [line for line in errors.splitlines()
                          if line.startswith("fx8: ")]
@@ -178,7 +185,7 @@ class Ends(Ranks):
     def test_resume(self):
         """What several ranks have left, others go on with: more, fewer, one
         process; and they go on with what one process has left."""
-        recording, look = self.slow(), self.path("look.h5")
+        recording, look = self.many_dumps(), self.path("look.h5")
         words = self.words(recording, "--quiet", "--set",
                            f"postprocess.quicklook={look}")
         self.well(*words)
@@ -189,10 +196,10 @@ class Ends(Ranks):
             with self.subTest(before=n_before, after=n_after):
                 extra = ("--mpi",) if n_before > 1 else ()
                 process, ranks = self.start_ranks(
-                    n_before, *words, *extra)
+                    n_before, recording, *words, *extra)
                 self.wait_for_dump(process, self.output + ".part")
                 os.kill(max(ranks), signal.SIGUSR1)
-                _, errors = process.communicate(timeout=60)
+                errors = self.errors_of(process)
                 self.assertEqual(process.returncode, 75, errors)
                 self.assertRegex(errors, r"paused after (\d+) of 201 dumps; "
                                  r"\S+ keeps \1 dumps?: --resume goes on")
@@ -206,11 +213,11 @@ class Ends(Ranks):
                 os.remove(self.output)
                 os.remove(look)
 
-    def slow_shared(self):
+    def many_shared(self):
         """4 dumps of 4 segments, for more ranks than dumps."""
-        recording = self.slow()
-        self.configure(oracle.Setup(4, 0.1, precision="both"), {
-            "correlator.threads": 1, "correlator.kernel": "reference"})
+        recording = self.many_dumps()
+        self.configure(oracle.Setup(4, 0.1, precision="both"),
+                       {"correlator.threads": 1})
         self.int8 = self.path("out.int8.uvh5")
         return recording
 
@@ -218,8 +225,8 @@ class Ends(Ranks):
         """Start 5 ranks, and wait for the first dump."""
         self.output, output = self.int8, self.output
         process, ranks = self.start_ranks(
-            5, "correlate", self.config, recording, "-o", output, "--mpi",
-            "--quiet")
+            5, recording, "correlate", self.config, recording, "-o", output,
+            "--mpi", "--quiet")
         self.wait_for_dump(process, self.output + ".part")
         self.output = output
         return process, sorted(ranks)
@@ -227,7 +234,7 @@ class Ends(Ranks):
     def test_a_signal_to_ranks_that_share_dumps(self):
         """As to one process: the dump in progress is finished, the result has
         the first dumps."""
-        recording = self.slow_shared()
+        recording = self.many_shared()
         self.well(*self.words(recording, "--quiet"))
         want = program.read(self.int8)
         for victim in 0, 3:
@@ -236,7 +243,7 @@ class Ends(Ranks):
                     os.remove(self.path(name))
                 process, ranks = self.start_shared(recording)
                 os.kill(ranks[victim], signal.SIGTERM)
-                _, errors = process.communicate(timeout=60)
+                errors = self.errors_of(process)
                 self.assertEqual(process.returncode, 130, errors)
                 found = re.findall(r"^fx8: .*interrupted after (\d) of 4 dumps: "
                                    "the result holds these", errors,
@@ -252,7 +259,7 @@ class Ends(Ranks):
 
     def test_resume_shared_dumps(self):
         """Paused or killed; others go on, who share what is left or not."""
-        recording = self.slow_shared()
+        recording = self.many_shared()
         self.well(*self.words(recording, "--quiet"))
         for name in self.files():
             os.rename(self.path(name), self.path(f"{name}.want"))
@@ -261,7 +268,7 @@ class Ends(Ranks):
             with self.subTest(victim=victim, ranks=n_after):
                 process, ranks = self.start_shared(recording)
                 os.kill(ranks[victim], number)
-                _, errors = process.communicate(timeout=60)
+                errors = self.errors_of(process)
                 if number == signal.SIGUSR1:
                     self.assertEqual(process.returncode, 75, errors)
                     self.assertRegex(errors, r"paused after [1-3] of 4 dumps")
@@ -311,12 +318,12 @@ class Ends(Ranks):
 
     def test_another_recording_of_that_name(self):
         """Rank 0 sees it for all."""
-        recording = self.slow()
+        recording = self.many_dumps()
         process, ranks = self.start_ranks(
-            3, *self.words(recording, "--quiet", "--mpi"))
+            3, recording, *self.words(recording, "--quiet", "--mpi"))
         self.wait_for_dump(process, self.output + ".part")
         os.kill(max(ranks), signal.SIGUSR1)
-        process.communicate(timeout=60)
+        self.errors_of(process)
         self.assertEqual(process.returncode, 75)
         part = self.output + ".part"
         before = program.content(part)
@@ -330,7 +337,7 @@ class Ends(Ranks):
     def test_killed_without_a_dump_of_rank_0(self):
         """More ranks than dumps, and only the shorter last one is
         finished: it counts, as its gains are in the file."""
-        recording = self.slow(n_antennas=3)
+        recording = self.many_dumps(n_antennas=3)
         # time to kill it: the last dump has less to read
         self.environment["FX8_BLOCK_SAMPLES"] = "1"
         for compression in "none", "gzip":
@@ -339,11 +346,12 @@ class Ends(Ranks):
                     "correlator.threads": 1, "correlator.kernel": "reference",
                     "output.compression": compression})
                 process, ranks = self.start_ranks(
-                    3, *self.words(recording, "--mpi", "--quiet"))
+                    3, recording, *self.words(recording, "--mpi", "--quiet"),
+                    share=1)
                 self.wait_for_dump(process, self.output + ".part")
                 for rank in ranks:
                     os.kill(rank, signal.SIGKILL)
-                process.communicate(timeout=60)
+                self.errors_of(process)
                 with h5py.File(self.output + ".part") as file:
                     n = np.count_nonzero(file["fx8/checksum"][...] != -1)
                 self.assertGreater(n, 0)
@@ -357,15 +365,15 @@ class Ends(Ranks):
     def test_a_killed_rank(self):
         """The launcher ends the others; what was marked is right, and --resume
         goes on with it."""
-        recording = self.slow()
+        recording = self.many_dumps()
         self.well(*self.words(recording, "--quiet"))
         want = program.read(self.output)
         os.rename(self.output, self.path("want"))
         process, ranks = self.start_ranks(
-            3, *self.words(recording, "--mpi", "--quiet"))
+            3, recording, *self.words(recording, "--mpi", "--quiet"))
         self.wait_for_dump(process, self.output + ".part")
         os.kill(sorted(ranks)[1], signal.SIGKILL)
-        process.communicate(timeout=60)
+        self.errors_of(process)
         self.assertNotEqual(process.returncode, 0)
         part = self.output + ".part"
         with h5py.File(part) as file:

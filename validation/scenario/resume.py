@@ -14,7 +14,6 @@ import os
 import resource
 import shutil
 import signal
-import time
 
 import h5py
 import hdf5plugin
@@ -24,18 +23,13 @@ import oracle
 import program
 from resumed import ResumedJob
 
-# what takes long in a job does so one by one
-SLOW = {"correlator.threads": 1, "correlator.kernel": "reference"}
-
 
 class Resume(ResumedJob):
     """Runs that end in other ways than by a kill."""
 
-    def end_early(self, process, number, **options):
-        """Send a signal before any dump: the run still finishes one."""
-        self.wait_for(process, self.part)
-        process.send_signal(signal.SIGSTOP)
-        return self.end(process, number, signal.SIGCONT, **options)
+    def end_early(self, number, *extra, **options):
+        """End a run amid the recording; before any dump it finishes one."""
+        return self.end(self.start_held(*extra), number, **options)
 
     def test_full_disk(self):
         self.job({"output.compression": "gzip"})
@@ -53,9 +47,8 @@ class Resume(ResumedJob):
     def test_usr1_pauses(self):
         """As batch systems send it: exit code 75, on which scripts requeue the
         same command."""
-        self.job(SLOW)
-        process = self.start(*self.words(self.input, "--resume"))
-        out, err = self.end_early(process, signal.SIGUSR1, code=75)
+        self.job()
+        out, err = self.end_early(signal.SIGUSR1, "--resume", code=75)
         self.assertIn("no dump finished before: from the start", out)
         self.assertRegex(err, r"^fx8: error: paused after (\d+) of \d+ dumps; "
                          r"\S+out\.uvh5\.part keeps \1 dumps?: "
@@ -66,32 +59,27 @@ class Resume(ResumedJob):
     def test_packed_by_bitshuffle(self):
         os.environ["HDF5_PLUGIN_PATH"] = hdf5plugin.PLUGIN_PATH
         self.addCleanup(os.environ.pop, "HDF5_PLUGIN_PATH")
-        self.job({"output.compression": "bitshuffle", **SLOW})
-        self.end_early(self.start(*self.words(self.input)), signal.SIGUSR1,
-                       code=75)
+        self.job({"output.compression": "bitshuffle"})
+        self.end_early(signal.SIGUSR1, code=75)
         self.assertGreater(self.complete(), 0)
 
     def test_result_that_a_signal_ended(self):
         for number in (signal.SIGTERM, signal.SIGINT):
-            self.job({**SLOW, "postprocess.quicklook": self.look},
+            self.job({"postprocess.quicklook": self.look},
                      ("out.uvh5", "look.h5"))
-            process = self.start(*self.words(self.input, "--quiet"))
-            _, err = self.end_early(process, number)
+            _, err = self.end_early(number, "--quiet")
             self.assertIn("--resume goes on", err)
             self.assertFalse(os.path.exists(self.part))
             self.assertGreater(self.finished(), 0)
             # killed while it goes on
-            process = self.start(*self.words(self.input, "--resume"))
-            self.wait_for(process, self.part)
-            process.kill()
-            process.communicate()
+            self.end(self.start_held("--resume"), signal.SIGKILL,
+                     code=-signal.SIGKILL)
             self.assertGreater(self.complete(), 0)
 
     def test_result_that_cannot_be_taken_up(self):
         """It is a .part by then, and the message says so."""
-        self.job(SLOW)
-        self.end_early(self.start(*self.words(self.input, "--quiet")),
-                       signal.SIGTERM)
+        self.job()
+        self.end_early(signal.SIGTERM, "--quiet")
         done = self.correlate(
             self.input, "--quiet", "--resume",
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
@@ -103,10 +91,9 @@ class Resume(ResumedJob):
 
     def test_another_quick_look_stays(self):
         """Whatever has its name by then is not of this run."""
-        self.job({**SLOW, "postprocess.quicklook": self.look},
+        self.job({"postprocess.quicklook": self.look},
                  ("out.uvh5", "look.h5"))
-        self.end_early(self.start(*self.words(self.input, "--quiet")),
-                       signal.SIGTERM)
+        self.end_early(signal.SIGTERM, "--quiet")
         with h5py.File(self.look, "r+") as file:
             file.attrs["input"] = "other.h5"
         self.assert_one_line(self.correlate(self.input, "--resume"), 2,
@@ -178,7 +165,7 @@ class Resume(ResumedJob):
     def test_holes(self):
         """Unfinished dumps between finished ones: all are computed; ended by a
         signal before that, nothing is cut."""
-        self.job(SLOW)
+        self.job()
         self.copy_want()
         self.left()
         holes = [*range(1, self.n_dumps - 2, 2)]
@@ -187,17 +174,12 @@ class Resume(ResumedJob):
             rows = len(file["Data/visdata"]) // self.n_dumps
             for dump in holes:
                 file["Data/visdata"][dump * rows:(dump + 1) * rows] = 1
-        process = self.start(*self.words(self.input, "--quiet", "--resume"))
-        time.sleep(0.25)
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
-        if process.returncode != 0:
-            self.assertEqual(process.returncode, 130, err)
-            self.assertFalse(os.path.exists(self.output))
-            self.assertIn("--resume goes on", err)
-            self.assertGreaterEqual(self.finished(), self.n_dumps - len(holes))
-            self.complete()
-        self.check()
+        process = self.start_held("--quiet", "--resume")
+        _, err = self.end(process, signal.SIGTERM)
+        self.assertFalse(os.path.exists(self.output))
+        self.assertIn("--resume goes on", err)
+        self.assertGreaterEqual(self.finished(), self.n_dumps - len(holes))
+        self.complete()
 
     def test_complete_but_for_a_dump(self):
         """Under its final name, as a rank that wrote elsewhere leaves it."""
@@ -316,8 +298,8 @@ class Resume(ResumedJob):
                 self.refuse_another_recording(f"{first}: dump ")
 
     def test_another_recording_of_an_ended_result(self):
-        self.job(SLOW)
-        self.end_early(self.start(*self.words(self.input)), signal.SIGTERM)
+        self.job()
+        self.end_early(signal.SIGTERM)
         self.refuse_another_recording("out.uvh5: dump ")
         self.assertGreater(self.complete(), 0)
 
@@ -398,10 +380,9 @@ class Resume(ResumedJob):
             "antennas.csv", "number,east_m,north_m,up_m,cable_delay_ns\n" + "".join(
                 f"{i},{10 * i},0,0,{i}\n" for i in range(4)))
         carriers = self.save("rfi.csv", "frequency_hz\n150e6\n")
-        self.job({**SLOW, "array.gains": gains, "array.positions": antennas,
+        self.job({"array.gains": gains, "array.positions": antennas,
                   "flag.channels": carriers})
-        self.end_early(self.start(*self.words(self.input)), signal.SIGUSR1,
-                       code=75)
+        self.end_early(signal.SIGUSR1, code=75)
         for path, old, new, mention in (
                 (gains, "2,X,2,", "2,X,3,", "fx8/calibration: 2: expected 3"),
                 (antennas, "0,0,3", "0,0,4", "fx8/cable_delay: "),
@@ -469,13 +450,9 @@ class Resume(ResumedJob):
         self.assertEqual(self.left_over(), [])
 
     def test_two_runs(self):
-        self.job(SLOW)
-        process = self.start(*self.words(self.input, "--quiet"))
-        self.wait_for(process, self.part)
-        process.send_signal(signal.SIGSTOP)
+        self.job()
+        process = self.start_held("--quiet")
         done = self.correlate(self.input, "--resume")
         self.assert_one_line(done, 2, "out.uvh5.part: locked")
-        process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0)
+        self.end(process, code=0)
         self.check()

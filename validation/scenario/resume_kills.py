@@ -91,13 +91,8 @@ class ResumeKills(ResumedJob):
         """One that a signal ended: until it has its length again."""
         ended = self.path("ended")
         for compression in ("none", "gzip"):
-            self.job({"correlator.kernel": "reference",
-                      "output.compression": compression})
-            process = self.start(*self.words(self.input, "--quiet"))
-            self.wait_for(process, self.part)
-            process.send_signal(signal.SIGSTOP)
-            process.send_signal(signal.SIGTERM)
-            self.end(process, signal.SIGCONT)
+            self.job({"output.compression": compression})
+            self.end(self.start_held("--quiet"), signal.SIGTERM)
             os.rename(self.output, ended)
             kept = []
             for write in range(40):

@@ -68,9 +68,11 @@ class Slurm(program.Job):
         return int(shown.split("Restarts=")[1].split()[0])
 
     def job(self, **options):
-        """The words of a job, after one run that nobody stops.  The mean of
-        all channels, for a small result."""
-        words = [self.slow(**options), "--set", "output.channel_average=64"]
+        """The words of a job that takes long, after one run that nobody stops.
+        The mean of all channels, for a small result."""
+        words = [self.many_dumps(**{"n_antennas": 24, **options}),
+                 "--set", "correlator.kernel=reference",
+                 "--set", "output.channel_average=64"]
         self.well(*self.words(*words), timeout=MINUTES_S)
         self.want = self.path("want.uvh5")
         os.rename(self.output, self.want)
