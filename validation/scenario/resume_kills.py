@@ -137,28 +137,32 @@ class KilledRanks(ResumedJob, Ranks):
     """One of four ranks is killed; the launcher then ends the others."""
 
     def kill_a_rank(self, dice, alone_s):
-        """Run until a random rank is killed; returns how many dumps were marked
-        by then."""
+        """Run until a random rank is killed, every other time while one waits
+        and some dumps are finished; returns how many were marked by then."""
+        waits = dice.random() < 0.5
+        hold = self.holding(self.input, dice.uniform(0.3, 0.9) if waits else 1)
         process = subprocess.Popen(
             [MPIRUN, "-n", "4", program.FX8, *map(str, self.words(
                 self.input, "--mpi", "--quiet"))],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=self.environment)
+            env={**self.environment, **hold})
         children = f"/proc/{process.pid}/task/{process.pid}/children"
         # most of its life a short run finds its ranks
-        part = self.part if dice.random() < 0.9 else children
+        first = self.part if waits or dice.random() < 0.9 else children
         ranks = []
-        while process.poll() is None and (len(ranks) < 4 or
-                                          not os.path.exists(part)):
+        while process.poll() is None and (
+                len(ranks) < 4 or not os.path.exists(first) or
+                waits and not waiting.marked(self.part)):
             ranks = program.text(children).split()
             time.sleep(0.001)
         time.sleep(dice.uniform(0, alone_s))
-        marked = waiting.marked(self.outputs[0] + ".part")
+        marked = waiting.marked(self.part)
         if process.poll() is None:
             try:
                 os.kill(int(dice.choice(ranks)), signal.SIGKILL)
             except ProcessLookupError:
                 pass    # it has just ended
+        self.let_go()
         process.wait(timeout=120)
         return marked
 
@@ -181,6 +185,7 @@ class KilledRanks(ResumedJob, Ranks):
                     again = self.kept(done.stdout)
                 n_lost += finished - again
                 self.check()
+        self.assertGreater(max(held), 0)
         print(f"# {RANK_ROUNDS} runs of four ranks, one killed: "
               f"{self.summary(held)}; finished dumps lost: {n_lost}")
         self.assertEqual(n_lost, 0)
