@@ -28,7 +28,7 @@ import tap
 FORMATS = ("fx8", "tart", "aavs", "digital_rf", "guppi",
            "vdif", "dada", "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
-RUNS = 250          # in the short form; the long form runs for a fixed time
+RUNS = 150          # in the short form; the long form runs for a fixed time
 CHECKERS = {
     "ASAN_OPTIONS": "allocator_may_return_null=1:handle_abort=1:"
                     "max_allocation_size_mb=2048:detect_leaks=1",

@@ -18,7 +18,7 @@ class Recordings(libfuzzer.Fuzz):
 
     program = "fuzz_recordings"
     n_targets = len(FORMATS)
-    runs = 1000
+    runs = 600
 
 
 def case_of(target):

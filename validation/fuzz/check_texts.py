@@ -79,7 +79,7 @@ class Texts(libfuzzer.Fuzz):
 
     program = "fuzz_texts"
     n_targets = len(SEEDS)
-    runs = 3000
+    runs = 2000
 
     def test_seeds_are_those_of_the_repository(self):
         for target, seeds in SEEDS.items():

@@ -7,9 +7,9 @@ Each of two workers has a copy of the sources and the build, so that only what a
 fault touches is compiled again.  Every named case must pass without the fault
 and fail with it; a fault that no longer matches its source is a failure too.
 
-By default a dozen faults are planted, spread over the table and always the
-same.  FX8_LONG=1 or FX8_FAULTS=all plants every fault, FX8_FAULTS=N the dozen
-number N.  Words on the command line choose the faults that have one of them in
+By default eight faults are planted, spread over the table and always the
+same.  FX8_LONG=1 or FX8_FAULTS=all plants every fault, FX8_FAULTS=N the eight
+of number N.  Words on the command line choose the faults that have one of them in
 their name, file or test.  The tests always run in their short form.
 """
 import concurrent.futures
@@ -31,7 +31,7 @@ LINKED = ("fx8", "flags", "libfx8.so", "libfx8.so.0.1", "libfx8.a", "harness")
 CPUS = len(os.sched_getaffinity(0))
 WORKERS = min(2, CPUS)
 LIMIT_S = 120
-DOZEN = 12
+PLANTED = 8
 # What Python tests run or load, as built for tier scenario.
 WHOLE = ["all", "build/harness/fx8-cuda.so", "build/faulty_io.so"]
 
@@ -56,10 +56,10 @@ def choose(faults, words):
     if start == "all" or not start and os.environ.get("FX8_LONG") == "1":
         return faults
     # neighbours in the table often share a test, which may be long
-    n_dozens = (len(faults) + DOZEN - 1) // DOZEN
-    number = int(start or "0") % n_dozens
-    print(f"# dozen {number} of {n_dozens}, of {len(faults)} faults")
-    return faults[number::n_dozens]
+    n_parts = (len(faults) + PLANTED - 1) // PLANTED
+    number = int(start or "0") % n_parts
+    print(f"# part {number} of {n_parts}, of {len(faults)} faults")
+    return faults[number::n_parts]
 
 
 def is_python(test):
