@@ -947,6 +947,13 @@ FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
 /** Number of complete dumps in `n_samples` samples from first_sample on. */
 FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 
+/** First spectrum of dump `index`, counted from first_sample, whether or not
+ *  n_spectra reaches it; INT64_MAX beyond the range of the type. */
+FX8_API int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index);
+
+/** The dump that a spectrum, counted from first_sample, belongs to. */
+FX8_API int64_t fx8_dump_of(const struct fx8_plan *plan, int64_t spectrum);
+
 /** Spectra of dump `index`: spectra_per_dump, fewer if n_spectra ends within
  *  it, 0 behind that. */
 FX8_API int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index);

@@ -63,8 +63,7 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
 /** Bytes that fx8_quicklook_open() allocates, SIZE_MAX on overflow. */
 size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
 
-/** Set products_per_cell for the dumps to come: the last dump may be shorter.
- */
+/** Set products_per_cell for the dumps to come, which may be shorter. */
 void fx8_quicklook_set_products(struct fx8_quicklook *quicklook,
                                 double products_per_cell);
 

@@ -62,13 +62,13 @@ static void print_axes(const struct fx8_uvh5_header *header)
     if (header->n_times > 0) {
         fx8_info_julian_date(header->julian_dates[0], first);
         fx8_info_julian_date(header->julian_dates[header->n_times - 1], last);
-        const double *length_s = header->integration_s;
-        const double last_s = length_s[header->n_times - 1];
+        const double length_s = fx8_uvh5_longest_s(header);
+        const double last_s = header->integration_s[header->n_times - 1];
         char shorter[48] = "";
-        if (last_s != length_s[0])
+        if (last_s != length_s)
             snprintf(shorter, sizeof shorter, " (the last of %.6f s)", last_s);
         fx8_info_field("times", "%zu of %.6f s%s, centres %s to %s",
-                       header->n_times, length_s[0], shorter, first, last);
+                       header->n_times, length_s, shorter, first, last);
     }
     if (header->n_channels > 0)
         fx8_info_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",

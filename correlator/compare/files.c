@@ -165,11 +165,11 @@ static enum fx8_status begin_dump(struct walk *walk, size_t dump,
                                          NULL, error));
     }
     FX8_TRY(read_clips(walk, dump, error));
-    const double *length_s = walk->sides.side[SUBJECT].header.integration_s;
-    fx8_compare_begin_dump(walk->comparison, &(struct fx8_compare_autos){
-                                                 reference, subject, weight,
-                                                 length_s[dump] / length_s[0],
-                                                 walk->clip_fraction});
+    fx8_compare_begin_dump(walk->comparison,
+                           &(struct fx8_compare_autos){
+                               reference, subject, weight,
+                               fx8_compare_sides_length(&walk->sides, dump),
+                               walk->clip_fraction});
     return FX8_OK;
 }
 

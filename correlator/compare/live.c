@@ -193,11 +193,11 @@ static void begin_dump(struct fx8_compare_live *live,
                                           k == 0 ? NULL : weight);
         }
     }
-    const double *length_s = live->sides.side[0].header.integration_s;
     fx8_compare_begin_dump(
         &live->comparison,
         &(struct fx8_compare_autos){
-            reference, subject, weight, length_s[live->n_dumps] / length_s[0],
+            reference, subject, weight,
+            fx8_compare_sides_length(&live->sides, (size_t)live->n_dumps),
             live->counts.n_fine > 0 ? live->clip_fraction : NULL});
 }
 

@@ -167,6 +167,7 @@ enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
 {
     const struct fx8_compare_side *first = &sides->side[0];
     FX8_TRY(find_shape(first, &sides->shape, error));
+    sides->longest_s = fx8_uvh5_longest_s(&first->header);
     FX8_TRY(fx8_allocate(sides->shape.n_baselines, sizeof *sides->antennas,
                          "baselines", &sides->antennas, error));
     FX8_TRY(find_antennas(first, sides->antennas, error));

@@ -30,6 +30,7 @@ struct fx8_compare_sides {
     size_t n;
     struct fx8_compare_side side[FX8_COMPARE_SIDES];
     struct fx8_compare_shape shape; /**< of each of them */
+    double longest_s;               /**< dump of the first */
     size_t (*antennas)[2];          /**< [n_baselines] positions */
     bool has_autos;                 /**< of every antenna of these baselines */
     size_t rows_per_read;
@@ -86,9 +87,17 @@ void fx8_compare_sides_take_powers(const struct fx8_compare_sides *sides,
                                    const struct fx8_compare_row *row,
                                    double *power, double *weight);
 
-/** Derive shape and antennas from the header of the first of the sides. */
+/** Derive shape, longest dump and antennas from the header of the first of the
+ *  sides. */
 enum fx8_status fx8_compare_sides_describe(struct fx8_compare_sides *sides,
                                            struct fx8_error *error);
+
+/** Length of a dump, relative to the longest. */
+static inline double fx8_compare_sides_length(
+    const struct fx8_compare_sides *sides, size_t dump)
+{
+    return sides->side[0].header.integration_s[dump] / sides->longest_s;
+}
 
 /** Copy names, units, frequencies and antennas of two sides, the subject
  *  first. */

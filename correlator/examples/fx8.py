@@ -446,6 +446,9 @@ fx8_plan_flag_channels = _function("fx8_plan_flag_channels", None,
     POINTER(fx8_plan), POINTER(c_uint8))
 fx8_count_dumps = _function("fx8_count_dumps", c_int64, POINTER(fx8_plan),
     c_int64)
+fx8_dump_first = _function("fx8_dump_first", c_int64, POINTER(fx8_plan),
+    c_int64)
+fx8_dump_of = _function("fx8_dump_of", c_int64, POINTER(fx8_plan), c_int64)
 fx8_dump_spectra = _function("fx8_dump_spectra", c_int64, POINTER(fx8_plan),
     c_int64)
 fx8_plan_baseline = _function("fx8_plan_baseline", c_size_t, POINTER(fx8_plan),

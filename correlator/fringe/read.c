@@ -180,8 +180,7 @@ static void add_row(struct walk *walk, size_t dump, size_t baseline,
     const struct fx8_fringes *fringes = walk->fringes;
     const size_t *antennas = walk->sides.antennas[baseline];
     const size_t base = fringes->time.cell[dump] * fringes->frequency.n;
-    const double *length_s = walk->sides.side[0].header.integration_s;
-    const double length = length_s[dump] / length_s[0];
+    const double length = fx8_compare_sides_length(&walk->sides, dump);
     for (size_t k = 0; k < walk->n_parallel; k++) {
         const size_t feed = (size_t)shape->feeds[walk->parallel[k]][0];
         const double *factor[2];

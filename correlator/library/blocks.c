@@ -25,9 +25,10 @@ static struct progress progress_after(const struct fx8_session *s, int64_t n)
 {
     const int64_t block =
         (int64_t)s->operations->facts(s->engines[0])->block_spectra;
-    const int64_t in_dump = n % s->plan.spectra_per_dump;
-    const int64_t left = s->plan.spectra_per_dump - (in_dump - in_dump % block);
-    return (struct progress){in_dump % block, left < block ? left : block};
+    const int64_t dump = fx8_dump_of(&s->plan, n);
+    const int64_t rest = (n - fx8_dump_first(&s->plan, dump)) % block;
+    const int64_t left = fx8_dump_first(&s->plan, dump + 1) - (n - rest);
+    return (struct progress){rest, left < block ? left : block};
 }
 
 int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,

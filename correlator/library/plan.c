@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/base/divisor.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/library/plan.h"
@@ -381,15 +382,33 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
     const int64_t overlap = ((int64_t)taps(plan) - 1) * n;
     if (n_samples <= overlap)
         return 0;
-    return (n_samples - overlap) / n / plan->spectra_per_dump;
+    return fx8_dump_of(plan, (n_samples - overlap) / n);
+}
+
+/* First spectrum of a dump. */
+static fx8_wide first_of(const struct fx8_plan *plan, fx8_wide index)
+{
+    return index * plan->spectra_per_dump;
+}
+
+int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index)
+{
+    const fx8_wide first = first_of(plan, index);
+    return first < INT64_MAX ? (int64_t)first : INT64_MAX;
+}
+
+int64_t fx8_dump_of(const struct fx8_plan *plan, int64_t spectrum)
+{
+    return spectrum / plan->spectra_per_dump;
 }
 
 int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index)
 {
-    const int64_t n_whole = plan->n_spectra / plan->spectra_per_dump;
-    if (plan->n_spectra == 0 || index < n_whole)
-        return plan->spectra_per_dump;
-    return index == n_whole ? plan->n_spectra % plan->spectra_per_dump : 0;
+    const fx8_wide first = first_of(plan, index);
+    fx8_wide end = first_of(plan, (fx8_wide)index + 1);
+    if (plan->n_spectra > 0 && end > plan->n_spectra)
+        end = plan->n_spectra;
+    return end > first ? (int64_t)(end - first) : 0;
 }
 
 /* Sky frequency of baseband zero, averaged over n bands. */
@@ -430,7 +449,7 @@ struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
     const int64_t m = fx8_dump_spectra(plan, index);
     const int64_t n = (int64_t)step_of(plan);
     const int64_t window = (int64_t)taps(plan) * n;
-    const int64_t first = index * plan->spectra_per_dump;
+    const int64_t first = fx8_dump_first(plan, index);
     const int64_t half_samples =
         (2 * first + m - 1) * n + window + 2 * plan->first_sample;
     return fx8_time_add_half_samples(start, half_samples, plan->sample_rate);

@@ -15,11 +15,20 @@
 /* Enough spectra to make the ends of a run negligible. */
 #define MANY_SPECTRA ((size_t)1 << 40)
 
+/* products_per_cell of dumps of n_spectra. */
+struct cell_products {
+    int64_t n_spectra;
+    double products;
+};
+
+/* Lengths that dumps have: of a whole one, of the last. */
+#define N_LENGTHS 2
+
 struct fx8_session_quicklook {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
-    double last_products; /* products_per_cell of an incomplete last dump */
-    double inflation;     /* factor on the variance of a mean over cells */
+    struct cell_products lengths[N_LENGTHS];
+    double inflation; /* factor on the variance of a mean over cells */
 };
 
 static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
@@ -77,10 +86,30 @@ static double find_overlap(const struct fx8_session *s, size_t n_spectra,
 }
 
 /* Independent products in a cell of a dump of n_spectra. */
-static double products_per_cell(const struct fx8_session *s, int64_t n_spectra)
+static struct cell_products find_products(const struct fx8_session *s,
+                                          int64_t n_spectra)
 {
-    return (double)n_spectra * (double)s->plan.channel_average /
-           find_overlap(s, (size_t)n_spectra, s->axes.band_average);
+    return (struct cell_products){
+        n_spectra,
+        (double)n_spectra * (double)s->plan.channel_average /
+            find_overlap(s, (size_t)n_spectra, s->axes.band_average)};
+}
+
+/* Spectra of the last dump. */
+static int64_t last_spectra(const struct fx8_plan *plan)
+{
+    return plan->n_spectra == 0
+               ? plan->spectra_per_dump
+               : fx8_dump_spectra(plan, fx8_dump_of(plan, plan->n_spectra - 1));
+}
+
+static void find_lengths(const struct fx8_session *s,
+                         struct cell_products lengths[N_LENGTHS])
+{
+    const int64_t spectra[N_LENGTHS] = {s->plan.spectra_per_dump,
+                                        last_spectra(&s->plan)};
+    for (size_t k = 0; k < N_LENGTHS; k++)
+        lengths[k] = find_products(s, spectra[k]);
 }
 
 enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
@@ -99,10 +128,8 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     shape.is_on_device = s->operations->consume != NULL;
     list_arrays(&shape, &s->quicklook->dump, arrays);
     const int64_t whole = s->plan.spectra_per_dump;
-    const int64_t n_left = s->plan.n_spectra % whole;
-    shape.products_per_cell = products_per_cell(s, whole);
-    s->quicklook->last_products =
-        products_per_cell(s, n_left > 0 ? n_left : whole);
+    find_lengths(s, s->quicklook->lengths);
+    shape.products_per_cell = s->quicklook->lengths[0].products;
     s->quicklook->inflation =
         find_overlap(s, MANY_SPECTRA, s->axes.n_kept) /
         find_overlap(s, (size_t)whole, s->axes.band_average);
@@ -125,9 +152,10 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
     const float *gain = is_int8 ? fx8_gains(s).gain : NULL;
     enum fx8_status status = FX8_OK;
     dump->quicklook = quicklook->dump;
-    if (dump->n_spectra < s->plan.spectra_per_dump)
-        fx8_quicklook_set_products(quicklook->quicklook,
-                                   quicklook->last_products);
+    for (size_t k = 0; k < N_LENGTHS; k++)
+        if (quicklook->lengths[k].n_spectra == dump->n_spectra)
+            fx8_quicklook_set_products(quicklook->quicklook,
+                                       quicklook->lengths[k].products);
     if (s->operations->consume == NULL)
         fx8_quicklook_process(quicklook->quicklook, result, gain,
                               &quicklook->dump);

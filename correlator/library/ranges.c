@@ -15,7 +15,7 @@ static bool is_dump(const struct fx8_session *s, int64_t dump)
 {
     const int64_t step = (int64_t)s->axes.step;
     return dump >= 0 &&
-           dump <= FX8_LAST_SAMPLE / step / s->plan.spectra_per_dump &&
+           fx8_dump_first(&s->plan, dump) <= FX8_LAST_SAMPLE / step &&
            fx8_dump_spectra(&s->plan, dump) > 0;
 }
 
@@ -37,9 +37,8 @@ static enum fx8_status go_to(struct fx8_session *s, int64_t dump,
                              int64_t spectrum, int64_t *first_sample,
                              struct fx8_error *error)
 {
-    const int64_t per_dump = s->plan.spectra_per_dump;
     FX8_TRY(fx8_session_leave(s, fx8_session_settle(s, error)));
-    fx8_stream_restart(s->stream, dump * per_dump + spectrum);
+    fx8_stream_restart(s->stream, fx8_dump_first(&s->plan, dump) + spectrum);
     fx8_kept_clear(&s->kept);
     s->again = (struct fx8_block){0};
     s->has_finished = false;

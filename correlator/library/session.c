@@ -146,8 +146,8 @@ static enum fx8_status check_gap(const struct fx8_session *s,
     int64_t next = fx8_stream_next_sample(s->stream);
     if (next < s->pushed_end)
         next = s->pushed_end;
-    const int64_t n = (block->first_sample - next) / (int64_t)s->axes.step /
-                      s->plan.spectra_per_dump;
+    const int64_t n = fx8_dump_of(&s->plan, (block->first_sample - next) /
+                                                (int64_t)s->axes.step);
     if (n <= FX8_MAX_MISSING_DUMPS)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_USAGE,

@@ -18,13 +18,13 @@ struct cubic {
 };
 
 struct fx8_tracker {
+    struct fx8_plan plan; /* for fx8_dump_of(); its arrays are the caller's */
     struct fx8_delays delays;
     size_t n_bands, n_inputs;
     double rate_hz;                     /* of samples */
     int64_t first_sample, step, window; /* of spectra */
-    int64_t per_dump;
-    int64_t margin;       /* most samples of a shift */
-    int64_t node;         /* samples from one to the next */
+    int64_t margin;                     /* most samples of a shift */
+    int64_t node;                       /* samples from one to the next */
     int64_t segment;      /* that the cubics are for; INT64_MIN: none */
     double first_bin;     /* of channel 0: its baseband frequency in channels */
     bool is_alternating;  /* samples are multiplied by (-1)^n */
@@ -72,7 +72,7 @@ enum fx8_status fx8_tracker_open(const struct fx8_plan *plan,
     t->first_sample = plan->first_sample;
     t->step = (int64_t)axes->step;
     t->window = (int64_t)axes->window;
-    t->per_dump = plan->spectra_per_dump;
+    t->plan = *plan;
     t->margin = (int64_t)axes->margin;
     t->node = (int64_t)ceil(NODE_S * t->rate_hz);
     t->segment = INT64_MIN;
@@ -260,15 +260,16 @@ enum fx8_status fx8_tracker_shifts(struct fx8_tracker *tracker,
 {
     struct fx8_tracker *t = tracker;
     for (size_t s = 0, n; s < n_spectra; s += n) {
-        const int64_t in_dump = (spectrum + (int64_t)s) % t->per_dump;
-        const int64_t in_group = in_dump % FX8_GROUP;
-        const int64_t in_rest = t->per_dump - in_dump;
+        const int64_t now = spectrum + (int64_t)s;
+        const int64_t dump = fx8_dump_of(&t->plan, now);
+        const int64_t in_group =
+            (now - fx8_dump_first(&t->plan, dump)) % FX8_GROUP;
+        const int64_t in_rest = fx8_dump_first(&t->plan, dump + 1) - now;
         n = (size_t)(FX8_GROUP - in_group < in_rest ? FX8_GROUP - in_group
                                                     : in_rest);
         n = n < n_spectra - s ? n : n_spectra - s;
         struct group group;
-        FX8_TRY(
-            begin_group(t, spectrum + (int64_t)s - in_group, &group, error));
+        FX8_TRY(begin_group(t, now - in_group, &group, error));
         for (size_t input = 0; input < t->n_inputs; input++) {
             double tau[3];
             int64_t shift = 0;

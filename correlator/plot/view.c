@@ -332,6 +332,14 @@ static double length_s(const struct fx8_view *view, size_t time)
     return fabs(view->header.integration_s[view->first_time + time]);
 }
 
+static double longest_s(const struct fx8_view *view)
+{
+    double found = 0.0;
+    for (size_t time = 0; time < view->n_times; time++)
+        found = fmax(found, length_s(view, time));
+    return found;
+}
+
 static struct fx8_axis time_axis(const struct fx8_view *view)
 {
     const size_t last = view->n_times - 1;
@@ -373,7 +381,7 @@ size_t fx8_view_columns(const struct fx8_view *view, size_t most)
 size_t fx8_view_rows(const struct fx8_view *view, size_t most)
 {
     const struct fx8_axis axis = time_axis(view);
-    return count_cells(&axis, length_s(view, 0), most);
+    return count_cells(&axis, longest_s(view), most);
 }
 
 static size_t cell_of(const struct fx8_axis *axis, double value, size_t n)
@@ -440,6 +448,6 @@ void fx8_view_describe(const struct fx8_view *view, const char *what,
              h->object[0] != '\0' ? ", " : "",
              FX8_COUNTED(h->n_antennas, "antenna", "antennas"),
              FX8_COUNTED(view->n_channels, "channel", "channels"),
-             FX8_COUNTED(view->n_times, "dump", "dumps"), length_s(view, 0),
+             FX8_COUNTED(view->n_times, "dump", "dumps"), longest_s(view),
              means, lost);
 }

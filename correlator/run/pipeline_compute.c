@@ -137,7 +137,7 @@ int64_t fx8_run_sample_behind(const struct fx8_job *job, int64_t end)
     const struct fx8_plan *plan = &job->plan;
     const int64_t step = (int64_t)job->axes.step;
     const int64_t reach = fx8_missing_reach(&plan->marker, &plan->blanking);
-    return end / plan->spectra_per_dump >= job->n_dumps
+    return fx8_dump_of(plan, end) >= job->n_dumps
                ? INT64_MAX
                : plan->first_sample + end * step +
                      (int64_t)(job->axes.window + 2 * job->axes.margin) - step +
@@ -165,14 +165,14 @@ enum fx8_status fx8_run_push_range(struct fx8_run *run, int64_t first,
 static enum fx8_status compute_range(struct fx8_run *run, int64_t first,
                                      int64_t end, struct fx8_error *error)
 {
-    const int64_t per_dump = run->request->job->plan.spectra_per_dump;
+    const struct fx8_plan *plan = &run->request->job->plan;
     int64_t sample = 0;
     run->end_dump = end;
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_seek(run->branches[b].session, first, end - first, &sample,
                          error));
-    return fx8_run_push_range(run, first * per_dump, end * per_dump, sample,
-                              error);
+    return fx8_run_push_range(run, fx8_dump_first(plan, first),
+                              fx8_dump_first(plan, end), sample, error);
 }
 
 /* Give the quick-looks the dumps [first, end), which are kept. */

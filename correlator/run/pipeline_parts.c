@@ -107,7 +107,7 @@ static enum fx8_status compute(struct fx8_run *run, const struct part *part,
 {
     const struct fx8_plan *plan = &run->request->job->plan;
     const int64_t segment = fx8_segment_spectra(plan);
-    const int64_t begin = part->dump * plan->spectra_per_dump;
+    const int64_t begin = fx8_dump_first(plan, part->dump);
     const int64_t first = part->segment * segment;
     const int64_t whole = fx8_dump_spectra(plan, part->dump);
     const int64_t last = (part->segment + part->n_segments) * segment;

@@ -124,7 +124,7 @@ static enum fx8_status compute_again(struct fx8_run *run, int64_t dump,
                                      struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
-    const int64_t per_dump = job->plan.spectra_per_dump;
+    const int64_t end = fx8_dump_first(&job->plan, dump + 1);
     int64_t sample = 0;
     FX8_TRY(fx8_run_open_source(run, error));
     for (size_t b = 0; b < run->n; b++) {
@@ -132,8 +132,7 @@ static enum fx8_status compute_again(struct fx8_run *run, int64_t dump,
         run->branches[b].is_complete = false;
     }
     FX8_TRY(fx8_source_start(run->source, sample,
-                             fx8_run_sample_behind(job, (dump + 1) * per_dump),
-                             error));
+                             fx8_run_sample_behind(job, end), error));
     return push_all(run, error);
 }
 

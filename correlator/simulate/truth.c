@@ -355,7 +355,7 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
         }
     const int64_t n_spectra = fx8_dump_spectra(&truth->job->plan, dump);
     if (is_real(truth, first))
-        add_beats(truth, dump * truth->job->plan.spectra_per_dump, n_spectra,
+        add_beats(truth, fx8_dump_first(&truth->job->plan, dump), n_spectra,
                   sums);
     struct fx8_postprocess slab = truth->postprocess;
     slab.spectra_per_dump = n_spectra;
@@ -381,7 +381,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
     for (int64_t done = 0; done < n_spectra; done += truth->segment) {
         const int64_t left = n_spectra - done;
         const int64_t n = left < truth->segment ? left : truth->segment;
-        const int64_t first = dump * plan->spectra_per_dump + done;
+        const int64_t first = fx8_dump_first(plan, dump) + done;
         truth->length = n;
         fx8_validity_mark(&truth->validity, first, n);
         count_products(truth, n);

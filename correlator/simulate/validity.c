@@ -72,7 +72,9 @@ void fx8_validity_mark(const struct fx8_validity *validity, int64_t first,
             row[n_words - 1] = ((uint64_t)1 << (n % 64)) - 1;
     }
     /* groups, in which delays are as many whole samples, begin with a dump */
-    const int64_t in_dump = first % job->plan.spectra_per_dump;
+    const struct fx8_plan *plan = &job->plan;
+    const int64_t in_dump =
+        first - fx8_dump_first(plan, fx8_dump_of(plan, first));
     struct run run = {.first = first};
     for (; run.from < n; run.from = run.to) {
         const int64_t in_group = (in_dump + run.from) % FX8_GROUP;

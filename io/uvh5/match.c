@@ -124,6 +124,14 @@ enum fx8_status fx8_uvh5_match_channels(struct fx8_uvh5_named a,
     return FX8_OK;
 }
 
+double fx8_uvh5_longest_s(const struct fx8_uvh5_header *header)
+{
+    double found = 0.0;
+    for (size_t t = 0; t < header->n_times; t++)
+        found = fmax(found, header->integration_s[t]);
+    return found;
+}
+
 double fx8_uvh5_dates_tolerance_s(const struct fx8_uvh5_header *header)
 {
     return fmax(1e-3 * header->integration_s[0], 50e-6);

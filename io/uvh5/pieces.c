@@ -222,26 +222,18 @@ static enum fx8_status check_channels(const struct fx8_uvh5_pieces *pieces,
     return FX8_OK;
 }
 
-/* Length of the longest dump of a piece. */
-static double longest_s(const struct fx8_uvh5_piece *piece)
-{
-    double found = 0.0;
-    for (size_t t = 0; t < piece->header.n_times; t++)
-        found = fmax(found, piece->header.integration_s[t]);
-    return found;
-}
-
 /* Dumps follow each other over all pieces and have one length; the last of a
  * run may be shorter, and so may any of a joined file. */
 static enum fx8_status check_dumps(const struct fx8_uvh5_pieces *pieces,
                                    struct fx8_error *error)
 {
     const struct fx8_uvh5_piece *model = &pieces->piece[0];
-    double length_s = longest_s(model), last_date = 0.0, last_s = 0.0;
+    double length_s = fx8_uvh5_longest_s(&model->header);
+    double last_date = 0.0, last_s = 0.0;
     for (size_t k = 1; k < pieces->n; k++)
-        if (longest_s(&pieces->piece[k]) > length_s) {
+        if (fx8_uvh5_longest_s(&pieces->piece[k].header) > length_s) {
             model = &pieces->piece[k];
-            length_s = longest_s(model);
+            length_s = fx8_uvh5_longest_s(&model->header);
         }
     const double tolerance_s = fx8_uvh5_dates_tolerance_s(&model->header);
     const struct fx8_uvh5_piece *before = NULL;

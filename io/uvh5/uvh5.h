@@ -115,6 +115,9 @@ enum fx8_status fx8_uvh5_match_value(struct fx8_uvh5_named a,
                                      size_t index, double of_a, double of_b,
                                      double tolerance, struct fx8_error *error);
 
+/** Length of the longest dump, in seconds; 0 without dumps. */
+double fx8_uvh5_longest_s(const struct fx8_uvh5_header *header);
+
 /** Seconds that dates of the same dump may differ by: a thousandth of a dump,
  *  too little to move a visibility, but at least more than the rounding of a
  *  Julian date to 40 microseconds. */
