@@ -33,6 +33,7 @@ enum fate {
     LEVELS,   /* by input and channel, likewise */
     WINDOWS,  /* spectral windows of any piece */
     FIRST,    /* of the first piece */
+    LONGEST,  /* of the piece with the longest dump */
     LARGEST,  /* number */
     AGREED,   /* left out if they differ */
     NAMED,    /* the same, with a warning */
@@ -70,10 +71,9 @@ static enum fate fate_of(const char *name, bool by_time)
                  {KEYWORDS "BACKEND", NAMED, NAMED},
                  {KEYWORDS "KERNEL", NAMED, NAMED},
                  {KEYWORDS "FFTPLAN", NAMED, NAMED},
-                 /* goes with the length of the first dump; a short last one may
-                  * be alone in its file */
-                 {KEYWORDS "NSPECTRA", FIRST, FIRST},
-                 {"fx8/spectra_per_dump", FIRST, FIRST},
+                 /* a short last dump may be alone in its file */
+                 {KEYWORDS "NSPECTRA", LONGEST, FIRST},
+                 {"fx8/spectra_per_dump", LONGEST, FIRST},
                  {KEYWORDS "CLIPMAX", NOTHING, NOTHING},
                  {KEYWORDS "*", AGREED, AGREED},
                  {"fx8", FIRST, FIRST},
@@ -137,6 +137,20 @@ static enum fx8_status copy_first(const struct fx8_uvh5_join *join,
                                   const char *name, struct fx8_error *error)
 {
     return fx8_h5_copy(&join->pieces.piece[0].root, name, &join->target, error);
+}
+
+static enum fx8_status copy_longest(const struct fx8_uvh5_join *join,
+                                    const char *name, struct fx8_error *error)
+{
+    const struct fx8_uvh5_piece *found = join->pieces.piece;
+    for (size_t k = 1; k < join->pieces.n; k++) {
+        const struct fx8_uvh5_piece *piece = &join->pieces.piece[k];
+        if (fx8_h5_has(&piece->root, name) &&
+            fx8_uvh5_longest_s(&piece->header) >
+                fx8_uvh5_longest_s(&found->header))
+            found = piece;
+    }
+    return fx8_h5_copy(&found->root, name, &join->target, error);
 }
 
 static enum fx8_status copy_largest(const struct fx8_uvh5_join *join,
@@ -256,6 +270,8 @@ static enum fx8_status join_item(const struct fx8_uvh5_join *join,
         return join_windows(join, name, error);
     case FIRST:
         return copy_first(join, name, error);
+    case LONGEST:
+        return copy_longest(join, name, error);
     case LARGEST:
         return copy_largest(join, name, error);
     case AGREED:

@@ -210,6 +210,11 @@ class Join(program.Case):
             lengths < 0.0019, [False, False, True, True] + 4 * [False]
             + [True] + 5 * [False])
         self.assertEqual(program.read(whole).history.count("history of "), 4)
+        # M is that of a whole dump, though the first one is shorter
+        with h5py.File(self.assert_one_join([b, c])) as file:
+            self.assertEqual(
+                (file["Header/extra_keywords/NSPECTRA"][()],
+                 file["fx8/spectra_per_dump"][()]), (125, 125))
         # a run's file has one length
         odd = self.changed(c, scale("Header/integration_time", np.repeat(
             [1, .5, 1, 1, 1], 10)), "odd.uvh5")
