@@ -101,6 +101,8 @@ static const struct fx8_choice spot_checks[] = {
 };
 static const struct fx8_choice rank_words[] = {
     {"one", false, false}, {"mpi", true, false}, {NULL, 0, false}};
+static const struct fx8_choice alignments[] = {
+    {"none", false, false}, {"utc", true, false}, {NULL, 0, false}};
 static const struct fx8_choice delay_modes[] = {
     {"none", FX8_DELAY_NONE, false},
     {"cable", FX8_DELAY_CABLE, false},
@@ -355,8 +357,15 @@ const struct fx8_key fx8_keys[] = {
              "whole recording."},
     {"correlator", "last_dump_min", REAL(correlator.last_dump_min, 0, 1, ""),
      .fallback = "0.5",
-     .help = "Write an incomplete last dump if it holds at least this share of "
-             "its spectra; 0: if it holds one; 1: never."},
+     .help = "Write an incomplete last dump, or with align = utc first dump, "
+             "if it holds at least this share of its spectra; 0: if it holds "
+             "one; 1: never."},
+    {"correlator", "align", CHOICE(correlator.is_aligned, alignments),
+     .fallback = "none",
+     .help = "none: dumps begin with the first sample and have as many spectra "
+             "each; utc: they begin at whole multiples of integration_time_s "
+             "since 0 h UTC, so that recordings have the same dumps; their "
+             "numbers of spectra may differ by one."},
     {"correlator", "threads", INTEGER(machine.threads.count, 0, 1024),
      .fallback = "0", .is_execution = true,
      .help = "Threads that compute; 0: one for each processor, which the ranks "

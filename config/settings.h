@@ -124,7 +124,8 @@ struct fx8_settings {
         enum fx8_precision precision;
         double integration_time_s;
         double last_dump_min;
-        bool has_ranks; /**< of MPI */
+        bool is_aligned; /**< align = utc */
+        bool has_ranks;  /**< of MPI */
     } correlator;
     struct {
         enum fx8_delay_mode mode;

@@ -366,6 +366,19 @@ struct fx8_delays {
 };
 
 /**
+ * Where dumps of varying length begin: see fx8_align_dumps().  They have
+ * numerator / denominator spectra on average; dump d holds the spectra t = 0, 1
+ * ... with
+ *
+ *     d numerator <= t denominator + offset < (d + 1) numerator
+ */
+struct fx8_dump_grid {
+    int64_t numerator;   /**< at least denominator */
+    int64_t denominator; /**< 0: no grid */
+    int64_t offset;      /**< 0 .. numerator - 1 */
+};
+
+/**
  * What to correlate.  Fill it from fx8_plan_default().  fx8_open() copies it,
  * including the arrays.
  *
@@ -409,7 +422,8 @@ struct fx8_plan {
     /* the results */
     enum fx8_precision precision; /**< any combination of bits, but both bounds
                                        or neither */
-    int64_t spectra_per_dump;     /**< M, at least 1 */
+    int64_t spectra_per_dump;     /**< M, at least 1; with a grid, the most */
+    struct fx8_dump_grid grid;    /**< of zeros: none, every dump has M */
     int64_t n_spectra; /**< spectra of the whole run: the last dump gets those
                             that fill no whole one; later samples are ignored.
                             0: the run has no end, and whole dumps only */
@@ -947,6 +961,27 @@ FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
 /** Number of complete dumps in `n_samples` samples from first_sample on. */
 FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 
+/**
+ * fx8_align_dumps -- plan dumps that begin at whole multiples of their length
+ * since 0 h UTC of the day of spectrum 0: dump d holds the spectra whose
+ * windows have their centres from T + d L to before T + (d + 1) L.  T is the
+ * last such multiple not after the centre of spectrum 0, so dump 0 may be
+ * incomplete.
+ *
+ * Given:    plan          sample_rate, channelizer and first_sample are final
+ *           start         time of absolute sample 0
+ *           numerator_s   L = numerator_s / denominator, in lowest terms, above
+ *           denominator   0
+ * Returned: plan  grid, spectra_per_dump
+ * Status:   FX8_ERR_USAGE: less than one spectrum, or more digits than fit
+ * Numerics: exact
+ */
+FX8_API enum fx8_status fx8_align_dumps(struct fx8_plan *plan,
+                                        struct fx8_time start,
+                                        int64_t numerator_s,
+                                        int64_t denominator,
+                                        struct fx8_error *error);
+
 /** First spectrum of dump `index`, counted from first_sample, whether or not
  *  n_spectra reaches it; INT64_MAX beyond the range of the type. */
 FX8_API int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index);
@@ -954,8 +989,8 @@ FX8_API int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index);
 /** The dump that a spectrum, counted from first_sample, belongs to. */
 FX8_API int64_t fx8_dump_of(const struct fx8_plan *plan, int64_t spectrum);
 
-/** Spectra of dump `index`: spectra_per_dump, fewer if n_spectra ends within
- *  it, 0 behind that. */
+/** Spectra of dump `index`: spectra_per_dump, or as the grid has it; fewer if
+ *  n_spectra ends within it, 0 behind that. */
 FX8_API int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index);
 
 /** Place of a row of the results among all baselines: `row` itself, or of the

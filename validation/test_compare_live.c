@@ -199,6 +199,8 @@ TEST(a_run_and_its_files_agree)
         {BOTH},
         {BOTH, "correlator.last_dump_min=0.1",
          "correlator.integration_time_s=0.03"},
+        {BOTH, "correlator.align=utc", "correlator.last_dump_min=0.1",
+         "correlator.integration_time_s=0.0333"},
         {BOTH, "output.channel_average=2"},
         {BOTH, "channelizer.channels=5"},
         {BOTH, "array.flag_antennas=12", "correlator.integration_time_s=0.02"},

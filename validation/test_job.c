@@ -176,6 +176,67 @@ TEST(dumps_of_a_stretch)
                 "correlator.last_dump_min is 0.5");
 }
 
+/* 6243 spectra, 16 us apart, the first 5 ms behind an edge (or 45 ms, for 60
+ * ms).  Dumps of 12.5 ms have 781.25: 469 of 781, 781, 782, 781 ... and 305 of
+ * 781; of 60 ms 938, 3750, 1555; the one of 0.2 s 6243 of 12500. */
+TEST(aligned_dumps_of_a_stretch)
+{
+    static const struct {
+        const char *time, *least;
+        int64_t most, dumps, skipped, used;
+    } cases[] = {
+        {"0.0125", "0.5", 782, 8, 0, 5938},
+        {"0.0125", "0.6005", 782, 8, 0, 5938},
+        {"0.0125", "0.6006", 782, 7, 469, 5469},
+        {"0.0125", "1", 782, 7, 469, 5469},
+        {"0.0125", "0.39", 782, 9, 0, 6243},
+        {"0.06", "0", 3750, 3, 0, 6243},
+        {"0.06", "0.3", 3750, 2, 938, 5305},
+        {"0.06", "1", 3750, 1, 938, 3750},
+        {"0.2", "0.4", 6243, 1, 0, 6243},
+    };
+    struct fx8_observation o = recording();
+    o.start_time = (struct fx8_time){1600000000, 4936000000};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char time[64], least[64];
+        snprintf(time, sizeof time, "correlator.integration_time_s=%s",
+                 cases[i].time);
+        snprintf(least, sizeof least, "correlator.last_dump_min=%s",
+                 cases[i].least);
+        good(&o, LIST("correlator.align=utc", time, least));
+        assert_int_equal(job.most_spectra, cases[i].most);
+        assert_int_equal(job.n_dumps, cases[i].dumps);
+        assert_int_equal(job.plan.n_spectra, cases[i].used);
+        assert_int_equal(job.skipped_samples, 16 * cases[i].skipped);
+        assert_int_equal(job.plan.first_sample, job.skipped_samples);
+        assert_int_equal(job.n_samples, 100000 - job.skipped_samples);
+        assert_int_equal(job.dropped_samples,
+                         job.n_samples - 7 * 16 - cases[i].used * 16);
+        /* more than 2 % is left out */
+        assert_int_equal(job.n_warnings, cases[i].used < 6118);
+    }
+    expect_warnings(LIST(NULL));
+    good(&o, LIST("correlator.align=utc", "correlator.last_dump_min=1",
+                  "correlator.integration_time_s=0.06"));
+    expect_warnings(
+        LIST("correlator.align: utc: 40 % of the recording is in incomplete "
+             "dumps at its ends and is left out: correlator.last_dump_min: 0 "
+             "would lose nothing"));
+    refuse_last(
+        &o, LIST("correlator.align=utc", "correlator.integration_time_s=0.2"),
+        "expected less: the 0.1 s of rec.h5 to process fill no dump "
+        "that correlator.align = utc makes, and "
+        "correlator.last_dump_min is 0.5");
+    refuse_last(&o,
+                LIST("channelizer.channels=4096", "correlator.align=utc",
+                     "correlator.integration_time_s=0.004"),
+                "expected at least 0.004096 s, one spectrum, and with "
+                "correlator.align = utc not so many digits");
+    refuse_last(
+        &o, LIST("correlator.integration_time_s=all", "correlator.align=utc"),
+        "expected none with correlator.integration_time_s = all");
+}
+
 /* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
  * to 9, but there are 8. */
 TEST(half_a_spectrum_too_many)

@@ -74,6 +74,7 @@ static const struct fx8_uvh5_join_rule rules[] = {
     {"channelizer.taps", FX8_UVH5_REFUSED},
     {"channelizer.window", FX8_UVH5_REFUSED},
     {"correlator.integration_time_s", FX8_UVH5_REFUSED},
+    {"correlator.align", FX8_UVH5_REFUSED},
     {"channelizer.channels", FX8_UVH5_LEGAL}, /* of bands of other widths */
     {"channelizer.*", FX8_UVH5_REMARKED},
     /* gains are divided out: other rounding noise, but the same mean */

@@ -123,7 +123,7 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
             .n_plan_channels = live->counts.n_fine,
             .gain = live->gains,
             .clip_fraction = live->clip_fraction,
-            .spectra_per_dump = (double)live->job->plan.spectra_per_dump,
+            .spectra_per_dump = (double)live->job->most_spectra,
             .has_bias = fx8_compare_side_has_bias(&live->sides.side[0]),
         };
         is_open = fx8_compare_open(&live->sides.shape, &theory,

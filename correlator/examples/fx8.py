@@ -259,6 +259,11 @@ class fx8_delays(Structure):
         ("most_s", c_double), ("turns", POINTER(c_double))]
 
 
+class fx8_dump_grid(Structure):
+    _fields_ = [("numerator", c_int64), ("denominator", c_int64),
+        ("offset", c_int64)]
+
+
 class fx8_plan(Structure):
     _fields_ = [("is_complex", c_bool), ("n_antennas", c_size_t),
         ("n_polarizations", c_size_t), ("sample_rate", fx8_rate),
@@ -270,7 +275,8 @@ class fx8_plan(Structure):
         ("quantizer", fx8_quantizer), ("reread", fx8_reread_callback),
         ("reread_context", c_void_p), ("machine", fx8_machine),
         ("precision", c_uint), ("spectra_per_dump", c_int64),
-        ("n_spectra", c_int64), ("channel_average", c_size_t),
+        ("grid", fx8_dump_grid), ("n_spectra", c_int64),
+        ("channel_average", c_size_t),
         ("flag_antenna", POINTER(c_uint8)), ("flag_channel", POINTER(c_uint8)),
         ("min_weight", c_double), ("baselines", POINTER(c_size_t)),
         ("n_baselines", c_size_t), ("quicklook", c_bool), ("math", c_uint)]
@@ -446,6 +452,8 @@ fx8_plan_flag_channels = _function("fx8_plan_flag_channels", None,
     POINTER(fx8_plan), POINTER(c_uint8))
 fx8_count_dumps = _function("fx8_count_dumps", c_int64, POINTER(fx8_plan),
     c_int64)
+fx8_align_dumps = _function("fx8_align_dumps", c_int, POINTER(fx8_plan),
+    fx8_time, c_int64, c_int64, POINTER(fx8_error))
 fx8_dump_first = _function("fx8_dump_first", c_int64, POINTER(fx8_plan),
     c_int64)
 fx8_dump_of = _function("fx8_dump_of", c_int64, POINTER(fx8_plan), c_int64)

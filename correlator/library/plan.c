@@ -195,6 +195,17 @@ static bool is_precision(enum fx8_precision precision)
            (interval == 0 || interval == FX8_PRECISION_INTERVAL);
 }
 
+/* Whether it is none, or has dumps of at least one spectrum, and of at most
+ * `most`. */
+static bool is_grid(const struct fx8_dump_grid *grid, int64_t most)
+{
+    return grid->denominator == 0 ||
+           (grid->denominator > 0 && grid->numerator >= grid->denominator &&
+            grid->numerator <= FX8_LAST_SAMPLE && grid->offset >= 0 &&
+            grid->offset < grid->numerator &&
+            most == (grid->numerator - 1) / grid->denominator + 1);
+}
+
 /* One condition on a plan. */
 struct rule {
     bool holds;
@@ -278,6 +289,9 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->spectra_per_dump >= 1 &&
              plan->spectra_per_dump <= FX8_LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
+        {is_grid(&plan->grid, plan->spectra_per_dump),
+         "grid: expected dumps of at least one spectrum, offset below "
+         "numerator, and spectra_per_dump of the longest"},
         {plan->n_spectra >= 0 && plan->n_spectra <= FX8_LAST_SAMPLE / step,
          "n_spectra: expected 0 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
@@ -388,7 +402,11 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
 /* First spectrum of a dump. */
 static fx8_wide first_of(const struct fx8_plan *plan, fx8_wide index)
 {
-    return index * plan->spectra_per_dump;
+    const struct fx8_dump_grid *grid = &plan->grid;
+    if (grid->denominator == 0)
+        return index * plan->spectra_per_dump;
+    const fx8_wide at = index * grid->numerator - grid->offset;
+    return at > 0 ? (at - 1) / grid->denominator + 1 : 0;
 }
 
 int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index)
@@ -399,7 +417,11 @@ int64_t fx8_dump_first(const struct fx8_plan *plan, int64_t index)
 
 int64_t fx8_dump_of(const struct fx8_plan *plan, int64_t spectrum)
 {
-    return spectrum / plan->spectra_per_dump;
+    const struct fx8_dump_grid *grid = &plan->grid;
+    if (grid->denominator == 0)
+        return spectrum / plan->spectra_per_dump;
+    return (int64_t)(((fx8_wide)spectrum * grid->denominator + grid->offset) /
+                     grid->numerator);
 }
 
 int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index)

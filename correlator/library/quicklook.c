@@ -21,8 +21,9 @@ struct cell_products {
     double products;
 };
 
-/* Lengths that dumps have: of a whole one, of the last. */
-#define N_LENGTHS 2
+/* Lengths that dumps have: of a whole one, which on a grid may lack one
+ * spectrum, of the first, of the last. */
+#define N_LENGTHS 4
 
 struct fx8_session_quicklook {
     struct fx8_quicklook *quicklook;
@@ -106,7 +107,9 @@ static int64_t last_spectra(const struct fx8_plan *plan)
 static void find_lengths(const struct fx8_session *s,
                          struct cell_products lengths[N_LENGTHS])
 {
-    const int64_t spectra[N_LENGTHS] = {s->plan.spectra_per_dump,
+    const int64_t m = s->plan.spectra_per_dump;
+    const int64_t spectra[N_LENGTHS] = {m, m > 1 ? m - 1 : 1,
+                                        fx8_dump_spectra(&s->plan, 0),
                                         last_spectra(&s->plan)};
     for (size_t k = 0; k < N_LENGTHS; k++)
         lengths[k] = find_products(s, spectra[k]);

@@ -96,7 +96,7 @@ static enum fx8_status add_keywords(const struct fx8_job_center *center,
     add_text(header, "FFTPLAN", provenance->fft_plan);
     add_text(header, "INPUT", provenance->input);
     add_text(header, "CONFSHA", short_digest);
-    add_integer(header, "NSPECTRA", plan->spectra_per_dump);
+    add_integer(header, "NSPECTRA", job->most_spectra);
     add_integer(header, "CHANAVG", (int64_t)plan->channel_average);
     if (strcmp(provenance->precision, "INT8") == 0 && job->axes.has_quantiser)
         add_text(header, "AUTOCORR",

@@ -51,6 +51,37 @@ static void print_input(const struct fx8_job *job, const char *brief,
         print_bands(job, stream);
 }
 
+/* What of the recording is in dumps that are shorter, or in none. */
+static void print_ends(const struct fx8_job *job, FILE *stream)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double step = (double)job->axes.step;
+    const int64_t least = plan->spectra_per_dump - (plan->grid.denominator > 1);
+    const struct {
+        const char *which, *where;
+        int64_t n_spectra, n_left_out;
+    } ends[] = {
+        {"first", "beginning",
+         job->n_dumps > 1 ? fx8_dump_spectra(plan, 0) : least,
+         job->skipped_samples},
+        {"last", "end", fx8_dump_spectra(plan, job->n_dumps - 1),
+         job->dropped_samples},
+    };
+    for (size_t k = 0; k < 2; k++) {
+        if (ends[k].n_spectra < least)
+            fprintf(stream, "           the %s one of %.6g s (%lld %s)\n",
+                    ends[k].which, (double)ends[k].n_spectra * step / rate_hz,
+                    FX8_COUNTED((long long)ends[k].n_spectra, "spectrum",
+                                "spectra"));
+        if (ends[k].n_left_out > 0)
+            fprintf(stream,
+                    "           %.6g s at the %s fill no dump and are left "
+                    "out\n",
+                    (double)ends[k].n_left_out / rate_hz, ends[k].where);
+    }
+}
+
 static void print_plan(const struct fx8_job *job, FILE *stream)
 {
     static const char *const methods[] = {
@@ -61,6 +92,10 @@ static void print_plan(const struct fx8_job *job, FILE *stream)
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)job->axes.step;
+    const bool is_aligned = plan->grid.denominator > 0;
+    const double spectra = is_aligned ? (double)plan->grid.numerator /
+                                            (double)plan->grid.denominator
+                                      : (double)plan->spectra_per_dump;
     char kept[64] = "";
     if (plan->channelizer.n_kept != 0)
         snprintf(kept, sizeof kept, ", %zu of them kept",
@@ -68,7 +103,7 @@ static void print_plan(const struct fx8_job *job, FILE *stream)
     fprintf(
         stream,
         "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
-        "(%lld %s%s)\n",
+        "(%s%lld %s%s)%s\n",
         methods[plan->channelizer.method],
         FX8_COUNTED(plan->channelizer.n_channels, "channel", "channels"),
         rate_hz * 1e-3 /
@@ -76,18 +111,11 @@ static void print_plan(const struct fx8_job *job, FILE *stream)
                                       : 2 * plan->channelizer.n_channels),
         plan->n_bands > 1 ? " in each band" : "", kept,
         FX8_COUNTED((long long)job->n_dumps, "dump", "dumps"),
-        (double)plan->spectra_per_dump * step / rate_hz,
+        spectra * step / rate_hz, plan->grid.denominator > 1 ? "at most " : "",
         FX8_COUNTED((long long)plan->spectra_per_dump, "spectrum", "spectra"),
-        FX8_NOUN(job->n_dumps, "", " each"));
-    const int64_t in_last = fx8_dump_spectra(plan, job->n_dumps - 1);
-    if (in_last < plan->spectra_per_dump)
-        fprintf(stream, "           the last one of %.6g s (%lld %s)\n",
-                (double)in_last * step / rate_hz,
-                FX8_COUNTED((long long)in_last, "spectrum", "spectra"));
-    if (job->dropped_samples > 0)
-        fprintf(stream,
-                "           %.6g s at the end fill no dump and are left out\n",
-                (double)job->dropped_samples / rate_hz);
+        FX8_NOUN(job->n_dumps, "", " each"),
+        is_aligned ? ", aligned with UTC" : "");
+    print_ends(job, stream);
 }
 
 /* Channels of the results, after averaging. */

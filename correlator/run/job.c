@@ -110,6 +110,22 @@ static int64_t spectra_used(const struct fx8_job *job, int64_t all, int64_t m)
     return is_enough(job, rest, (long double)m) ? all : all - rest;
 }
 
+/* All spectra of the recording: as dumps of one. */
+static enum fx8_status count_spectra(struct fx8_job *job,
+                                     struct fx8_error *error)
+{
+    struct fx8_plan *plan = &job->plan;
+    plan->spectra_per_dump = 1;
+    plan->n_spectra = fx8_count_dumps(plan, job->n_samples);
+    if (plan->n_spectra > 0)
+        return FX8_OK;
+    return fx8_settings_fail(job->settings, "channelizer.channels", error,
+                             "one spectrum takes %zu samples, but %s has "
+                             "only %lld to process",
+                             job->axes.window, job->path,
+                             (long long)job->n_samples);
+}
+
 /* Spectra per dump from the integration time. */
 static enum fx8_status choose_dump_length(struct fx8_job *job,
                                           struct fx8_error *error)
@@ -129,15 +145,7 @@ static enum fx8_status choose_dump_length(struct fx8_job *job,
         roundl((long double)integration_s *
                (long double)plan->sample_rate.numerator_hz /
                (long double)plan->sample_rate.denominator / (long double)step);
-    plan->spectra_per_dump = 1;
-    plan->n_spectra = fx8_count_dumps(plan, job->n_samples);
     const int64_t all = plan->n_spectra;
-    if (all == 0)
-        return fx8_settings_fail(job->settings, "channelizer.channels", error,
-                                 "one spectrum takes %zu samples, but %s has "
-                                 "only %lld to process",
-                                 job->axes.window, job->path,
-                                 (long long)job->n_samples);
     if (isinf(integration_s) || is_enough(job, all, spectra))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
@@ -183,18 +191,128 @@ static void warn_of_loss(struct fx8_job *job, int64_t all)
         (double)m * (double)job->axes.step / fx8_rate_hz(plan->sample_rate));
 }
 
-static enum fx8_status plan_dumps(struct fx8_job *job, struct fx8_error *error)
+static enum fx8_status plan_equal_dumps(struct fx8_job *job,
+                                        struct fx8_error *error)
 {
     FX8_TRY(choose_dump_length(job, error));
     struct fx8_plan *plan = &job->plan;
     const int64_t all = plan->n_spectra;
-    const int64_t step = (int64_t)job->axes.step;
-    const int64_t m = plan->spectra_per_dump;
-    plan->n_spectra = spectra_used(job, all, m);
-    job->n_dumps = (plan->n_spectra - 1) / m + 1;
-    job->dropped_samples = job->n_samples - plan->n_spectra * step -
-                           ((int64_t)job->axes.window - step);
+    job->most_spectra = plan->spectra_per_dump;
+    plan->n_spectra = spectra_used(job, all, job->most_spectra);
+    job->n_dumps = (plan->n_spectra - 1) / job->most_spectra + 1;
     warn_of_loss(job, all);
+    return FX8_OK;
+}
+
+/* The grid of dumps.  The integration time is the shortest decimal that reads
+ * back as the same double: what was given, and what histories have. */
+static enum fx8_status choose_grid(struct fx8_job *job, struct fx8_error *error)
+{
+    static const char key[] = "correlator.integration_time_s";
+    const double integration_s = job->settings->correlator.integration_time_s;
+    char text[FX8_NUMBER_TEXT_SIZE];
+    struct fx8_error unused;
+    int64_t numerator, denominator;
+    if (isinf(integration_s))
+        return fx8_settings_fail(job->settings, "correlator.align", error,
+                                 "expected none with "
+                                 "correlator.integration_time_s = all");
+    fx8_number_format_real(integration_s, text);
+    if (fx8_number_fraction(text, &numerator, &denominator) &&
+        fx8_align_dumps(&job->plan, job->observation.start_time, numerator,
+                        denominator, &unused) == FX8_OK)
+        return FX8_OK;
+    return fx8_settings_fail(
+        job->settings, key, error,
+        "expected at least %.9g s, one spectrum, and with correlator.align = "
+        "utc not so many digits",
+        (double)job->axes.step / fx8_rate_hz(job->plan.sample_rate));
+}
+
+/* Whether a dump is written that holds `held` of its spectra. */
+static bool is_written(const struct fx8_job *job, int64_t held, int64_t whole)
+{
+    return held == whole || is_enough(job, held, (long double)whole);
+}
+
+/* The dumps of the grid to write, [*begin, *end); the last spectrum is known.
+ */
+static void choose_dumps(const struct fx8_job *job, int64_t *begin,
+                         int64_t *end)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const int64_t last = fx8_dump_of(plan, plan->n_spectra - 1);
+    /* dump 0 has lost those before the first sample */
+    const int64_t before = plan->grid.offset / plan->grid.denominator;
+    *begin = !is_written(job, fx8_dump_spectra(plan, 0),
+                         before + fx8_dump_first(plan, 1));
+    *end = last + 1;
+    if (last > 0 && !is_written(job, fx8_dump_spectra(plan, last),
+                                fx8_dump_first(plan, last + 1) -
+                                    fx8_dump_first(plan, last)))
+        *end = last;
+}
+
+/* Let dump 1 be the first. */
+static void skip_dump(struct fx8_job *job)
+{
+    struct fx8_plan *plan = &job->plan;
+    const int64_t n = fx8_dump_first(plan, 1);
+    job->skipped_samples = n * (int64_t)job->axes.step;
+    job->n_samples -= job->skipped_samples;
+    plan->first_sample += job->skipped_samples;
+    plan->n_spectra -= n;
+    plan->grid.offset += n * plan->grid.denominator - plan->grid.numerator;
+}
+
+static void warn_of_ends(struct fx8_job *job, int64_t all)
+{
+    const double lost = (double)(all - job->plan.n_spectra) / (double)all;
+    if (lost > NOTED_LOSS)
+        fx8_job_warn(job,
+                     "correlator.align: utc: %.2g %% of the recording is in "
+                     "incomplete dumps at its ends and is left out: "
+                     "correlator.last_dump_min: 0 would lose nothing",
+                     100.0 * lost);
+}
+
+static enum fx8_status plan_aligned_dumps(struct fx8_job *job,
+                                          struct fx8_error *error)
+{
+    struct fx8_plan *plan = &job->plan;
+    const int64_t all = plan->n_spectra;
+    int64_t begin, end;
+    FX8_TRY(choose_grid(job, error));
+    choose_dumps(job, &begin, &end);
+    if (begin >= end)
+        return fx8_settings_fail(
+            job->settings, "correlator.integration_time_s", error,
+            "expected less: the %.9g s of %s to process fill no dump that "
+            "correlator.align = utc makes, and correlator.last_dump_min is %g",
+            (double)job->n_samples / fx8_rate_hz(plan->sample_rate), job->path,
+            job->settings->correlator.last_dump_min);
+    const int64_t behind = fx8_dump_first(plan, end);
+    plan->n_spectra = behind < all ? behind : all;
+    if (begin > 0)
+        skip_dump(job);
+    job->n_dumps = end - begin;
+    for (int64_t dump = 0; dump < job->n_dumps; dump++) {
+        const int64_t n = fx8_dump_spectra(plan, dump);
+        job->most_spectra = n > job->most_spectra ? n : job->most_spectra;
+    }
+    warn_of_ends(job, all);
+    return FX8_OK;
+}
+
+static enum fx8_status plan_dumps(struct fx8_job *job, struct fx8_error *error)
+{
+    const int64_t step = (int64_t)job->axes.step;
+    FX8_TRY(count_spectra(job, error));
+    FX8_TRY(job->settings->correlator.is_aligned
+                ? plan_aligned_dumps(job, error)
+                : plan_equal_dumps(job, error));
+    job->dropped_samples = job->n_samples - job->plan.n_spectra * step -
+                           ((int64_t)job->axes.window - step);
     return FX8_OK;
 }
 

@@ -54,8 +54,10 @@ struct fx8_job {
     uint8_t *flag_channel; /**< [axes.n_fine] of [flag] channels; NULL: none */
     size_t n_flagged_channels; /**< of them */
     size_t *baselines;         /**< [plan.n_baselines] to write; NULL: all */
-    int64_t n_samples; /**< samples to process, from plan.first_sample on */
-    int64_t n_dumps;   /**< at least 1; the last may be shorter */
+    int64_t n_samples;    /**< samples to process, from plan.first_sample on */
+    int64_t n_dumps;      /**< at least 1; the last may be shorter */
+    int64_t most_spectra; /**< of a dump; at most plan's M */
+    int64_t skipped_samples;        /**< samples before the first dump */
     int64_t dropped_samples;        /**< samples after the last dump */
     bool positions_are_faked;       /**< positions = none: 1 m apart eastward */
     struct fx8_earth_table *earth;  /**< orientation of the Earth */

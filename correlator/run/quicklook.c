@@ -199,7 +199,7 @@ static enum fx8_status create(const struct fx8_run_request *request,
     const struct fx8_quicklook_header header = {
         .uvh5 = &uvh5,
         .n_polarizations = plan->n_polarizations,
-        .spectra_per_dump = plan->spectra_per_dump,
+        .spectra_per_dump = request->job->most_spectra,
         .coherence_scale = (double)FX8_COHERENCE_SCALE,
         .math = maths[plan->math],
         .precision = provenance->precision,

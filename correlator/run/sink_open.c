@@ -207,7 +207,7 @@ static enum fx8_status create_file(struct fx8_sink *s,
                                    struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = &s->headers[kind];
-    const double spectra = (double)s->job->plan.spectra_per_dump;
+    const double spectra = (double)s->job->most_spectra;
     const double n_dumps = (double)s->job->n_dumps;
     FX8_TRY(s->files[kind] != NULL
                 ? fx8_uvh5_take_up(s->files[kind], header, error)

@@ -291,6 +291,21 @@ static bool is_by_rows(const struct fx8_source *s)
     return is_by_rows;
 }
 
+/* Samples of the longest block that ends at the first block end of the session:
+ * the first one has those before the first spectrum, too, but its dump may be
+ * the shortest. */
+static int64_t longest_block(const struct fx8_source *s)
+{
+    const struct fx8_plan *plan = &s->job->plan;
+    const int64_t step = (int64_t)s->job->axes.step;
+    const int64_t end = fx8_block_end(s->session, s->first_sample, 0);
+    const int64_t first = end - s->first_sample;
+    const int64_t later = first - fx8_dump_spectra(plan, 0) * step +
+                          fx8_block_end(s->session, end, 0) - end +
+                          (plan->grid.denominator > 1 ? step : 0);
+    return first > later ? first : later;
+}
+
 /* Block sizes that suit the file; with a session, blocks end at its block ends.
  */
 static void set_sizes(struct fx8_source *s, int64_t block_samples)
@@ -302,9 +317,7 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     s->most_samples = s->row_samples = s->block_samples;
     if (s->session == NULL || block_samples > 0)
         return;
-    const int64_t longest =
-        fx8_block_end(s->session, s->first_sample, s->block_samples) -
-        s->first_sample;
+    const int64_t longest = longest_block(s);
     if (longest > s->most_samples)
         s->most_samples = longest < total ? longest : total;
     set_rows_apart(s);

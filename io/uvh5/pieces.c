@@ -11,6 +11,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "config/keys.h"
 #include "io/h5/copy.h"
 #include "io/uvh5/join.h"
 
@@ -222,8 +223,18 @@ static enum fx8_status check_channels(const struct fx8_uvh5_pieces *pieces,
     return FX8_OK;
 }
 
+/* Whether dumps are aligned with UTC: then their lengths differ by a spectrum,
+ * and the first may be shorter, too. */
+static bool is_aligned(const struct fx8_uvh5_header *header)
+{
+    int length;
+    const char *value = fx8_key_in_history(fx8_key_find("correlator", "align"),
+                                           header->history, &length);
+    return length == 4 && strncmp(value, " utc", 4) == 0;
+}
+
 /* Dumps follow each other over all pieces and have one length; the last of a
- * run may be shorter, and so may any of a joined file. */
+ * run may be shorter, and so may any of a joined file or an aligned one. */
 static enum fx8_status check_dumps(const struct fx8_uvh5_pieces *pieces,
                                    struct fx8_error *error)
 {
@@ -240,11 +251,12 @@ static enum fx8_status check_dumps(const struct fx8_uvh5_pieces *pieces,
     for (size_t k = 0; k < pieces->n; k++) {
         const struct fx8_uvh5_piece *piece = &pieces->piece[k];
         const struct fx8_uvh5_header *header = &piece->header;
-        const bool is_joined = fx8_uvh5_count_joined(piece) > 0;
+        const bool varies =
+            fx8_uvh5_count_joined(piece) > 0 || is_aligned(header);
         for (size_t t = 0; t < header->n_times; t++) {
             const double date = header->julian_dates[t];
             const double dump_s = header->integration_s[t];
-            if (!is_joined && t < header->n_times - 1)
+            if (!varies && t < header->n_times - 1)
                 FX8_TRY(fx8_uvh5_match_value(named(model), named(piece),
                                              "integration_time", t, length_s,
                                              dump_s, 1e-6 * length_s, error));

@@ -33,6 +33,7 @@ class Setup:
     channels: int
     integration_time_s: object          # seconds, or "all"
     last_dump_min: float = 0.5
+    align: str = "none"
     method: str = "pfb"
     taps: int = 8
     window: str = "auto"
@@ -189,11 +190,33 @@ def dump_lengths(n_spectra, per_dump, last_dump_min):
     return n_whole * [per_dump] + ([rest] if is_written else [])
 
 
-def whole_samples(delay, begins, per_dump, length, total, rate):
+def aligned_dumps(centre, step, n_spectra, length, last_dump_min):
+    """Dumps that begin at multiples of `length` since 0 h UTC: the spectra
+    before the first, spectra of each, and numbers [t] of the dumps of the
+    spectra that follow.  Windows have their centres `step` apart, the first at
+    `centre`, Unix seconds; all are Fractions."""
+    midnight = centre // 86400 * 86400
+    more = int(length / step) + 2       # of the dumps at the ends
+    numbers = np.array([int((centre + t * step - midnight) // length)
+                        for t in range(-more, n_spectra + more)])
+    held = numbers[more:more + n_spectra]
+    written = []
+    for number in range(held[0], held[-1] + 1):
+        n, whole = np.sum(held == number), np.sum(numbers == number)
+        if n == whole or last_dump_min < 1 and n >= last_dump_min * whole:
+            written.append(number)
+    skipped = int(np.sum(held < written[0]))
+    return (skipped, [int(np.sum(held == number)) for number in written],
+            held[skipped:])
+
+
+def whole_samples(delay, begins, numbers, length, total, rate):
     """Samples [input][t] by which delays move the windows: those of the 17th
-    spectrum of each group, at the centre of its window."""
+    spectrum of each group, at the centre of its window.  Groups begin with
+    dumps, whose numbers [t] are given."""
     t = np.arange(len(begins))
-    middle = begins[0] + (t - t % per_dump % GROUP + GROUP // 2) * length
+    in_dump = t - np.searchsorted(numbers, numbers)
+    middle = begins[0] + (t - in_dump % GROUP + GROUP // 2) * length
     return np.rint(delay(middle + total / 2) * rate).astype(int)
 
 
@@ -326,15 +349,24 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     total = len(weights)
     begins = np.arange(first, stop - total + 1, length)
     n_spectra = len(begins)
-    per_dump = (n_spectra if setup.integration_time_s == "all" else
-                rounded(Fraction(setup.integration_time_s) * recording.rate
-                        / length))
-    lengths = dump_lengths(n_spectra, per_dump, setup.last_dump_min)
-    n_dumps, per_dump = len(lengths), lengths[0]
+    if setup.align == "utc":
+        centre = recording.start + (first + Fraction(total, 2)) / recording.rate
+        skipped, lengths, numbers = aligned_dumps(
+            centre, length / recording.rate, n_spectra,
+            Fraction(str(setup.integration_time_s)), setup.last_dump_min)
+        begins, first = begins[skipped:], first + skipped * length
+        n_spectra -= skipped
+    else:
+        per_dump = (n_spectra if setup.integration_time_s == "all" else
+                    rounded(Fraction(setup.integration_time_s) * recording.rate
+                            / length))
+        lengths = dump_lengths(n_spectra, per_dump, setup.last_dump_min)
+        numbers = np.arange(n_spectra) // lengths[0]
+    n_dumps = len(lengths)
     ends = np.cumsum(lengths)
     shifts = np.zeros((len(inputs), n_spectra), int)
     if delay is not None:
-        shifts = whole_samples(delay, begins, per_dump, length, total, rate)
+        shifts = whole_samples(delay, begins, numbers, length, total, rate)
     # beyond the recording, samples are missing
     around = ((0, 0), (max(-shifts.min(), 0), max(shifts.max(), 0)))
     samples = np.pad(samples, around)
@@ -471,4 +503,4 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
         integration_s=[float(m * length / recording.rate) for m in lengths],
         frequencies_hz=frequencies,
         width_hz=rate / length * average, gains=own_gains,
-        spectra_per_dump=per_dump)
+        spectra_per_dump=max(lengths))

@@ -216,7 +216,7 @@ def read(path):
 # The keys that are fields of an oracle.Setup.
 SETUP_KEYS = {
     "channelizer": "method channels taps window flag_dc flag_edges",
-    "correlator": "precision integration_time_s last_dump_min",
+    "correlator": "precision integration_time_s last_dump_min align",
     "input": "start_s duration_s sideband conjugate polarization_order "
              "missing_value missing_run",
     "array": "antennas polarizations flag_antennas",

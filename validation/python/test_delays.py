@@ -155,10 +155,11 @@ class Delays(program.Case):
         for precision in ("fp32", "int8"):
             # dumps that are no multiple of a group of spectra
             length = case["channels"] * (1 if case["is_complex"] else 2)
+            dump_s = float(max(1, 4200 // length) * length / scene.rate)
+            align = ("none", "utc")[number // 2 % 2]
             setup = oracle.Setup(
-                case["channels"], float(max(1, 4200 // length) * length
-                                        / scene.rate), method=method,
-                taps=taps, start_s=case["start_s"], precision=precision,
+                case["channels"], dump_s if align == "none"
+                else round(1.037 * dump_s, 6), align=align, method=method, taps=taps, start_s=case["start_s"], precision=precision,
                 flag_edges=0, antennas=case["antennas"],
                 polarization_order=(case["order"] if case["n_pols"] == 2
                                     else "xy"))

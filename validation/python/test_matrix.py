@@ -44,6 +44,7 @@ CHOICES = {
                   {"target_rms": 20.0, "quantization_bias": False}),
     "dumps": (1, 3, "all", 0.7),
     "last": (0, 0.5, 1),
+    "align": ("none", "utc"),
 }
 
 
@@ -121,11 +122,17 @@ def make_setup(choice, precision):
         per_dump = max(int(spectra / time),
                        int(np.ceil(1.05e-3 * float(choice["rate"]) / length)))
         time = float(per_dump * length / choice["rate"])
+    align = "none" if time == "all" else choice["align"]
+    last = choice["last"]
+    if align == "utc":
+        time = round(1.037 * time, 6)   # no whole number of spectra
+    if time != "all" and (per_dump > spectra or align == "utc" and (
+            choice["dumps"] < 3)):
+        last = 0                        # no dump need be whole
     marker = {"zero": 0, "-128": -128}.get(choice["missing"])
     return oracle.Setup(
         channels=channels, integration_time_s=time,
-        last_dump_min=0 if time != "all" and per_dump > spectra
-        else choice["last"], method=method, taps=taps,
+        last_dump_min=last, align=align, method=method, taps=taps,
         window=window, start_s=start, duration_s=duration, antennas=antennas,
         polarizations=choice["pols"][1], polarization_order=choice["pols"][2],
         missing_value=marker, channel_average=average, precision=precision,

@@ -124,7 +124,7 @@ class Looking(program.Case):
         self.assertEqual(attributes["precision"], precision.encode())
         self.assertEqual(attributes["coherence_scale"], SCALE)
         self.assertEqual(attributes["integration_time_s"],
-                         header["integration_time"][0])
+                         header["integration_time"].max())
         self.assertEqual(look.axes["coherence"],
                          b"dump,baseline,channel,product,re_im")
         n_baselines = len(look.pairs)
@@ -150,11 +150,15 @@ class Looking(program.Case):
         n_channels = look.rho.shape[2]
         m = int(look.attributes["spectra_per_dump"])
         length = len(weights) // taps
-        cell = overlap(weights, taps, length, m, average)
-        inflation = overlap(weights, taps, length, 10**9,
-                            n_channels * average) / cell
+        inflation = (overlap(weights, taps, length, 10**9,
+                             n_channels * average)
+                     / overlap(weights, taps, length, m, average))
         usable = look.uvh5.flags == 0
-        products = look.uvh5.nsamples * m * average / cell
+        seconds = look.uvh5.header["integration_time"][::len(look.pairs)]
+        products = look.uvh5.nsamples * np.array(
+            [n * average / overlap(weights, taps, length, n, average)
+             for n in np.rint(m * seconds / seconds.max()).astype(int)]
+        )[:, None, None, None]
         power = np.minimum(np.abs(look.rho)**2, 1)
         unbiased = power - (1 - power)**2 / products
         z = np.arctanh(np.sqrt(np.clip(unbiased, 0, 0.999998)))
@@ -245,6 +249,21 @@ class Looking(program.Case):
                 self.assertEqual(counts["spectra"], look.powers.size)
                 self.assertEqual(sum(counts.values()) - look.rho.size
                                  - look.powers.size, 0)
+
+    def test_aligned_dumps(self):
+        """Cells of dumps of different lengths."""
+        path = self.write(program.Scene(program.noise(41, 3, 2, 40_000),
+                                        start_ns=1_234_567), "noise.h5")
+        config = self.ini(oracle.Setup(64, 0.0034, align="utc",
+                                       last_dump_min=0.1))
+        weights = oracle.prototype(oracle.Setup(64, 0.0034), 64)
+        look = self.look_at(config, path, "ieee", "int8")
+        self.assertEqual(sorted(set(np.rint(
+            look.uvh5.header["integration_time"] * 1e6 / 64))),
+            [35, 52, 53, 54])
+        self.check_dumps(look)
+        self.check_axes(look, "ieee", "INT8")
+        self.check_averages(look, weights, 8)
 
     @unittest.skipUnless(program.RECORDINGS, program.NO_RECORDINGS)
     def test_recording_of_tart(self):
