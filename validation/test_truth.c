@@ -453,7 +453,7 @@ static size_t find_valid(const struct fixture *fixture, int64_t dump, size_t i,
     size_t n = 0;
     for (int64_t t = 0; t < n_spectra; t++) {
         const int64_t first =
-            plan->first_sample + (dump * plan->spectra_per_dump + t) * step;
+            plan->first_sample + (fx8_dump_first(plan, dump) + t) * step;
         if (is_valid(fixture, i, first, window) &&
             is_valid(fixture, j, first, window))
             valid[n++] = (size_t)t;
@@ -480,20 +480,20 @@ static void check_truth(const struct fixture *fixture, size_t n_taps,
     static double directions[MAX_SPECTRA + 1][MAX_SOURCES + 1][3];
     static size_t valid[MAX_SPECTRA];
     const struct fx8_simulation *plan = &fixture->plan;
-    const int64_t per_dump = fixture->job.plan.spectra_per_dump;
+    const struct fx8_plan *of_job = &fixture->job.plan;
     const size_t edge = plan->is_complex ? 2 : 1;
-    assert_true(per_dump <= MAX_SPECTRA);
+    assert_true(of_job->spectra_per_dump <= MAX_SPECTRA);
     assert_in_range(fixture->job.n_dumps, 3, 4);
     for (int64_t dump = fixture->job.n_dumps - 1; dump >= 0; dump--) {
         struct fx8_result results;
         fx8_truth_dump(fixture->truth, dump, &results);
-        const int64_t n_spectra = fx8_dump_spectra(&fixture->job.plan, dump);
+        const int64_t first = fx8_dump_first(of_job, dump);
+        const int64_t n_spectra = fx8_dump_spectra(of_job, dump);
         for (int64_t t = 0; t <= n_spectra; t++)
             for (size_t s = 0; s <= plan->n_sources; s++)
                 find_direction(s < plan->n_sources ? &plan->sources[s]
                                                    : &fixture->removed->center,
-                               ((double)(dump * per_dump + t) * 64 + 255.5) /
-                                   1e4,
+                               ((double)(first + t) * 64 + 255.5) / 1e4,
                                directions[t][s]);
         for (size_t k = 0; k < (is_moving ? 24 : 12); k++) {
             const size_t *antennas = is_moving ? all[k / 4] : last_two[k / 4];
@@ -529,10 +529,15 @@ static void check_truth(const struct fixture *fixture, size_t n_taps,
 
 TEST(truth_is_the_formula)
 {
-    const char *const overrides[] = {
-        "channelizer.channels=64", "correlator.integration_time_s=0.05",
-        "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
-    for (int kind = 0; kind < 4; kind++) {
+    const char *const overrides[] = {"correlator.align=utc",
+                                     "channelizer.channels=64",
+                                     "correlator.integration_time_s=0.05",
+                                     "array.antennas=2,1",
+                                     "input.start_s=0.003",
+                                     "channelizer.method=fft"};
+    for (int kind = 0; kind < 6; kind++) {
+        const size_t n_others = kind % 2 == 0 ? 4 : 5;
+        const bool is_aligned = kind >= 4;
         struct fixture fixture = {.removed = &nothing, .plan = base_plan};
         struct fx8_simulation *plan = &fixture.plan;
         plan->is_complex = kind < 2;
@@ -541,7 +546,7 @@ TEST(truth_is_the_formula)
         plan->position_m = positions;
         plan->sources = sky;
         plan->n_sources = LENGTH(sky);
-        open_plan(&fixture, overrides, kind % 2 == 0 ? 4 : 5);
+        open_plan(&fixture, overrides + !is_aligned, n_others + is_aligned);
         check_truth(&fixture, kind % 2 == 0 ? 8 : 1, false);
         close_fixture(&fixture);
     }
@@ -558,15 +563,17 @@ TEST(truth_of_what_moves_is_the_sum_over_spectra)
                                      "delay.mode=track",
                                      "delay.phase_center_ra_deg=31",
                                      "delay.phase_center_dec_deg=-42",
-                                     gains};
-    for (int kind = 0; kind < 4; kind++) {
+                                     gains,
+                                     "correlator.align=utc"};
+    for (int kind = 0; kind < 5; kind++) {
         const bool is_wide = kind % 2 == 1, is_tracked = kind >= 2;
         struct fixture fixture = {.removed = is_tracked ? &tracked : &nothing,
                                   .plan = base_plan};
         fixture.plan.position_m = is_wide ? wide_positions : near_positions;
         fixture.plan.dropout_fraction = is_wide ? 0.2 : 0.02;
         fixture.plan.n_threads = 3;
-        open_plan(&fixture, overrides, is_tracked ? LENGTH(overrides) : 2);
+        open_plan(&fixture, overrides,
+                  !is_tracked ? 2 : LENGTH(overrides) - (kind < 4));
         check_truth(&fixture, 8, true);
         close_fixture(&fixture);
     }
