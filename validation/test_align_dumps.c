@@ -166,6 +166,11 @@ TEST(what_no_dump_can_have)
     assert_string_equal(error.message,
                         "plan: grid: dumps of 99999/1000000 s: expected at "
                         "least one spectrum, and fewer digits");
+    assert_int_equal(fx8_align_dumps(&plan, start, 1, 0, &error),
+                     FX8_ERR_USAGE);
+    plan.sample_rate = (struct fx8_rate){0, 0};
+    assert_int_equal(fx8_align_dumps(&plan, start, 1, 1, &error),
+                     FX8_ERR_USAGE);
     plan.sample_rate = (struct fx8_rate){INT64_MAX, 1};
     assert_int_equal(fx8_align_dumps(&plan, start, INT64_MAX, 1, &error),
                      FX8_ERR_USAGE);

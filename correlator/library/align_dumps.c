@@ -41,15 +41,16 @@ static fx8_wide time_of_day(const struct fx8_plan *plan, struct fx8_time start,
            later % unit;
 }
 
-/* Spectra from one edge to the next, in lowest terms; false: too large, or
- * less than one. */
+/* Spectra from one edge to the next, in lowest terms; false: too large, less
+ * than one, or not known. */
 static bool find_spacing(const struct fx8_plan *plan, int64_t numerator_s,
                          int64_t denominator, int64_t step,
                          struct fx8_dump_grid *grid)
 {
     const struct fx8_rate rate = plan->sample_rate;
     const fx8_wide steps = (fx8_wide)rate.denominator * step;
-    if (steps > FX8_LAST_SAMPLE)
+    if (steps < 1 || steps > FX8_LAST_SAMPLE || rate.denominator < 1 ||
+        denominator < 1 || plan->first_sample < 0)
         return false;
     const fx8_wide upper = (fx8_wide)numerator_s * rate.numerator_hz;
     const fx8_wide lower = denominator * steps;
