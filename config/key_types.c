@@ -167,8 +167,10 @@ static void write_real(const struct fx8_key *key,
 {
     const double value = *(const double *)member_of(key, settings);
     char text[FX8_NUMBER_TEXT_SIZE];
+    const bool is_number =
+        isfinite(value) && (key->word == NULL || value != key->word_value);
     fx8_number_format_real(value, text);
-    fputs(isfinite(value) ? text : key->word, stream);
+    fputs(is_number ? text : key->word, stream);
 }
 
 const struct fx8_key_type fx8_type_real = {
