@@ -36,6 +36,7 @@ struct fx8_engine_plan {
     int64_t spectra_per_dump;  /**< M */
     unsigned precisions;       /**< bits of enum fx8_precision: each bit set is
                                     one correlation of the same spectra */
+    bool has_moments; /**< whether dumps have moments; not on devices */
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
     struct fx8_machine machine;         /**< kernel, threads (at least 1),
@@ -81,9 +82,9 @@ static inline bool fx8_is_planned(const struct fx8_engine_plan *plan,
  * Returned: a multiple of 8192, and so of every fold and block of an engine;
  *           at most 64 segments are in a dump, the last may be shorter.  A dump
  *           of at most 8192 spectra is one segment
- * Notes:    sums of floats, and bounds, are those of the segments, added in
- *           their order: whoever has the sums of all segments has the bits of
- *           the dump's
+ * Notes:    sums of floats, moments and bounds are those of the segments,
+ *           added in their order: whoever has the sums of all segments has the
+ *           bits of the dump's
  */
 static inline int64_t fx8_engine_segment(int64_t spectra_per_dump)
 {
@@ -129,11 +130,15 @@ struct fx8_engine_block {
  * counts: int64 [pair] valid products
  * clips:  int64 [n_inputs][n_channels] valid spectra clamped since the call
  *         before
+ * moments: double [n_inputs][2][n_channels] sums of |X|^2 and of |X|^4 of the
+ *         valid spectra before gain and quantiser, of the whole dump, with its
+ *         first strip; unused unless planned
  */
 struct fx8_engine_dump {
     void *sums[FX8_N_RESULTS];
     int64_t *counts;
     int64_t *clips;
+    double *moments;
     struct fx8_strip strip; /**< whose pairs these are; end 0: all.  Engines
                                  with end_dump() take no other */
 };

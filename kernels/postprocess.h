@@ -47,12 +47,11 @@ struct fx8_product {
  *           input, which is recorded values times input_gain.  gain itself is
  *           in units of recorded counts
  *        3) several bands side by side are post-processed one by one: gain,
- *           flag_cell and the results point to the first channel of the band,
- *           and row_channels is the step to the next input or baseline
- *        4) products are those of fx8_baseline_table()
- *        5) of a strip of a dump, whose baselines start on antennas a to b - 1:
- *           the plan is that of the antennas from a on, n_starts is b - a,
- *           and products are those of fx8_baseline_strip()
+ *           the flags of cells and the results point to the first channel of
+ * the band, and row_channels is the step to the next input or baseline 4)
+ * products are those of fx8_baseline_table() 5) of a strip of a dump, whose
+ * baselines start on antennas a to b - 1: the plan is that of the antennas from
+ * a on, n_starts is b - a, and products are those of fx8_baseline_strip()
  */
 struct fx8_postprocess {
     const struct fx8_operations *operations; /**< NULL: the reference */
@@ -60,7 +59,7 @@ struct fx8_postprocess {
     size_t n_starts;        /**< antennas on which the baselines start: the
                                  first ones; 0: all */
     size_t n_channels;      /**< C, of the sums */
-    size_t row_channels;    /**< of gain and flag_cell and, over n, of results;
+    size_t row_channels;    /**< of gain, flags of cells and, over n, results;
                                  a multiple of n; 0: C, there is one band */
     size_t channel_average; /**< n: C / n channels come out */
     const struct fx8_product *products; /**< [n_baselines][n_products] */
@@ -72,6 +71,7 @@ struct fx8_postprocess {
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none;
                                       INT8's */
+    const uint8_t *flag_float_cell; /**< likewise, of the other kinds */
     bool remove_bias;   /**< remove quantiser rounding noise from INT8 autos */
     bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */

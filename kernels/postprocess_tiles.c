@@ -111,8 +111,7 @@ static void fetch_input(const struct tile *tile, size_t input, size_t n,
     const bool is_int8 = tile->job->is_int8;
     const size_t at = input * fx8_postprocess_row(plan) + tile->first_channel;
     const float *gain = is_int8 && plan->gain != NULL ? plan->gain + at : NULL;
-    const uint8_t *cell =
-        is_int8 && plan->flag_cell != NULL ? plan->flag_cell + at : NULL;
+    const uint8_t *cell = is_int8 ? plan->flag_cell : plan->flag_float_cell;
     const double input_gain =
         plan->input_gain == NULL ? 1.0 : plan->input_gain[input];
     const uint8_t *channel = plan->flag_channel + tile->first_channel;
@@ -122,7 +121,7 @@ static void fetch_input(const struct tile *tile, size_t input, size_t n,
     for (size_t c = 0; c < n; c++)
         flags[c * flag_step] = is_flagged | (channel[c] != 0);
     for (size_t c = 0; c < n && cell != NULL; c++)
-        flags[c * flag_step] |= cell[c] != 0;
+        flags[c * flag_step] |= cell[at + c] != 0;
 }
 
 /* Gains and flags of the inputs of a tile in the channels from `first` on. */

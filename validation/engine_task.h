@@ -31,6 +31,7 @@ struct outcome {
     int64_t *sums8, *counts, *clips;
     double *sums32;
     double *down, *up;
+    double *moments; /* [input][power, square][channel]; NULL: not planned */
 };
 
 static const struct fx8_engine_operations *const cpu = &fx8_engine_cpu;
@@ -43,6 +44,12 @@ static inline size_t n_cells(const struct task *task)
 static inline size_t n_sums(const struct task *task)
 {
     return task->plan.bank.n_channels * fx8_pair_count(task->plan.n_inputs) * 2;
+}
+
+static inline size_t moment_bytes(const struct task *task)
+{
+    return task->plan.n_inputs * task->plan.bank.n_channels * 2 *
+           sizeof(double);
 }
 
 static inline bool task_valid(const struct task *task, size_t input, size_t t)
@@ -269,13 +276,16 @@ static inline struct outcome run_task(const struct task *task,
         .counts = temporary(fx8_pair_count(inputs) * sizeof *o.counts),
         .clips =
             temporary(inputs * task->plan.bank.n_channels * sizeof *o.clips),
+        .moments =
+            task->plan.has_moments ? temporary(moment_bytes(task)) : NULL,
     };
     struct fx8_engine *engine = open_engine(task);
     struct fx8_error error;
     const size_t block = task->engine->facts(engine)->block_spectra;
     struct fx8_engine_dump dump = {.sums = {o.sums8, o.sums32, o.down, o.up},
                                    .counts = o.counts,
-                                   .clips = o.clips};
+                                   .clips = o.clips,
+                                   .moments = o.moments};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
     must(task->engine->finish_dump(engine, &dump, &error), error);

@@ -18,6 +18,7 @@ static struct scene want_results(const struct task *task, size_t n_pols,
     struct scene s = make_scene(task->plan.n_inputs / n_pols, n_pols,
                                 task->plan.bank.n_channels, average, 2, g);
     s.plan.spectra_per_dump = (int64_t)task->n_spectra;
+    s.plan.flag_float_cell = NULL; /* the CPU's */
     return s;
 }
 

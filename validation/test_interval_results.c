@@ -77,9 +77,13 @@ static size_t find_used(const struct bounded *c,
     const size_t n = c->s.plan.channel_average;
     const bool all = c->s.plan.flag_input[product->input_1] ||
                      c->s.plan.flag_input[product->input_2];
+    const uint8_t *cells = c->s.plan.flag_float_cell + group * n;
+    const uint8_t *cells_1 = cells + product->input_1 * c->s.n_row;
+    const uint8_t *cells_2 = cells + product->input_2 * c->s.n_row;
     size_t n_used = 0;
     for (size_t k = 0; k < n; k++)
-        if (!all && !c->s.plan.flag_channel[group * n + k])
+        if (!all && !c->s.plan.flag_channel[group * n + k] && !cells_1[k] &&
+            !cells_2[k])
             used[n_used++] = group * n + k;
     for (size_t k = 0; k < n && n_used == 0; k++)
         used[k] = group * n + k;

@@ -31,7 +31,8 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
     const size_t at = 2 * (channel * fx8_pair_count(plan->n_inputs) + pair);
     const size_t cell_i = i * task->s.n_row + channel;
     const size_t cell_j = j * task->s.n_row + channel;
-    const bool has_cells = task->is_int8 && plan->flag_cell != NULL;
+    const uint8_t *cells =
+        task->is_int8 ? plan->flag_cell : plan->flag_float_cell;
     const double count = (double)task->counts[pair];
     if (count == 0)
         return (struct cell){0, 0, 0, true};
@@ -51,12 +52,12 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
         scale = plan->input_gain[i] * plan->input_gain[j];
     }
     const double sign = (i > j) == plan->negate_imaginary ? 1 : -1;
-    return (struct cell){part[0] / scale, i == j ? 0 : sign * part[1] / scale,
-                         count / (double)plan->spectra_per_dump,
-                         plan->flag_channel[channel] || plan->flag_input[i] ||
-                             plan->flag_input[j] ||
-                             (has_cells && (plan->flag_cell[cell_i] ||
-                                            plan->flag_cell[cell_j]))};
+    return (struct cell){
+        part[0] / scale, i == j ? 0 : sign * part[1] / scale,
+        count / (double)plan->spectra_per_dump,
+        plan->flag_channel[channel] || plan->flag_input[i] ||
+            plan->flag_input[j] ||
+            (cells != NULL && (cells[cell_i] || cells[cell_j]))};
 }
 
 /* The mean of the channels of a group that are not flagged, or of all. */
@@ -154,7 +155,8 @@ TEST(random_tasks_by_the_rules)
         plan->first_is_real = random_below(&g, 2) == 1;
         plan->gain = random_below(&g, 4) == 0 ? NULL : plan->gain;
         plan->input_gain = random_below(&g, 2) == 0 ? task.s.input_gain : NULL;
-        plan->flag_cell = random_below(&g, 4) == 0 ? NULL : plan->flag_cell;
+        if (random_below(&g, 4) == 0)
+            plan->flag_cell = plan->flag_float_cell = NULL;
         void *sums[FX8_N_RESULTS] = {NULL};
         struct fx8_result results[FX8_N_RESULTS] = {{NULL, NULL, NULL}};
         const size_t kind = task.is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32;

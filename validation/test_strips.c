@@ -248,6 +248,7 @@ static struct fx8_postprocess cut_plan(const struct task *t, size_t first,
     plan.products = products;
     plan.gain += input * row;
     plan.flag_cell += input * row;
+    plan.flag_float_cell += input * row;
     plan.flag_input += input;
     plan.input_gain += input;
     return plan;

@@ -13,6 +13,13 @@
 #include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
 
+/* What is counted and summed of the spectra of an input in a time segment,
+ * beside the spectra themselves. */
+struct counters {
+    uint32_t *clips; /* [n_channels] */
+    double *moments; /* NULL: not planned */
+};
+
 /* Spectra of one FFT batch. */
 struct batch {
     size_t input;
@@ -20,11 +27,12 @@ struct batch {
     size_t n_spectra; /* room of the batch, rounded up beyond the block */
     uint32_t valid;
     const struct fx8_rotation *rotation; /* of its group; NULL: none */
+    const struct counters *counters;
 };
 
 static void store_batch(const struct fx8_engine *engine,
                         const struct batch *batch,
-                        const struct fx8_cf32 *spectra, uint32_t *clips)
+                        const struct fx8_cf32 *spectra)
 {
     struct fx8_channel_range runs[2];
     const size_t n_runs = fx8_filterbank_ranges(&engine->plan.bank, runs);
@@ -50,11 +58,15 @@ static void store_batch(const struct fx8_engine *engine,
                 &group,
                 engine->gain + batch->input * engine->n_channels + first,
                 engine->x8 + row * engine->stride8 + batch->time,
-                engine->n_rows * engine->stride8, clips + first);
+                engine->n_rows * engine->stride8,
+                batch->counters->clips + first);
         if (engine->x32 != NULL)
             operations->corner_turn(
                 &group, engine->x32 + row * engine->stride32 + batch->time,
                 engine->n_rows * engine->stride32);
+        if (batch->counters->moments != NULL)
+            fx8_cpu_add_moments(engine, &group, first,
+                                batch->counters->moments);
     }
 }
 
@@ -89,23 +101,26 @@ static const struct fx8_cf32 *transform_batch(
 
 static void store_lanes(const struct fx8_engine *engine, size_t input,
                         size_t first, const struct fx8_lanes_group *group,
-                        uint32_t *clips)
+                        const struct counters *counters)
 {
     const struct fx8_lanes *lanes = &engine->operations->lanes;
     if (engine->x8 != NULL)
         lanes->quantise(group, engine->gain + input * engine->n_channels,
                         engine->x8 + input * engine->stride8 + first,
-                        engine->n_rows * engine->stride8, clips);
+                        engine->n_rows * engine->stride8, counters->clips);
     if (engine->x32 != NULL)
         lanes->corner_turn(group,
                            engine->x32 + input * engine->stride32 + first,
                            engine->n_rows * engine->stride32);
+    if (counters->moments != NULL)
+        fx8_cpu_add_lane_moments(engine, group, counters->moments);
 }
 
 /* Finish the transform part by part, and store the channels of each. */
 static void finish_lanes(const struct fx8_engine *engine, size_t input,
                          size_t first, float *const halves[2],
-                         struct fx8_lanes_group *group, uint32_t *clips)
+                         struct fx8_lanes_group *group,
+                         const struct counters *counters)
 {
     for (size_t part = 0; part < engine->lanes.n_parts; part++) {
         const size_t begin = engine->part_begin[part];
@@ -117,7 +132,7 @@ static void finish_lanes(const struct fx8_engine *engine, size_t input,
             if (group->halves[h] != NULL)
                 engine->operations->lanes.finish(&engine->lanes, part,
                                                  halves[h]);
-        store_lanes(engine, input, first, group, clips);
+        store_lanes(engine, input, first, group, counters);
     }
 }
 
@@ -127,7 +142,7 @@ static void channelize_lanes(const struct fx8_engine *engine,
                              const int8_t *samples, size_t input, size_t first,
                              uint32_t valid,
                              const struct fx8_rotation *rotation,
-                             uint32_t *clips, float *data)
+                             const struct counters *counters, float *data)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const struct fx8_lanes *lanes = &engine->operations->lanes;
@@ -160,7 +175,7 @@ static void channelize_lanes(const struct fx8_engine *engine,
                      samples + h * FX8_LANES * filter.row, halves[h]);
         group.halves[h] = halves[h];
     }
-    finish_lanes(engine, input, first, halves, &group, clips);
+    finish_lanes(engine, input, first, halves, &group, counters);
 }
 
 /* --- groups ------------------------------------------------------- */
@@ -169,7 +184,8 @@ static void channelize_lanes(const struct fx8_engine *engine,
  * become zero. */
 static void channelize_group(const struct fx8_engine *engine,
                              const struct fx8_engine_block *block, size_t input,
-                             size_t group, uint32_t *clips, float *data)
+                             size_t group, const struct counters *counters,
+                             float *data)
 {
     const size_t first = group * FX8_GROUP;
     const size_t n_words = fx8_bit_words(block->n_spectra);
@@ -183,7 +199,7 @@ static void channelize_group(const struct fx8_engine *engine,
         channelize_lanes(engine,
                          block->samples + input * block->row_stride +
                              first * fx8_filterbank_row(&engine->plan.bank),
-                         input, first, valid, rotation, clips, data);
+                         input, first, valid, rotation, counters, data);
         return;
     }
     const size_t n = engine->fft_batch;
@@ -195,11 +211,12 @@ static void channelize_group(const struct fx8_engine *engine,
             .n_spectra = n,
             .valid = valid >> offset & mask,
             .rotation = rotation,
+            .counters = counters,
         };
         const struct fx8_cf32 *spectra = (const void *)data;
         if (batch.valid != 0)
             spectra = transform_batch(engine, block, &batch, data);
-        store_batch(engine, &batch, spectra, clips);
+        store_batch(engine, &batch, spectra);
     }
 }
 
@@ -217,11 +234,13 @@ static void channelize_item(void *context, size_t item, size_t thread)
     const size_t segment = item % engine->n_segments;
     const size_t begin = job->n_groups * segment / engine->n_segments;
     const size_t end = job->n_groups * (segment + 1) / engine->n_segments;
-    uint32_t *clips =
+    const struct counters counters = {
         engine->clips +
-        (segment * engine->plan.n_inputs + input) * engine->n_channels;
+            (segment * engine->plan.n_inputs + input) * engine->n_channels,
+        fx8_cpu_moments(engine, segment, input),
+    };
     for (size_t group = begin; group < end; group++)
-        channelize_group(engine, job->block, input, group, clips,
+        channelize_group(engine, job->block, input, group, &counters,
                          engine->scratch + thread * engine->scratch_size);
     engine->operations->settle();
 }
@@ -260,11 +279,14 @@ static void copy_item(void *context, size_t input, size_t thread)
                                                input * block->row_stride);
     const size_t n = block->n_spectra;
     const uint64_t *valid = block->valid + input * fx8_bit_words(n);
+    double *moments = fx8_cpu_moments(job->engine, 0, input);
     for (size_t t = 0; t < n;) {
         const size_t begin = fx8_bit_next(valid, t, n);
         const size_t end = fx8_bit_next_clear(valid, begin, n);
         clear_some(job->engine, input, t, begin);
         copy_some(job->engine, input, begin, end, samples);
+        if (moments != NULL)
+            fx8_cpu_add_integer_moments(end - begin, samples + begin, moments);
         t = end;
     }
     clear_some(job->engine, input, n, job->n_groups * FX8_GROUP);

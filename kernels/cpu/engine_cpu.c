@@ -30,6 +30,10 @@
 #define MOST_SPECTRA  ((size_t)2048)
 #define LEAST_SPECTRA ((size_t)256)
 
+/* The order in which moments are added must not depend on the threads: time
+ * segments for so many. */
+#define MOMENT_THREADS ((size_t)16)
+
 /* Bytes of one spectrum of all inputs in the order of the correlator. */
 static size_t spectrum_bytes(const struct fx8_engine *engine)
 {
@@ -67,9 +71,10 @@ static void lay_out(struct fx8_engine *engine)
     engine->is_streamed =
         spectrum_bytes(engine) >= STREAMED_BYTES / engine->block_spectra;
     const size_t n_groups = n_times / FX8_GROUP;
-    const size_t wanted =
-        (4 * plan->machine.threads.count + plan->n_inputs - 1) / plan->n_inputs;
-    engine->n_segments = plan->machine.threads.count == 1 ? 1 : wanted;
+    const size_t threads =
+        plan->has_moments ? MOMENT_THREADS : plan->machine.threads.count;
+    const size_t wanted = (4 * threads + plan->n_inputs - 1) / plan->n_inputs;
+    engine->n_segments = threads == 1 ? 1 : wanted;
     if (engine->n_segments > n_groups)
         engine->n_segments = n_groups;
     engine->size8 = engine->operations->int8.accumulator_size(plan->n_inputs);
@@ -79,7 +84,7 @@ static void lay_out(struct fx8_engine *engine)
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
-#define N_ARRAYS 16
+#define N_ARRAYS 17
 
 static void list_arrays(struct fx8_engine *engine,
                         struct fx8_array arrays[N_ARRAYS])
@@ -132,6 +137,9 @@ static void list_arrays(struct fx8_engine *engine,
         {&engine->counts.pairs, pairs, sizeof(int64_t)},
         {&engine->clips, fx8_product(engine->n_segments, inputs, channels, 1),
          sizeof(uint32_t)},
+        {&engine->moments,
+         fx8_product(engine->n_segments + 1, inputs, channels, 2),
+         plan->has_moments ? sizeof(double) : 0},
     };
     memcpy(arrays, list, sizeof list);
 }
@@ -304,8 +312,8 @@ static bool count_products(struct fx8_engine *engine,
                               &engine->counts) != FX8_BLOCK_EMPTY;
 }
 
-/* Before the first block of a segment: fold the sums of floats, in which the
- * order of additions counts. */
+/* Before the first block of a segment: fold the sums of floats and the moments,
+ * in which the order of additions counts. */
 static void begin_segment(struct fx8_engine *engine,
                           const struct fx8_engine_block *block)
 {
@@ -313,8 +321,11 @@ static void begin_segment(struct fx8_engine *engine,
         engine->plan.precisions & ~(unsigned)FX8_PRECISION_INT8;
     const int64_t segment = block->first_spectrum /
                             fx8_engine_segment(engine->plan.spectra_per_dump);
-    if (kinds != 0 && engine->segment >= 0 && engine->segment != segment)
-        fx8_cpu_fold_aside(engine, kinds);
+    if (engine->segment >= 0 && engine->segment != segment) {
+        if (kinds != 0)
+            fx8_cpu_fold_aside(engine, kinds);
+        fx8_cpu_fold_moments(engine);
+    }
     engine->segment = segment;
 }
 
@@ -347,13 +358,14 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
     engine->is_empty = !count_products(engine, block);
     if (engine->is_empty)
         return FX8_OK;
+    const double begin = fx8_clock_seconds();
+    begin_segment(engine, block);
     const double start = fx8_clock_seconds();
     fx8_cpu_channelize(engine, block);
     const double middle = fx8_clock_seconds();
-    begin_segment(engine, block);
     fx8_cpu_correlate(engine, block->n_spectra);
     engine->times.channelize_s += middle - start;
-    engine->times.correlate_s += fx8_clock_seconds() - middle;
+    engine->times.correlate_s += start - begin + fx8_clock_seconds() - middle;
     show_block(engine);
     return FX8_OK;
 }
@@ -422,6 +434,8 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
     fold_strip(engine, strip, dump);
     fx8_take_counts(n_inputs, strip, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
+    if (strip.begin == 0)
+        fx8_cpu_take_moments(engine, dump->moments);
     engine->watch.take = NULL;
     engine->times.correlate_s += fx8_clock_seconds() - start;
     return FX8_OK;

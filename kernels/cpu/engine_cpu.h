@@ -58,8 +58,11 @@ struct fx8_engine {
     struct fx8_product_counts counts;
     size_t n_segments; /* time segments per input, for the F threads */
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
-    size_t n_spectra;  /* of the last block, for export */
-    bool is_empty;     /* it has no valid spectrum: x8 and x32 are stale */
+    /* [n_segments + 1][n_inputs][S1, S2][n_channels] sums of |X|^2 and |X|^4 of
+     * time segments, and what they were folded into; NULL unless planned */
+    double *moments;
+    size_t n_spectra; /* of the last block, for export */
+    bool is_empty;    /* it has no valid spectrum: x8 and x32 are stale */
     struct fx8_engine_watch watch; /* unused if take is NULL */
     struct fx8_engine_times times;
     size_t memory; /* bytes of the arrays */
@@ -82,5 +85,29 @@ void fx8_cpu_fold(struct fx8_engine *engine, struct fx8_strip strip,
 
 /** Fold the accumulators of these kinds (bits) into those of engine->folded. */
 void fx8_cpu_fold_aside(struct fx8_engine *engine, unsigned kinds);
+
+/** Moments of a time segment of an input; NULL unless planned. */
+double *fx8_cpu_moments(const struct fx8_engine *engine, size_t segment,
+                        size_t input);
+
+/** Add spectra of the channels from `first` on to the moments of an input. */
+void fx8_cpu_add_moments(const struct fx8_engine *engine,
+                         const struct fx8_spectra_group *group, size_t first,
+                         double *moments);
+
+/** The same for spectra side by side, and for n integers without filter bank.
+ */
+void fx8_cpu_add_lane_moments(const struct fx8_engine *engine,
+                              const struct fx8_lanes_group *group,
+                              double *moments);
+void fx8_cpu_add_integer_moments(size_t n, const struct fx8_ci8 *x,
+                                 double *moments);
+
+/** Fold the moments of all time segments, in their order. */
+void fx8_cpu_fold_moments(struct fx8_engine *engine);
+
+/** Fold and return the moments of the dump, as in struct fx8_engine_dump, and
+ *  clear them; nothing unless planned. */
+void fx8_cpu_take_moments(struct fx8_engine *engine, double *moments);
 
 #endif

@@ -77,15 +77,15 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     const int64_t count = counts[product->pair];
     const size_t row_1 = product->input_1 * fx8_postprocess_row(plan);
     const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
-    const bool has_cells = is_int8 && plan->flag_cell != NULL;
+    const uint8_t *cells = is_int8 ? plan->flag_cell : plan->flag_float_cell;
     struct fx8_series series;
     series.first = 2 * (size_t)product->pair;
     series.stride = 2 * fx8_postprocess_pairs(plan);
     series.count = (double)count;
     series.nsamples = (double)count / (double)plan->spectra_per_dump;
     series.flag_channel = plan->flag_channel;
-    series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
-    series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
+    series.flag_cell_1 = cells != NULL ? cells + row_1 : NULL;
+    series.flag_cell_2 = cells != NULL ? cells + row_2 : NULL;
     series.scale = 1.0;
     if (plan->input_gain != NULL)
         series.scale = plan->input_gain[product->input_1] *
