@@ -443,6 +443,14 @@ const struct fx8_key fx8_keys[] = {
      .help = "Flag the cells of a result (a channel of a product of a baseline "
              "in a dump) whose weight nsamples is below this share of the "
              "dump's spectra; after channel_average, as written."},
+    {"flag", "sk_false_alarm", REAL(flag.sk_false_alarm, 1e-9, 0.1, ""),
+     WORD("none", 0), .fallback = "none",
+     .help =
+         "Flag a channel of an input in a dump, and so of all its baselines, "
+         "if the spectral kurtosis of its valid spectra before the quantiser "
+         "is beyond the limits that Gaussian noise passes with this "
+         "probability, both sides together. Needs 64 valid spectra; computed "
+         "on the CPU."},
     {"flag", "channels", .type = &fx8_type_frequencies, MEMBER(flag.channels),
      .word = "none", .fallback = "none",
      .help =

@@ -143,6 +143,7 @@ struct fx8_settings {
     struct {
         struct fx8_blanking blanking; /**< clip_level, clip_margin */
         double min_weight;            /**< 0: all weights will do */
+        double sk_false_alarm;        /**< 0: off */
         struct fx8_frequency_list channels;
     } flag;
     struct {

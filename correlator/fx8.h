@@ -433,6 +433,10 @@ struct fx8_plan {
     const uint8_t *flag_channel; /**< [n_bands][K] 1: flag, besides those of
                                       channelizer; NULL: none */
     double min_weight;           /**< 0 .. 1: flag what has nsamples below it */
+    double sk_false_alarm;   /**< 1e-9 .. 0.1: flag an input's channel in a dump
+                                  whose spectral kurtosis is beyond limits that
+                                  Gaussian noise passes this often; 0: no limits.
+                                  On the CPU only, M at least 64 */
     const size_t *baselines; /**< [n_baselines] those to deliver, ascending, by
                                   their places in the order of
                                   fx8_baseline_antennas(); NULL: all.  Not with
@@ -498,7 +502,8 @@ struct fx8_result {
     uint8_t *flags;      /**< 1: flagged.  Without a valid product, value and
                               weight are 0.  Data are kept if flagged by the
                               plan, for a dead input, for an input without
-                              power to set its level, or for its weight */
+                              power to set its level, for its weight, or by
+                              spectral kurtosis */
     float *nsamples;     /**< valid products / spectra of the dump, 0 .. 1 */
 };
 
@@ -641,6 +646,9 @@ struct fx8_statistics {
     int64_t n_spectra;       /**< spectra correlated, per row */
     int64_t n_valid_spectra; /**< summed over rows */
     int64_t n_clipped;       /**< spectra × channels clamped, over rows */
+    int64_t n_sk_judged;     /**< channels of inputs in dumps of which the
+                                  spectral kurtosis was computed */
+    int64_t n_sk_flagged;    /**< those of them that it flagged */
     int64_t n_gain_rounds;   /**< rounds of level setting, each for rows that
                                    had begun to deliver */
     double align_s;          /**< corner turn, masks */
@@ -786,7 +794,8 @@ FX8_API int64_t fx8_segment_spectra(const struct fx8_plan *plan);
  *
  * Given:    dump          its index
  *           segment       first one of the part, 0 the first of the dump
- *           n_segments    1; more only if INT8 alone is planned
+ *           n_segments    1; more only if INT8 alone is planned, without
+ *                         sk_false_alarm
  * Returned: first_sample  as fx8_seek()
  * Status:   FX8_ERR_USAGE: no segments of a dump of the run, too many, a plan
  *           with quick-look or slices; otherwise as fx8_seek()

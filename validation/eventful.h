@@ -23,6 +23,7 @@ static inline struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     plan->channel_average = 2;
     plan->channelizer.flag_edges = 1;
     plan->min_weight = 0.75;
+    plan->sk_false_alarm = 0.05;
     plan->lower_sideband = true;
     plan->quicklook = true;
     const size_t size = 1 + is_complex;
@@ -56,6 +57,7 @@ static inline struct voltages eventful_segments(struct fx8_plan *plan,
     plan->marker.value = -128;
     plan->marker.least_length = 9;
     plan->blanking = (struct fx8_blanking){.level = 60, .margin = 7};
+    plan->sk_false_alarm = 0.1;
     plan->lower_sideband = true;
     plan->n_spectra = plan->spectra_per_dump + SEGMENT + 5000;
     const size_t size = 1 + is_complex;

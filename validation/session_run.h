@@ -437,6 +437,8 @@ static inline void check_same(const struct collected *a,
         check_bytes(of_a[k].data, of_b[k].data,
                     of_a[k].n_rows * of_a[k].n_items * of_a[k].size);
     assert_int_equal(a->statistics.n_clipped, b->statistics.n_clipped);
+    assert_int_equal(a->statistics.n_sk_judged, b->statistics.n_sk_judged);
+    assert_int_equal(a->statistics.n_sk_flagged, b->statistics.n_sk_flagged);
     check_bytes(&a->looks, &b->looks, sizeof a->looks);
     check_bytes(&a->differences, &b->differences, sizeof a->differences);
     for (size_t i = 0; i < a->n_averages; i++) {

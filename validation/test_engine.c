@@ -363,8 +363,8 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
 
 /* It asks once, for the memory that it then allocates. */
 /* The sums of powers and of their squares: those of the exported spectra; the
- * same bits on any number of threads.  A power is rounded twice, its square five
- * times, a sum of 32 in lanes at most 10 times. */
+ * same bits on any number of threads.  A power is rounded twice, its square
+ * five times, a sum of 32 in lanes at most 10 times. */
 TEST(moments_of_spectra)
 {
     struct generator g = {23};

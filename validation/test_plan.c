@@ -104,6 +104,13 @@ TEST(rules_of_a_plan)
     CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = 1.01);
     CHANGE("plan: min_weight: expected 0 to 1", plan->min_weight = NAN);
     CHANGE(NULL, plan->min_weight = 1);
+    CHANGE("plan: sk_false_alarm: expected 0, or 1e-9 to 0.1",
+           plan->sk_false_alarm = 0.11);
+    CHANGE("plan: sk_false_alarm: expected 0, or 1e-9 to 0.1",
+           plan->sk_false_alarm = NAN);
+    CHANGE("plan: sk_false_alarm: expected dumps of at least 64 spectra",
+           (plan->sk_false_alarm = 0.1, plan->spectra_per_dump = 63));
+    CHANGE(NULL, (plan->sk_false_alarm = 0.1, plan->spectra_per_dump = 64));
     static const char blanking[] =
         "plan: blanking: expected a level of 0 to 127, a margin of 0 to "
         "1048576";

@@ -278,8 +278,9 @@ class fx8_plan(Structure):
         ("grid", fx8_dump_grid), ("n_spectra", c_int64),
         ("channel_average", c_size_t),
         ("flag_antenna", POINTER(c_uint8)), ("flag_channel", POINTER(c_uint8)),
-        ("min_weight", c_double), ("baselines", POINTER(c_size_t)),
-        ("n_baselines", c_size_t), ("quicklook", c_bool), ("math", c_uint)]
+        ("min_weight", c_double), ("sk_false_alarm", c_double),
+        ("baselines", POINTER(c_size_t)), ("n_baselines", c_size_t),
+        ("quicklook", c_bool), ("math", c_uint)]
 
 
 fx8_plan_default = _function("fx8_plan_default", fx8_plan)
@@ -359,6 +360,7 @@ fx8_dump_callback = CFUNCTYPE(c_int, c_void_p, POINTER(fx8_dump),
 class fx8_statistics(Structure):
     _fields_ = [("n_dumps", c_int64), ("n_spectra", c_int64),
         ("n_valid_spectra", c_int64), ("n_clipped", c_int64),
+        ("n_sk_judged", c_int64), ("n_sk_flagged", c_int64),
         ("n_gain_rounds", c_int64), ("align_s", c_double),
         ("channelize_s", c_double), ("correlate_s", c_double),
         ("postprocess_s", c_double), ("quicklook_s", c_double),

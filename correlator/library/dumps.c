@@ -14,6 +14,7 @@ static void flag_inputs(struct fx8_session *s)
 {
     for (size_t row = 0; row < s->axes.n_rows; row++) {
         const size_t antenna = row % s->axes.n_inputs / s->plan.n_polarizations;
+        s->valid_of_dump[row] = s->valid_in_dump[row];
         s->dead[row] = s->valid_in_dump[row] > 0 && !s->has_signal[row];
         s->flag_input[row] = s->dead[row] || s->flag_antenna[antenna];
     }
@@ -41,10 +42,12 @@ static void cut_plan(const struct fx8_session *s, struct fx8_postprocess *plan)
     plan->flag_input += input;
     if (plan->input_gain != NULL)
         plan->input_gain += input;
-    if (plan->gain != NULL) {
+    if (plan->gain != NULL)
         plan->gain += input * s->axes.n_fine;
+    if (plan->flag_cell != NULL)
         plan->flag_cell += input * s->axes.n_fine;
-    }
+    if (plan->flag_float_cell != NULL)
+        plan->flag_float_cell += input * s->axes.n_fine;
 }
 
 /* Plan the post-processing of one band, and find the place of its results among
@@ -63,6 +66,10 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
         const struct fx8_input_gains gains = fx8_gains_get(s->gains);
         plan.gain = gains.gain + channel;
         plan.flag_cell = gains.is_zero + channel;
+    }
+    if (s->flag_sk != NULL) {
+        plan.flag_cell = s->flag_cell + channel;
+        plan.flag_float_cell = s->flag_sk + channel;
     }
     if (fx8_session_has_slices(s))
         cut_plan(s, &plan);
@@ -143,6 +150,7 @@ static void process_band(struct fx8_session *s, size_t band,
 {
     const double start = fx8_clock_seconds();
     struct fx8_result results[FX8_N_RESULTS];
+    fx8_session_judge(s, band, sums->moments);
     const struct fx8_postprocess plan = plan_band(s, band, results);
     fx8_postprocess_dump(&plan, sums->sums, sums->counts, results);
     count_clips(s, band, sums->clips);

@@ -7,6 +7,7 @@
 #include "config/base/try.h"
 #include "correlator/library/plan.h"
 #include "kernels/baseline.h"
+#include "kernels/kurtosis.h"
 
 /* Bounds that, with FX8_MAX_ANTENNAS, keep every index and product of sizes
  * within 63 bits, and the index of a pair of inputs within 32; see
@@ -229,6 +230,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     const bool has_feeds =
         plan->n_polarizations == 1 || plan->n_polarizations == 2;
     const int64_t step = has_channels ? (int64_t)step_of(plan) : 1;
+    const bool has_kurtosis = plan->sk_false_alarm != 0.0;
     const struct rule rules[] = {
         {has_antennas, "n_antennas: expected 1 to 32768"},
         {has_feeds, "n_polarizations: expected 1 or 2"},
@@ -299,6 +301,11 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "channel_average: expected a divisor of the channels"},
         {plan->min_weight >= 0.0 && plan->min_weight <= 1.0,
          "min_weight: expected 0 to 1"},
+        {!has_kurtosis ||
+             (plan->sk_false_alarm >= 1e-9 && plan->sk_false_alarm <= 0.1),
+         "sk_false_alarm: expected 0, or 1e-9 to 0.1"},
+        {!has_kurtosis || plan->spectra_per_dump >= FX8_LEAST_KURTOSIS_SPECTRA,
+         "sk_false_alarm: expected dumps of at least 64 spectra"},
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},

@@ -95,9 +95,11 @@ enum fx8_status fx8_seek_part(struct fx8_session *session, int64_t dump,
                         "segments of a dump of the run",
                         (long long)n_segments, (long long)segment,
                         (long long)dump);
-    if (n_segments > 1 && s->plan.precision != FX8_PRECISION_INT8)
+    if (n_segments > 1 && (s->plan.precision != FX8_PRECISION_INT8 ||
+                           s->plan.sk_false_alarm > 0.0))
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "part: %lld segments: expected 1, except of INT8 alone",
+                        "part: %lld segments: expected 1, except of INT8 alone "
+                        "without spectral kurtosis",
                         (long long)n_segments);
     if (s->quicklook != NULL || fx8_session_has_slices(s))
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -112,6 +114,7 @@ enum fx8_status fx8_seek_part(struct fx8_session *session, int64_t dump,
 /* The arrays of a part, one after the other. */
 struct part {
     void *sums[FX8_N_RESULTS]; /* [n_bands] as in struct fx8_engine_dump */
+    double *moments;           /* likewise; NULL if not planned */
     int64_t *counts, *clips;   /* likewise */
     int64_t *valid_spectra;    /* [n_rows] */
     /* as struct fx8_input_gains; NULL without a quantiser */
@@ -127,6 +130,12 @@ static size_t count_counts(const struct fx8_session *s)
     return s->plan.n_bands * pairs + s->axes.n_rows * (s->axes.n_kept + 1);
 }
 
+/* Moments of a part. */
+static size_t count_moments(const struct fx8_session *s)
+{
+    return s->flag_sk == NULL ? 0 : 2 * s->axes.n_rows * s->axes.n_kept;
+}
+
 /* Find the arrays in the memory of a part, which may be NULL; returns their
  * size. */
 static size_t lay_out(const struct fx8_session *s, void *memory,
@@ -136,13 +145,14 @@ static size_t lay_out(const struct fx8_session *s, void *memory,
     const size_t pairs = fx8_pair_count(s->axes.n_inputs);
     const size_t sums = s->axes.n_fine * pairs * 2;
     const size_t levels = s->gains != NULL ? rows * s->axes.n_kept : 0;
-    struct fx8_array arrays[FX8_N_RESULTS + 7];
+    struct fx8_array arrays[FX8_N_RESULTS + 8];
     size_t n = 0, size = 0;
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         arrays[n++] = (struct fx8_array){&part->sums[kind], sums,
                                          (s->plan.precision >> kind & 1) *
                                              sizeof(double)};
     const struct fx8_array others[] = {
+        FX8_ITEMS(part->moments, count_moments(s)),
         FX8_ITEMS(part->counts, bands * pairs),
         FX8_ITEMS(part->clips, rows * s->axes.n_kept),
         FX8_ITEMS(part->valid_spectra, rows),
@@ -177,6 +187,8 @@ static struct fx8_engine_dump band_of(const struct fx8_session *s,
     struct fx8_engine_dump dump = {.strip = fx8_strip_whole(s->axes.n_inputs),
                                    .counts = part->counts + band * pairs,
                                    .clips = part->clips + band * cells};
+    if (part->moments != NULL)
+        dump.moments = part->moments + band * 2 * cells;
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         if (part->sums[kind] != NULL)
             dump.sums[kind] =
@@ -275,6 +287,8 @@ void fx8_add_part(const struct fx8_session *session, void *sum,
     lay_out(s, (void *)part, &job.part);
     fx8_parallel_for(s->axes.n_fine, threads->count, threads->pin, add_channel,
                      &job);
+    for (size_t k = 0; k < count_moments(s); k++)
+        job.sum.moments[k] += job.part.moments[k];
     for (size_t k = 0; k < count_counts(s); k++)
         job.sum.counts[k] += job.part.counts[k];
     for (size_t row = 0; row < s->axes.n_rows; row++)

@@ -44,7 +44,7 @@ static struct fx8_stream_shape stream_shape(
  */
 
 /* Size of the list of list_arrays(). */
-enum { N_ARRAYS = 28 };
+enum { N_ARRAYS = 32 };
 
 /* List sums and results of every precision, [n_sums] and [n_cells]; size 0 if
  * not planned, and for sums that stay in an engine.  Returns the number of
@@ -94,6 +94,7 @@ static size_t list_arrays(struct fx8_session *s,
     const size_t baselines = s->slice_baselines;
     const size_t products = s->axes.n_products;
     const size_t pairs = count_pairs(s);
+    const bool has_sk = s->plan.sk_false_alarm > 0.0;
     const struct fx8_array fixed[] = {
         FX8_ITEMS(s->products, baselines * products),
         {&s->flag_channel, s->axes.n_fine, 1},
@@ -104,7 +105,12 @@ static size_t list_arrays(struct fx8_session *s,
                   fx8_product(rows, fx8_bit_words(block_spectra), 1, 1)),
         {&s->rotations, fx8_product(rows, fx8_groups(block_spectra), 1, 1),
          s->tracker != NULL ? sizeof *s->rotations : 0},
+        {&s->band.moments, fx8_product(inputs, kept, 2, 1),
+         has_sk * sizeof(double)},
+        {&s->flag_sk, fx8_product(inputs, s->axes.n_fine, 1, 1), has_sk},
+        {&s->flag_cell, fx8_product(inputs, s->axes.n_fine, 1, 1), has_sk},
         FX8_ITEMS(s->valid_in_dump, rows),
+        FX8_ITEMS(s->valid_of_dump, rows),
         FX8_ITEMS(s->has_signal, rows),
         {&s->dead, rows, 1},
         FX8_ITEMS(s->clips, fx8_product(rows, kept, 1, 1)),
@@ -339,6 +345,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .n_inputs = s->axes.n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
         .margin = s->axes.margin,
+        .has_moments = plan->sk_false_alarm > 0.0,
         .precisions = (unsigned)plan->precision,
         .channelizer = plan->channelizer,
         .machine = plan->machine,

@@ -2,8 +2,9 @@
 /*
  * session_private.h -- the state of a session, shared by session.c (samples to
  * dumps), ranges.c (ranges of dumps), blocks.c (blocks used in place), dumps.c
- * (dumps to the caller), quicklook.c (the quick-look of dumps), answers.c
- * (getters) and session_open.c (opening and closing).
+ * (dumps to the caller), quicklook.c (the quick-look of dumps), kurtosis.c
+ * (cells unlike noise), answers.c (getters) and session_open.c (opening and
+ * closing).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -50,8 +51,11 @@ struct fx8_session {
     struct fx8_spot spots[2]; /* for dumps in turn, which may overlap */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
-    uint8_t *flag_channel;       /* [n_bands][n_kept] */
-    uint8_t *flag_input;         /* [n_rows] */
+    uint8_t *flag_channel; /* [n_bands][n_kept] */
+    uint8_t *flag_input;   /* [n_rows] */
+    /* [n_inputs][n_bands][n_kept] of the dump that ended, by spectral kurtosis,
+     * and with the inputs without power; NULL if not planned */
+    uint8_t *flag_sk, *flag_cell;
     struct fx8_engine_dump band; /* sums that an engine leaves to us */
     size_t slice_baselines;      /* most of a slice of a dump; or all */
     struct fx8_slice slice;      /* to take of the dump that ended */
@@ -60,6 +64,7 @@ struct fx8_session {
     struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */
     int64_t *valid_in_dump; /* [n_rows] */
+    int64_t *valid_of_dump; /* [n_rows] of the dump that ended */
     bool *has_signal;       /* [n_rows] in this dump */
     uint8_t *dead;          /* [n_rows] */
     int64_t *clips;         /* [n_inputs][n_bands][n_kept] */
@@ -160,6 +165,13 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
                                            struct fx8_error *error);
 
 void fx8_session_quicklook_close(struct fx8_session *s);
+
+/* --- kurtosis.c --- */
+
+/* Flag the cells of a band of the dump that ended by the moments of its engine;
+ * with the first slice.  Nothing if not planned. */
+void fx8_session_judge(struct fx8_session *s, size_t band,
+                       const double *moments);
 
 /* --- dumps.c --- */
 

@@ -353,6 +353,7 @@ static void plan_correlator(struct fx8_job *job)
     plan->machine = job->settings->machine;
     plan->precision = job->settings->correlator.precision;
     plan->min_weight = job->settings->flag.min_weight;
+    plan->sk_false_alarm = job->settings->flag.sk_false_alarm;
     plan->quicklook = job->settings->postprocess.quicklook[0] != '\0';
     plan->math = job->settings->postprocess.math;
 }

@@ -34,7 +34,10 @@ static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
         divide_up(plan->spectra_per_dump, fx8_segment_spectra(plan));
     if (n_left >= n || n_segments == 1)
         return 0;
-    return plan->precision == FX8_PRECISION_INT8 ? divide_up(n_segments, n) : 1;
+    /* sums of floats are added segment by segment */
+    const bool is_exact =
+        plan->precision == FX8_PRECISION_INT8 && plan->sk_false_alarm == 0.0;
+    return is_exact ? divide_up(n_segments, n) : 1;
 }
 
 int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps, int n)

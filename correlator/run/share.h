@@ -27,8 +27,9 @@ struct fx8_share {
  *           differ by one at most.  The last dump may be shorter than the
  *           others: the last rank has one of the larger shares
  *        2) with fewer unfinished dumps than ranks, dumps of several segments
- *           are divided, and rank 0 has them all.  Parts of INT8 alone are as
- *           long as they can be for all ranks to have one, others one segment
+ *           are divided, and rank 0 has them all.  Parts of INT8 alone,
+ *           without spectral kurtosis, are as long as they can be for all ranks
+ *           to have one, others one segment
  *        3) a process alone has all dumps
  */
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,

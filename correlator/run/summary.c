@@ -201,6 +201,12 @@ static void print_samples(const struct fx8_run_output *output,
         fprintf(stream, ", %.3g %% clipped by the quantiser",
                 100.0 * report->clipped_fraction);
     fprintf(stream, "\n");
+    if (report->statistics.n_sk_judged > 0)
+        fprintf(stream,
+                "flagged    %lld of %lld inputs x channels x dumps: spectral "
+                "kurtosis\n",
+                (long long)report->statistics.n_sk_flagged,
+                (long long)report->statistics.n_sk_judged);
 }
 
 static void print_results(const struct fx8_run_output *output,

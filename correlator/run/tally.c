@@ -89,6 +89,8 @@ static void add_statistics(struct fx8_statistics *sum,
     sum->n_spectra += s->n_spectra;
     sum->n_valid_spectra += s->n_valid_spectra;
     sum->n_clipped += s->n_clipped;
+    sum->n_sk_judged += s->n_sk_judged;
+    sum->n_sk_flagged += s->n_sk_flagged;
     sum->n_gain_rounds += s->n_gain_rounds;
     add_seconds(&sum->align_s, s->align_s);
     add_seconds(&sum->channelize_s, s->channelize_s);

@@ -28,6 +28,7 @@ from ranks_job import LAUNCHED, Ranks
 TRACKING = {"delay.mode": "track", "delay.phase_center_ra_deg": 201.4,
             "delay.phase_center_dec_deg": -43.0, "delay.dut1_s": -0.1}
 FLAGS = {"flag.clip_level": 75, "flag.clip_margin": 90, "flag.min_weight": 0.6,
+         "flag.sk_false_alarm": 0.05,
          "flag.channels": "149.8e6-150e6"}
 
 

@@ -181,6 +181,18 @@ class Resume(ResumedJob):
         self.assertGreaterEqual(self.finished(), self.n_dumps - len(holes))
         self.complete()
 
+    def test_flags_of_spectral_kurtosis(self):
+        """Dumps of 125 spectra; noise has some flags."""
+        self.job({"flag.sk_false_alarm": 0.05}, setup=oracle.Setup(
+            16, 0.002, taps=4, precision="int8"))
+        want = program.read(self.want[self.output]).flags
+        self.assertTrue(want.any((1, 2, 3)).all() and not want.all())
+        self.copy_want()
+        self.left(5)
+        with h5py.File(self.part, "r+") as file:
+            file["Data/flags"][5 * want.shape[1]:] = False
+        self.assertEqual(self.complete(), 5)
+
     def test_complete_but_for_a_dump(self):
         """Under its final name, as a rank that wrote elsewhere leaves it."""
         self.job()
