@@ -117,7 +117,6 @@ struct fx8_settings {
     struct fx8_channelizer channelizer; /**< n_kept: from keep_fraction */
     struct fx8_fraction keep_fraction;
     struct fx8_quantizer quantizer; /**< remove_bias: [postprocess] */
-    bool dither;
     struct fx8_machine machine; /**< of [correlator]; the settings own device
                                      and kernel */
     struct {

@@ -263,6 +263,9 @@ struct fx8_quantizer {
     enum fx8_gain_per gain_per;
     bool remove_bias; /**< subtract its rounding noise from the parallel-hand
                            autos */
+    bool dither;      /**< add uniform noise of one step before rounding: the
+                           mean error is 0 at any level, and the rounding noise
+                           is doubled */
 };
 
 /** Threads that compute. */

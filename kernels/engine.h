@@ -39,9 +39,12 @@ struct fx8_engine_plan {
     bool has_moments; /**< whether dumps have moments; not on devices */
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
-    struct fx8_machine machine;         /**< kernel, threads (at least 1),
-                                             transform and first_device matter
-                                             to an engine */
+    struct fx8_quantizer quantizer;     /**< only dither matters to an engine */
+    uint32_t band_hz; /**< sky frequency of baseband zero, rounded, modulo
+                           2^32: a key of the dither */
+    struct fx8_machine machine; /**< kernel, threads (at least 1),
+                                     transform and first_device matter
+                                     to an engine */
     const int *devices; /**< [n_devices] ordinals; device engines only */
     size_t n_devices;   /**< 0: the first usable device */
     /** Operations that a device engine runs on the host; may be NULL for the
@@ -115,7 +118,9 @@ static inline bool fx8_has_int16_fir(const struct fx8_engine_plan *plan)
 struct fx8_engine_block {
     const int8_t *samples;
     size_t row_stride;
-    int64_t first_spectrum; /**< counted from the start of the dump */
+    int64_t dump;           /**< its number: a key of the dither */
+    int64_t first_spectrum; /**< counted from the start of the dump; a multiple
+                                 of FX8_DITHER_SPECTRA where there is dither */
     size_t n_spectra;
     const uint64_t *valid;
     const struct fx8_rotation *rotation;

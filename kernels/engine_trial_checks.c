@@ -13,8 +13,8 @@
 #define SUM_ERROR (520 * 0x1p-24)
 
 /* Error in steps of a quantised number, at most 127, from rounding its product
- * with a gain. */
-#define GAIN_ERROR (128 * 0x1p-24)
+ * with a gain, and the sum of that and noise. */
+#define GAIN_ERROR (2 * 128 * 0x1p-24)
 
 /* --- error messages ------------------------------------------------------- */
 
@@ -80,9 +80,21 @@ static bool is_quantised(int number, double x, double margin)
     return fabs(number - clamped) <= 0.5 + margin;
 }
 
+/* The word of noise of a cell: the block is the first of dump 0. */
+static uint32_t noise_of(const struct fx8_trial *trial, size_t input,
+                         size_t spectrum, size_t channel)
+{
+    const struct fx8_dither dither = {
+        .input = (uint32_t)input,
+        .band_hz = trial->plan.band_hz,
+    };
+    return fx8_dither_at(&dither, spectrum, channel);
+}
+
 /* Check one number of the spectra; count where x may, and must, clip. */
 static bool is_int8_right(struct fx8_trial *trial, size_t cell, size_t input,
-                          size_t channel, double spectrum_error)
+                          size_t spectrum, size_t channel,
+                          double spectrum_error)
 {
     const struct fx8_ci8 got = trial->int8[cell];
     const struct fx8_cf32 x = trial->wanted_fp32[cell];
@@ -91,7 +103,12 @@ static bool is_int8_right(struct fx8_trial *trial, size_t cell, size_t input,
     const size_t at = input * trial->plan.bank.n_channels + channel;
     const double gain = (double)trial->gains[at];
     const double margin = spectrum_error * gain + GAIN_ERROR;
-    const double re = gain * (double)x.re, im = gain * (double)x.im;
+    double re = gain * (double)x.re, im = gain * (double)x.im;
+    if (trial->plan.quantizer.dither) {
+        const uint32_t noise = noise_of(trial, input, spectrum, channel);
+        re += (double)fx8_dither_re(noise);
+        im += (double)fx8_dither_im(noise);
+    }
     const double most = fmax(fabs(re), fabs(im));
     trial->least_clips[at] += most > 127.5 + margin;
     trial->most_clips[at] += most >= 127.5 - margin;
@@ -116,7 +133,7 @@ static enum fx8_status check_cell(struct fx8_trial *trial, size_t cell,
             spectrum, input, channel, (double)y->re, (double)y->im,
             (double)x.re, (double)x.im);
     if (trial->int8 != NULL &&
-        !is_int8_right(trial, cell, input, channel, most))
+        !is_int8_right(trial, cell, input, spectrum, channel, most))
         return fx8_trial_differs(
             trial, error,
             "quantised spectrum %zu of input %zu in channel %zu: %d%+di of "
@@ -272,6 +289,7 @@ static struct fx8_postprocess plan_results(const struct fx8_trial *trial)
         .flag_channel = trial->flag_channel,
         .flag_input = trial->flag_input,
         .remove_bias = has_gain,
+        .has_dither = plan->quantizer.dither,
         .first_is_real = fx8_filterbank_is_real(&plan->bank, 0),
         .threads.count = 1,
     };

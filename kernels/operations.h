@@ -15,6 +15,7 @@
 
 #include "correlator/fx8.h"
 #include "kernels/functions.h"
+#include "kernels/numeric/dither.h"
 #include "kernels/numeric/rotate.h"
 
 #ifdef __cplusplus
@@ -74,6 +75,9 @@ struct fx8_spectra_group {
     size_t stride;                   /**< at least n_channels */
     uint32_t valid;                  /**< bit t: spectrum t is valid */
     const struct fx8_phases *phases; /**< to rotate by; NULL: not rotated */
+    const struct fx8_dither *dither; /**< added by quantise; NULL: none.  Its
+                                          spectrum modulo FX8_DITHER_SPECTRA,
+                                          plus n_spectra: at most FX8_GROUP */
 };
 
 /** Groups that n_spectra begin. */
@@ -285,6 +289,9 @@ struct fx8_lanes_group {
                                           are zero */
     const struct fx8_phases *phases; /**< to rotate by; NULL: not rotated */
     const float *factors;            /**< what find_factors() made of them */
+    const struct fx8_dither *dither; /**< added by quantise; NULL: none.  Its
+                                          spectrum is a multiple of
+                                          FX8_DITHER_SPECTRA */
     bool is_streamed; /**< results are too many for the caches: bypass them;
                            settle() after the last group of a thread */
 };
@@ -361,7 +368,8 @@ struct fx8_unscale {
     size_t step, gain_j_step;
     bool negates;            /**< imaginary parts */
     bool ends_on_auto;       /**< the last pair is (j, j) */
-    bool removes_noise;      /**< of an auto, where a level of 1 remains */
+    double noise;            /**< of a component, removed from an auto where a
+                                  level of 1 remains */
     bool first_is_real;      /**< channel 0 has one component, not two */
     struct fx8_cf32 *values; /**< [n_channels][value_step], results; NULL: they
                                   are added up */
@@ -429,16 +437,17 @@ struct fx8_operations {
                       float scale, float *folded, size_t folded_stride);
 
     /**
-     * quantise -- rotate, gain, round half to even, clamp to +-127, corner
-     * turn.
+     * quantise -- rotate, gain, dither, round half to even, clamp to +-127,
+     * corner turn.
      *
      * Given:    gain    float [n_channels]
      * Returned: out     ci8 [n_channels][channel_stride], elements
      *                   [0, n_spectra) of each row; 0 if not valid
      *           clips   uint32 [n_channels]: the number of valid spectra
      *                   with a component beyond +-127 is added
-     * Numerics: fx8_rotate_reference() with the gain, then rint; equal in
-     *           every variant.  Inputs are finite.
+     * Numerics: fx8_rotate_reference() with the gain, plus the noise of
+     *           kernels/numeric/dither.h, then rint; equal in every variant.
+     *           Inputs are finite.
      */
     void (*quantise)(const struct fx8_spectra_group *group, const float *gain,
                      struct fx8_ci8 *out, size_t channel_stride,

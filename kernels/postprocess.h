@@ -73,6 +73,7 @@ struct fx8_postprocess {
                                       INT8's */
     const uint8_t *flag_float_cell; /**< likewise, of the other kinds */
     bool remove_bias;   /**< remove quantiser rounding noise from INT8 autos */
+    bool has_dither;    /**< which doubles that noise */
     bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
     bool adds_flags;       /**< the caller flags more cells: an engine must not
@@ -103,7 +104,8 @@ static inline size_t fx8_postprocess_starts(const struct fx8_postprocess *plan)
  *           so do the FP32 results of such sums
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
- *              per product of complex spectra.  Subtracted from parallel-hand
+ *              per product of complex spectra; twice that with dither.
+ *              Subtracted from parallel-hand
  *              autos if the level of a component without bias, sqrt(mean / 2)
  *              or, for real spectra, sqrt(mean), is at least 1 step; below that
  *              the uniform model of rounding fails.  Not clamped at 0

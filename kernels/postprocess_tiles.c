@@ -163,8 +163,8 @@ static struct fx8_unscale open_row(const struct tile *tile, size_t row,
         .gain_j_step = ROWS,
         .negates = plan->negate_imaginary,
         .ends_on_auto = ends_on_auto(tile, row),
-        .removes_noise =
-            job->is_int8 && plan->gain != NULL && plan->remove_bias,
+        .noise =
+            job->is_int8 && plan->gain != NULL ? fx8_rounding_noise(plan) : 0.0,
         .first_is_real = plan->first_is_real && first == 0,
     };
 }

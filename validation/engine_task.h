@@ -11,6 +11,9 @@
 #include "validation/exact_sum.h"
 #include "validation/testing.h"
 
+/* Number of the dump that a task is: its dither depends on it. */
+#define TASK_DUMP 5
+
 /* One engine's task: random samples, coefficients, gains and masks. */
 struct task {
     const struct fx8_engine_operations *engine; /* the engine under test */
@@ -131,6 +134,8 @@ static inline void make_bank(struct task *task, struct generator *g)
     for (size_t i = 0; i < task->plan.n_inputs * bank->n_channels; i++)
         task->gains[i] =
             (float)((double)random_in(g, 1, 100) / sqrt(power) / 74.0);
+    task->plan.quantizer.dither = random_below(g, 2) == 0;
+    task->plan.band_hz = (uint32_t)random_bits(g);
 }
 
 static inline struct task make_task(size_t n_inputs, bool is_complex,
@@ -182,6 +187,7 @@ static inline struct fx8_engine_block cut_block(const struct task *task,
     return (struct fx8_engine_block){
         .samples = task->samples + first * fx8_filterbank_row(&task->plan.bank),
         .row_stride = task->row_stride,
+        .dump = TASK_DUMP,
         .first_spectrum = (int64_t)first,
         .n_spectra = n,
         .valid = valid,

@@ -162,6 +162,7 @@ TEST(every_band_as_if_alone)
         plan.marker.value = 99;
         plan.first_sample = (int64_t)random_below(&g, 30);
         plan.quantizer.target_rms = i % 6 == 5 ? 60 : 20; /* with clips */
+        plan.quantizer.dither = i / 3 % 2 == 1;
         struct voltages v =
             make_voltages(N_BANDS * plan.n_antennas * plan.n_polarizations,
                           1 + is_complex, 3600, 12, (uint64_t)(800 + i));

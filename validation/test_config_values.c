@@ -83,6 +83,7 @@ TEST(values_that_are_read)
         {"postprocess.quantization_bias=no", "quantization_bias = no"},
         {"postprocess.quantization_bias=false", "quantization_bias = no"},
         {"quantizer.dither=false", "dither = no"},
+        {"quantizer.dither=yes", "dither = yes"},
         {"input.polarization_order=yx", "polarization_order = yx"},
         {"correlator.precision=both", "precision = both"},
         /* capitals, as the table spells the word */
@@ -217,9 +218,8 @@ TEST(values_that_are_refused)
     refuse_values("output.min_baseline_m",
                   "expected a plain number from 0 to 2e+07 m",
                   LIST("-1", "none", "1 m"));
-    /* stages that are not built; an unknown value has its own message */
-    refuse_values("quantizer.dither", "is not built yet: expected no or false",
-                  LIST("yes", "true"));
+    refuse_values("quantizer.dither", "expected yes, no, true or false",
+                  LIST("", "1", "on", "no, yes"));
     refuse_values("delay.mode", "expected none, cable or track",
                   LIST("tracking", "cables"));
 }

@@ -152,6 +152,7 @@ TEST(provenance)
     assert_keyword("INPUT", "voltages.h5");
     assert_keyword("CHANAVG", "1");
     assert_keyword("AUTOCORR", "QUANTISER NOISE REMOVED");
+    assert_keyword("DITHER", NULL);
     assert_keyword("POSFAKE", NULL);
     assert_non_null(strstr(header.history, "command: fx8 correlate x\n"));
     assert_non_null(strstr(header.history, "\n[channelizer]\n"));
@@ -174,4 +175,8 @@ TEST(provenance)
     assert_keyword("POSFAKE", "1");
     describe("postprocess.quantization_bias=no", "INT8");
     assert_keyword("AUTOCORR", "AS MEASURED");
+    describe("quantizer.dither=yes", "INT8");
+    assert_keyword("DITHER", "UNIFORM");
+    describe("quantizer.dither=yes", "FP32");
+    assert_keyword("DITHER", NULL);
 }

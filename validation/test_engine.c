@@ -89,11 +89,11 @@ static double plain_spectrum(const struct task *task, size_t input, size_t t,
     return sqrt(square);
 }
 
-/* The quantiser: one rounding of the product to float, then to the nearest
- * even integer, clamped; returns whether it was. */
-static bool quantise(float value, float gain, int8_t *out)
+/* The quantiser: one rounding of the product to float, one of its sum with the
+ * noise, then to the nearest even integer, clamped; returns whether it was. */
+static bool quantise(float value, float gain, float noise, int8_t *out)
 {
-    const float rounded = rintf(value * gain);
+    const float rounded = rintf(value * gain + noise);
     *out = (int8_t)fminf(fmaxf(rounded, -127.0f), 127.0f);
     return fabsf(rounded) > 127.0f;
 }
@@ -121,8 +121,16 @@ static void check_spectra(const struct task *task, const struct outcome *o)
                             error * norm);
                 struct fx8_ci8 q = {0, 0};
                 const float gain = task->gains[input * channels + c];
-                const bool clips_re = quantise(got.re, gain, &q.re);
-                const bool clips_im = quantise(got.im, gain, &q.im);
+                const uint32_t noise = fx8_dither_at(
+                    &(struct fx8_dither){.input = (uint32_t)input,
+                                         .band_hz = task->plan.band_hz,
+                                         .dump = TASK_DUMP},
+                    t, c);
+                const bool has_noise = task->plan.quantizer.dither && is_valid;
+                const bool clips_re = quantise(
+                    got.re, gain, has_noise ? fx8_dither_re(noise) : 0, &q.re);
+                const bool clips_im = quantise(
+                    got.im, gain, has_noise ? fx8_dither_im(noise) : 0, &q.im);
                 clips[input * channels + c] += clips_re || clips_im;
                 assert_int_equal(o->x8[at].re, q.re);
                 assert_int_equal(o->x8[at].im, q.im);

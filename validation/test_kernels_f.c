@@ -382,8 +382,14 @@ static void check_quantised(const struct quantise_case *c, const uint8_t *out)
     for (size_t channel = 0; channel < c->group.n_channels; channel++) {
         uint32_t n_clips = 7;
         for (size_t t = 0; t < c->group.n_spectra; t++) {
-            const struct fx8_cf32 x =
+            struct fx8_cf32 x =
                 want_turned(&c->group, t, channel, c->gain[channel]);
+            if (c->group.dither != NULL && (c->group.valid >> t & 1) != 0) {
+                const uint32_t noise =
+                    fx8_dither_at(c->group.dither, t, channel);
+                x.re += fx8_dither_re(noise);
+                x.im += fx8_dither_im(noise);
+            }
             bool is_clipped = false;
             const size_t at = channel * c->channel_stride + t;
             assert_int_equal(got[at].re, want_quantised(x.re, &is_clipped));
@@ -435,9 +441,27 @@ static float component(int data, struct generator *g)
     }
 }
 
+/** Any place, also where the number of a call has more than 32 bits. */
+static struct fx8_dither some_dither(size_t n_spectra, struct generator *g)
+{
+    const size_t room = FX8_GROUP - n_spectra;
+    const size_t most = room < FX8_DITHER_SPECTRA ? room + 1 : room;
+    const uint64_t block = random_bits(g) >> random_in(g, 8, 40);
+    return (struct fx8_dither){
+        .input = (uint32_t)random_bits(g),
+        .band_hz = (uint32_t)random_bits(g),
+        .channel = (uint32_t)random_bits(g),
+        .dump = (uint32_t)random_bits(g),
+        .spectrum =
+            (int64_t)(block * FX8_DITHER_SPECTRA +
+                      random_below(g, (unsigned)most) % FX8_DITHER_SPECTRA),
+    };
+}
+
 /** Check quantise and corner turn of one shape. */
 static void check_quantise(size_t n_spectra, size_t n_channels, int data,
-                           bool is_rotated, struct generator *g)
+                           bool is_rotated, bool is_dithered,
+                           struct generator *g)
 {
     struct quantise_case c = {.group = {.n_spectra = n_spectra,
                                         .n_channels = n_channels,
@@ -465,6 +489,8 @@ static void check_quantise(size_t n_spectra, size_t n_channels, int data,
     }
     c.group.spectra = spectra;
     c.group.phases = is_rotated ? &phases : NULL;
+    const struct fx8_dither dither = some_dither(n_spectra, g);
+    c.group.dither = is_dithered ? &dither : NULL;
     c.gain = gain;
     c.group.valid = n_channels % 3 == 0   ? 0xffffffffu
                     : n_channels % 3 == 1 ? (uint32_t)random_bits(g)
@@ -496,11 +522,12 @@ TEST(test_quantise_and_turn)
         for (size_t n_channels = 1; n_channels <= 70; n_channels++)
             check_quantise(n_spectra, n_channels,
                            (int)((n_spectra + n_channels) % 5),
-                           n_channels % 4 > 1, &g);
+                           n_channels % 4 > 1, n_channels % 3 == 1, &g);
     for (int data = 0; data < 5; data++)
         for (size_t n_channels = 94; n_channels <= 99; n_channels++) {
-            check_quantise(FX8_GROUP, n_channels, data, false, &g);
-            check_quantise(FX8_GROUP, n_channels, data, true, &g);
+            for (int k = 0; k < 4; k++)
+                check_quantise(FX8_GROUP, n_channels, data, k % 2 == 1, k > 1,
+                               &g);
         }
 }
 

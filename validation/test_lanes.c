@@ -244,7 +244,7 @@ static float component(int data, struct generator *g)
 /* The group in lanes against the same spectra one at a time, in the
  * reference. */
 static void check_group(size_t n_channels, uint32_t valid, int data,
-                        bool is_rotated, struct generator *g)
+                        bool is_rotated, bool is_dithered, struct generator *g)
 {
     const size_t stride = 2 * FX8_GROUP, n_items = n_channels * stride;
     const size_t n_columns = n_channels + 3;
@@ -276,13 +276,22 @@ static void check_group(size_t n_channels, uint32_t valid, int data,
         phases.first[t] = random_bits(g);
         phases.slope[t] = random_bits(g);
     }
-    const struct fx8_spectra_group one = {.n_spectra = FX8_GROUP,
-                                          .n_channels = n_channels,
-                                          .spectra = spectra,
-                                          .stride = n_channels,
-                                          .valid = valid,
-                                          .phases =
-                                              is_rotated ? &phases : NULL};
+    const struct fx8_dither dither = {
+        .input = (uint32_t)random_bits(g),
+        .band_hz = (uint32_t)random_bits(g),
+        .channel = (uint32_t)random_bits(g),
+        .dump = (uint32_t)random_bits(g),
+        .spectrum = random_in(g, 0, 1000) * FX8_DITHER_SPECTRA,
+    };
+    const struct fx8_spectra_group one = {
+        .n_spectra = FX8_GROUP,
+        .n_channels = n_channels,
+        .spectra = spectra,
+        .stride = n_channels,
+        .valid = valid,
+        .phases = is_rotated ? &phases : NULL,
+        .dither = is_dithered ? &dither : NULL,
+    };
     const struct fx8_lanes_group group = {
         .n_channels = n_channels,
         .channels = channels,
@@ -291,6 +300,7 @@ static void check_group(size_t n_channels, uint32_t valid, int data,
         .valid = valid,
         .phases = one.phases,
         .factors = factors,
+        .dither = one.dither,
         .is_streamed = random_below(g, 2) == 0};
     struct fx8_ci8 *int8 = new_floats(n_items), *got8 = new_floats(n_items);
     struct fx8_cf32 *fp32 = new_floats(2 * n_items);
@@ -338,6 +348,7 @@ TEST(test_groups)
     for (size_t c = 0; c < sizeof channels / sizeof *channels; c++)
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
             for (int data = 0; data < 3; data++)
-                for (int is_rotated = 0; is_rotated < 2; is_rotated++)
-                    check_group(channels[c], masks[m], data, is_rotated, &g);
+                for (int k = 0; k < 4; k++)
+                    check_group(channels[c], masks[m], data, k % 2 == 1, k > 1,
+                                &g);
 }

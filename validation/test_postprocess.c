@@ -44,7 +44,8 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
     if (task->is_int8 && plan->gain != NULL) {
         /* a level of one step is 1^2 + 1^2, for real spectra 1^2 */
         const bool is_real = plan->first_is_real && channel == 0;
-        const double noise = is_real ? 1.0 / 12 : 1.0 / 6;
+        const double noise =
+            (is_real ? 1.0 : 2.0) / (plan->has_dither ? 6 : 12);
         if (i == j && plan->remove_bias && part[0] - noise >= (is_real ? 1 : 2))
             part[0] -= noise;
         scale = (double)plan->gain[cell_i] * (double)plan->gain[cell_j];
@@ -152,6 +153,7 @@ TEST(random_tasks_by_the_rules)
             task.sums32[k] = (double)random_in(&g, -999999, 999999) / 1234.0;
         }
         plan->remove_bias = random_below(&g, 4) > 0;
+        plan->has_dither = random_below(&g, 2) > 0;
         plan->first_is_real = random_below(&g, 2) == 1;
         plan->gain = random_below(&g, 4) == 0 ? NULL : plan->gain;
         plan->input_gain = random_below(&g, 2) == 0 ? task.s.input_gain : NULL;

@@ -27,6 +27,7 @@ TEST(every_range_of_dumps)
         const struct voltages v = eventful(&plan, k % 2);
         size_t n_inputs = 6;
         plan.n_spectra = k / 4 == 1 ? 4 * 90 + 37 : 0;
+        plan.quantizer.dither = k / 2 % 2 == 0;
         if (k / 2 % 2 == 1)
             plan.delays =
                 (struct fx8_delays){find_delays, &n_inputs, 50e-6, turns};

@@ -223,7 +223,7 @@ class fx8_channelizer(Structure):
 
 class fx8_quantizer(Structure):
     _fields_ = [("target_rms", c_double), ("gain_per", c_uint),
-        ("remove_bias", c_bool)]
+        ("remove_bias", c_bool), ("dither", c_bool)]
 
 
 class fx8_threads(Structure):

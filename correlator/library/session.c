@@ -44,6 +44,7 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
         const struct fx8_engine_block block = {
             .samples = fx8_stream_row(s->stream, row),
             .row_stride = fx8_stream_row_stride(s->stream),
+            .dump = s->dump,
             .first_spectrum = s->position,
             .n_spectra = n_spectra,
             .valid = s->valid + row * fx8_bit_words(n_spectra),

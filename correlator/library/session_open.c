@@ -244,6 +244,15 @@ static void close_engines(struct fx8_session *s)
             s->operations->close(&s->engines[band - 1]);
 }
 
+/* A key of the dither: the same whichever bands a session has. */
+static uint32_t band_hz(const struct fx8_plan *plan, size_t band)
+{
+    const double offset =
+        plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
+    return (uint32_t)(int64_t)fmod(rint(plan->dc_frequency_hz + offset),
+                                   0x1p32);
+}
+
 /* Open an engine per band, all of the same kind. */
 static enum fx8_status open_alike(struct fx8_session *s,
                                   enum fx8_engine_wish wish,
@@ -254,6 +263,7 @@ static enum fx8_status open_alike(struct fx8_session *s,
     plan->n_engines = s->plan.n_bands;
     for (size_t band = 0; band < s->plan.n_bands; band++) {
         plan->n_opened = band;
+        plan->band_hz = band_hz(&s->plan, band);
         const enum fx8_status status =
             fx8_engine_open(wish, plan, &found, error);
         if (status != FX8_OK) {
@@ -348,6 +358,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .has_moments = plan->sk_false_alarm > 0.0,
         .precisions = (unsigned)plan->precision,
         .channelizer = plan->channelizer,
+        .quantizer = plan->quantizer,
         .machine = plan->machine,
         .devices = devices,
         .n_devices = n_devices,
@@ -385,6 +396,7 @@ static void set_up_results(struct fx8_session *s)
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .remove_bias = plan->quantizer.remove_bias,
+        .has_dither = plan->quantizer.dither,
         .adds_flags = plan->min_weight > 0.0,
         .first_is_real = fx8_session_has_real(s),
         /* without a filter bank, samples were not conjugated */

@@ -102,6 +102,9 @@ static enum fx8_status add_keywords(const struct fx8_job_center *center,
         add_text(header, "AUTOCORR",
                  plan->quantizer.remove_bias ? "QUANTISER NOISE REMOVED"
                                              : "AS MEASURED");
+    if (strcmp(provenance->precision, "INT8") == 0 && job->axes.has_quantiser &&
+        plan->quantizer.dither)
+        add_text(header, "DITHER", "UNIFORM");
     if (job->positions_are_faked)
         add_integer(header, "POSFAKE", 1);
     return add_delays(center, header, error);

@@ -76,15 +76,16 @@ static enum fx8_status match_types(const struct fx8_uvh5_piece *a,
     return FX8_OK;
 }
 
-/* Keywords that must be the same.  The most telling one is first: AUTOCORR goes
- * with PRECISN. */
+/* Keywords that must be the same.  The most telling one is first: AUTOCORR and
+ * DITHER go with PRECISN. */
 static enum fx8_status match_keywords(const struct fx8_uvh5_piece *a,
                                       const struct fx8_uvh5_piece *b,
                                       struct fx8_error *error)
 {
     static const char *const names[] = {
         "Header/extra_keywords/PRECISN", "Header/extra_keywords/DELAYMOD",
-        "Header/extra_keywords/CHANAVG", "Header/extra_keywords/AUTOCORR"};
+        "Header/extra_keywords/CHANAVG", "Header/extra_keywords/AUTOCORR",
+        "Header/extra_keywords/DITHER"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (fx8_h5_has(&a->root, names[i]) || fx8_h5_has(&b->root, names[i]))
             FX8_TRY(fx8_h5_match(&a->root, &b->root, names[i],

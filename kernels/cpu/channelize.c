@@ -28,7 +28,21 @@ struct batch {
     uint32_t valid;
     const struct fx8_rotation *rotation; /* of its group; NULL: none */
     const struct counters *counters;
+    struct fx8_dither dither;
 };
+
+/* Noise of an input from a spectrum of a block on. */
+static struct fx8_dither dither_of(const struct fx8_engine *engine,
+                                   const struct fx8_engine_block *block,
+                                   size_t input, size_t time)
+{
+    return (struct fx8_dither){
+        .input = (uint32_t)input,
+        .band_hz = engine->plan.band_hz,
+        .dump = (uint32_t)block->dump,
+        .spectrum = block->first_spectrum + (int64_t)time,
+    };
+}
 
 static void store_batch(const struct fx8_engine *engine,
                         const struct batch *batch,
@@ -41,6 +55,8 @@ static void store_batch(const struct fx8_engine *engine,
     for (size_t r = 0; r < n_runs; r++) {
         const size_t first = runs[r].channel;
         const size_t row = first * engine->n_rows + batch->input;
+        struct fx8_dither dither = batch->dither;
+        dither.channel += (uint32_t)first;
         const bool is_rotated = batch->rotation != NULL && batch->valid != 0;
         if (is_rotated)
             fx8_find_phases(batch->rotation, batch->time % FX8_GROUP,
@@ -52,6 +68,7 @@ static void store_batch(const struct fx8_engine *engine,
             .stride = fx8_fft_stride(engine->fft) / 2,
             .valid = batch->valid,
             .phases = is_rotated ? &phases : NULL,
+            .dither = engine->plan.quantizer.dither ? &dither : NULL,
         };
         if (engine->x8 != NULL)
             operations->quantise(
@@ -142,6 +159,7 @@ static void channelize_lanes(const struct fx8_engine *engine,
                              const int8_t *samples, size_t input, size_t first,
                              uint32_t valid,
                              const struct fx8_rotation *rotation,
+                             const struct fx8_dither *dither,
                              const struct counters *counters, float *data)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
@@ -156,8 +174,11 @@ static void channelize_lanes(const struct fx8_engine *engine,
     };
     const size_t size = filter.row * FX8_LANES;
     float *const halves[2] = {data, data + size};
-    struct fx8_lanes_group group = {.valid = valid,
-                                    .is_streamed = engine->is_streamed};
+    struct fx8_lanes_group group = {
+        .valid = valid,
+        .dither = engine->plan.quantizer.dither ? dither : NULL,
+        .is_streamed = engine->is_streamed,
+    };
     struct fx8_phases phases;
     if (rotation != NULL && valid != 0) {
         float *factors = data + 2 * size;
@@ -196,10 +217,12 @@ static void channelize_group(const struct fx8_engine *engine,
         block->rotation == NULL ? NULL
                                 : &block->rotation[input * n_groups + group];
     if (engine->has_lanes) {
+        const struct fx8_dither dither = dither_of(engine, block, input, first);
         channelize_lanes(engine,
                          block->samples + input * block->row_stride +
                              first * fx8_filterbank_row(&engine->plan.bank),
-                         input, first, valid, rotation, counters, data);
+                         input, first, valid, rotation, &dither, counters,
+                         data);
         return;
     }
     const size_t n = engine->fft_batch;
@@ -212,6 +235,7 @@ static void channelize_group(const struct fx8_engine *engine,
             .valid = valid >> offset & mask,
             .rotation = rotation,
             .counters = counters,
+            .dither = dither_of(engine, block, input, first + offset),
         };
         const struct fx8_cf32 *spectra = (const void *)data;
         if (batch.valid != 0)

@@ -22,7 +22,9 @@ uint32_t fx8_lanes_quantise_channel(const struct fx8_lanes_group *group,
         out[t] = (struct fx8_ci8){0, 0};
         if ((group->valid >> t & 1) == 0)
             continue;
-        const struct fx8_cf32 x = value(group, t, k, gain);
+        const struct fx8_cf32 x =
+            fx8_dither_reference(value(group, t, k, gain), group->dither, t,
+                                 group->channels[k].channel);
         bool is_clipped = false;
         out[t].re = fx8_quantise_reference(x.re, &is_clipped);
         out[t].im = fx8_quantise_reference(x.im, &is_clipped);

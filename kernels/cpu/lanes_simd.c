@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "kernels/cpu/dither_simd.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/rotation_simd.h"
 #include "kernels/cpu/variants.h"
@@ -120,6 +121,14 @@ FX8_INLINE vec_int round_two(struct values a, struct values b, vec_int *largest)
                                               vec_repeat(INTERLEAVED)));
 }
 
+/** Add the noise of spectra t .. t + VEC_LANES - 1 to theirs. */
+FX8_INLINE struct values add_noise(struct values x, const float *noise,
+                                   size_t t)
+{
+    return (struct values){x.re + VEC(load_ps)(noise + t),
+                           x.im + VEC(load_ps)(noise + FX8_GROUP + t)};
+}
+
 /** Store part of a row. */
 FX8_INLINE void put(const struct fx8_lanes_group *group, void *at, vec_int x)
 {
@@ -130,21 +139,29 @@ FX8_INLINE void put(const struct fx8_lanes_group *group, void *at, vec_int x)
 }
 
 FX8_INLINE void quantise_channels(const struct fx8_lanes_group *group,
-                                  bool is_rotated, const float *gain,
-                                  struct fx8_ci8 *out, size_t channel_stride,
-                                  uint32_t *clips)
+                                  bool is_rotated, bool is_dithered,
+                                  const float *gain, struct fx8_ci8 *out,
+                                  size_t channel_stride, uint32_t *clips)
 {
+    FX8_ALIGNED float noise[2 * FX8_GROUP];
     for (size_t k = 0; k < group->n_channels; k++) {
         const size_t c = group->channels[k].channel;
         struct fx8_ci8 *line = out + c * channel_stride;
         const struct channel channel =
             open_channel(group, is_rotated, k, gain[c]);
         vec_int largest = vec_set_int64(0);
+        if (is_dithered)
+            find_noise(group->dither, c, noise, noise + FX8_GROUP);
         FX8_UNROLL
-        for (size_t t = 0; t < FX8_GROUP; t += 2 * VEC_LANES)
-            put(group, line + t,
-                round_two(take(&channel, is_rotated, t),
-                          take(&channel, is_rotated, t + VEC_LANES), &largest));
+        for (size_t t = 0; t < FX8_GROUP; t += 2 * VEC_LANES) {
+            struct values a = take(&channel, is_rotated, t);
+            struct values b = take(&channel, is_rotated, t + VEC_LANES);
+            if (is_dithered) {
+                a = add_noise(a, noise, t);
+                b = add_noise(b, noise, t + VEC_LANES);
+            }
+            put(group, line + t, round_two(a, b, &largest));
+        }
         if (vec_any_above_int16(largest, 127)) /* rare */
             clips[c] += fx8_lanes_quantise_channel(group, k, gain[c], line);
     }
@@ -154,10 +171,15 @@ static void quantise(const struct fx8_lanes_group *group, const float *gain,
                      struct fx8_ci8 *out, size_t channel_stride,
                      uint32_t *clips)
 {
-    if (group->phases == NULL)
-        quantise_channels(group, false, gain, out, channel_stride, clips);
+    const bool is_rotated = group->phases != NULL;
+    if (group->dither != NULL)
+        quantise_channels(group, is_rotated, true, gain, out, channel_stride,
+                          clips);
+    else if (is_rotated)
+        quantise_channels(group, true, false, gain, out, channel_stride, clips);
     else
-        quantise_channels(group, true, gain, out, channel_stride, clips);
+        quantise_channels(group, false, false, gain, out, channel_stride,
+                          clips);
 }
 
 FX8_INLINE void turn_channels(const struct fx8_lanes_group *group,

@@ -41,6 +41,17 @@ struct fx8_cf32 fx8_rotate_reference(struct fx8_cf32 x,
                   fx8_rotation_place(phases->middle_slope, channel), gain);
 }
 
+struct fx8_cf32 fx8_dither_reference(struct fx8_cf32 x,
+                                     const struct fx8_dither *dither,
+                                     size_t spectrum, size_t channel)
+{
+    if (dither == NULL)
+        return x;
+    const uint32_t word = fx8_dither_at(dither, spectrum, channel);
+    return (struct fx8_cf32){x.re + fx8_dither_re(word),
+                             x.im + fx8_dither_im(word)};
+}
+
 static void quantise(const struct fx8_spectra_group *group, const float *gain,
                      struct fx8_ci8 *out, size_t channel_stride,
                      uint32_t *clips)
@@ -51,9 +62,11 @@ static void quantise(const struct fx8_spectra_group *group, const float *gain,
             row[t] = (struct fx8_ci8){0, 0};
             if ((group->valid >> t & 1) == 0)
                 continue;
-            const struct fx8_cf32 x = fx8_rotate_reference(
-                group->spectra[t * group->stride + channel], group->phases, t,
-                channel, gain[channel]);
+            const struct fx8_cf32 x = fx8_dither_reference(
+                fx8_rotate_reference(
+                    group->spectra[t * group->stride + channel], group->phases,
+                    t, channel, gain[channel]),
+                group->dither, t, channel);
             bool is_clipped = false;
             row[t].re = fx8_quantise_reference(x.re, &is_clipped);
             row[t].im = fx8_quantise_reference(x.im, &is_clipped);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/dither_simd.h"
 #include "kernels/cpu/rotation_simd.h"
 #include "kernels/cpu/transpose16.h"
 #include "kernels/cpu/variants.h"
@@ -131,6 +132,34 @@ struct row_factors {
     struct apart place[TILE_VECTORS / 2];
 };
 
+/** Add noise to two registers, whose re and im are apart if they are rotated.
+ */
+FX8_INLINE void add_noise(const float *noise, bool is_rotated, vec_float x[2])
+{
+    const vec_float a = VEC(load_ps)(noise);
+    const vec_float b = VEC(load_ps)(noise + VEC_LANES);
+    x[0] += is_rotated ? take_apart(a, b).re : a;
+    x[1] += is_rotated ? take_apart(a, b).im : b;
+}
+
+/** The noise of a tile, [spectrum][channel][re, im] like its spectra. */
+static void find_tile_noise(const struct fx8_dither *dither, size_t first,
+                            float *tile)
+{
+    struct fx8_dither begin = *dither;
+    const size_t offset = (size_t)(dither->spectrum % FX8_DITHER_SPECTRA);
+    begin.spectrum -= (int64_t)offset;
+    for (size_t k = 0; k < FX8_TILE; k++) {
+        FX8_ALIGNED float re[FX8_GROUP], im[FX8_GROUP];
+        find_noise(&begin, first + k, re, im);
+        for (size_t t = offset; t < FX8_GROUP; t++) {
+            float *at = tile + (t - offset) * TILE_FLOATS + 2 * k;
+            at[0] = re[t];
+            at[1] = im[t];
+        }
+    }
+}
+
 /** Registers k and k + 1 of a spectrum; from n_floats on 0. */
 FX8_INLINE void load_two(size_t k, size_t n_floats, const float *spectrum,
                          vec_float x[2])
@@ -150,6 +179,7 @@ FX8_INLINE void load_two(size_t k, size_t n_floats, const float *spectrum,
  *           n_vectors  a constant, TILE_VECTORS or half of it
  *           factors    NULL: not rotated
  *           by         gains and places
+ *           noise      float [n_vectors * VEC_LANES], aligned; NULL: none
  * Returned: row        int8 [n_vectors * VEC_LANES]; from n_floats on 0
  *           true when some component was clamped
  * Notes:    the conversion gives the least int32 for numbers out of its range:
@@ -157,7 +187,8 @@ FX8_INLINE void load_two(size_t k, size_t n_floats, const float *spectrum,
  */
 FX8_INLINE bool quantise_row(size_t t, const float *spectrum, size_t n_floats,
                              size_t n_vectors, const struct factors *factors,
-                             const struct row_factors *by, int8_t *row)
+                             const struct row_factors *by, const float *noise,
+                             int8_t *row)
 {
     const vec_float most = VEC(set1_ps)(INT16_MAX);
     vec_int largest = vec_set_int64(0);
@@ -184,6 +215,8 @@ FX8_INLINE bool quantise_row(size_t t, const float *spectrum, size_t n_floats,
                 x[0] *= by->gain[k];
                 x[1] *= by->gain[k + 1];
             }
+            if (noise != NULL)
+                add_noise(noise + k * VEC_LANES, factors != NULL, x);
             pairs[i] =
                 VEC(packs_epi32)(VEC(cvtps_epi32)(VEC(min_ps)(x[0], most)),
                                  VEC(cvtps_epi32)(VEC(min_ps)(x[1], most)));
@@ -206,9 +239,10 @@ static void count_clips(const struct fx8_spectra_group *group, size_t t,
                         uint32_t *clips)
 {
     for (size_t channel = first; channel < first + n_channels; channel++) {
-        const struct fx8_cf32 x =
+        const struct fx8_cf32 x = fx8_dither_reference(
             fx8_rotate_reference(group->spectra[t * group->stride + channel],
-                                 group->phases, t, channel, gain[channel]);
+                                 group->phases, t, channel, gain[channel]),
+            group->dither, t, channel);
         clips[channel] +=
             fabsf(x.re) >= CLIP_LIMIT || fabsf(x.im) >= CLIP_LIMIT;
     }
@@ -258,8 +292,8 @@ FX8_INLINE void load_row_factors(const float *gain, size_t n_channels,
 FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
                               size_t first, size_t n_channels, size_t n_vectors,
                               const struct factors *factors, const float *gain,
-                              struct fx8_ci8 *out, size_t channel_stride,
-                              uint32_t *clips)
+                              const float *noise, struct fx8_ci8 *out,
+                              size_t channel_stride, uint32_t *clips)
 {
     FX8_ALIGNED int8_t tile[FX8_TILE * FX8_TILE_BYTES];
     FX8_ALIGNED int8_t transposed[FX8_TILE * FX8_TILE_BYTES];
@@ -276,8 +310,9 @@ FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
             memset(row, 0, row_bytes);
             continue;
         }
-        clipped |= (uint32_t)quantise_row(t, spectrum, 2 * n_channels,
-                                          n_vectors, factors, &by, row)
+        clipped |= (uint32_t)quantise_row(
+                       t, spectrum, 2 * n_channels, n_vectors, factors, &by,
+                       noise == NULL ? NULL : noise + t * TILE_FLOATS, row)
                    << t;
     }
     /* apart: a call in the loop would cost it the registers of its constants */
@@ -297,11 +332,12 @@ FX8_INLINE void quantise_tile(const struct fx8_spectra_group *group,
                     transposed + k * FX8_TILE_BYTES, n_spectra * sizeof *out);
 }
 
-/** The entry; `factors`, if not NULL, is memory for those of the group. */
+/** The entry; `factors`, if not NULL, is memory for those of the group, and
+ *  `noise` for that of a tile. */
 FX8_INLINE void quantise_tiles(const struct fx8_spectra_group *group,
-                               struct factors *factors, const float *gain,
-                               struct fx8_ci8 *out, size_t channel_stride,
-                               uint32_t *clips)
+                               struct factors *factors, float *noise,
+                               const float *gain, struct fx8_ci8 *out,
+                               size_t channel_stride, uint32_t *clips)
 {
     if (factors != NULL)
         begin_factors(group, factors);
@@ -313,15 +349,17 @@ FX8_INLINE void quantise_tiles(const struct fx8_spectra_group *group,
                       n_next < FX8_TILE ? n_next : FX8_TILE);
         if (factors != NULL)
             find_middles(group->n_spectra, factors);
+        if (noise != NULL)
+            find_tile_noise(group->dither, first, noise);
         if (n_left >= FX8_TILE) /* a constant */
             quantise_tile(group, first, FX8_TILE, TILE_VECTORS, factors, gain,
-                          out, channel_stride, clips);
+                          noise, out, channel_stride, clips);
         else if (n_left > FX8_TILE / 2)
             quantise_tile(group, first, n_left, TILE_VECTORS, factors, gain,
-                          out, channel_stride, clips);
+                          noise, out, channel_stride, clips);
         else
             quantise_tile(group, first, n_left, TILE_VECTORS / 2, factors, gain,
-                          out, channel_stride, clips);
+                          noise, out, channel_stride, clips);
     }
 }
 
@@ -329,11 +367,15 @@ static void quantise(const struct fx8_spectra_group *group, const float *gain,
                      struct fx8_ci8 *out, size_t channel_stride,
                      uint32_t *clips)
 {
-    struct factors factors;
-    if (group->phases == NULL)
-        quantise_tiles(group, NULL, gain, out, channel_stride, clips);
-    else
-        quantise_tiles(group, &factors, gain, out, channel_stride, clips);
+    struct factors factors, *rotated = group->phases == NULL ? NULL : &factors;
+    if (group->dither != NULL) {
+        FX8_ALIGNED float noise[FX8_TILE * TILE_FLOATS];
+        quantise_tiles(group, rotated, noise, gain, out, channel_stride, clips);
+    } else if (rotated != NULL) {
+        quantise_tiles(group, &factors, NULL, gain, out, channel_stride, clips);
+    } else {
+        quantise_tiles(group, NULL, NULL, gain, out, channel_stride, clips);
+    }
 }
 
 /** SIDE x SIDE items of FP32 spectra from (spectrum, channel) on. */

@@ -120,6 +120,10 @@ static void run_quantise(const struct fx8_operations *operations,
     group.valid = 0x000ffffeu;
     group.phases = &phases;
     operations->quantise(&group, gain, out + FX8_GROUP, STRIDE, clips);
+    const struct fx8_dither dither = {1, 2, 3, 4, FX8_DITHER_SPECTRA + 5};
+    group.dither = &dither;
+    operations->quantise(&group, gain, out + N_CHANNELS * STRIDE, STRIDE,
+                         clips);
 }
 
 static void run_turn(const struct fx8_operations *operations,
@@ -148,7 +152,8 @@ static void run_lanes(const struct fx8_operations *operations,
         .n_taps = N_TAPS, .row = N_ROW, .coefficients = trial->floats};
     float *half = (void *)result;
     struct fx8_ci8 *int8 = (void *)(half + N_ROW * FX8_LANES);
-    struct fx8_cf32 *fp32 = (void *)(int8 + N_CHANNELS * STRIDE);
+    struct fx8_ci8 *dithered = int8 + N_CHANNELS * STRIDE;
+    struct fx8_cf32 *fp32 = (void *)(dithered + N_CHANNELS * STRIDE);
     struct fx8_lanes_channel channels[N_CHANNELS];
     uint32_t clips[N_CHANNELS] = {0};
     float gain[N_CHANNELS];
@@ -170,6 +175,9 @@ static void run_lanes(const struct fx8_operations *operations,
     group.factors = factors;
     group.is_streamed = true;
     lanes->quantise(&group, gain, int8 + FX8_GROUP, STRIDE, clips);
+    const struct fx8_dither dither = {1, 2, 3, 4, FX8_DITHER_SPECTRA};
+    group.dither = &dither;
+    lanes->quantise(&group, gain, dithered, STRIDE, clips);
     lanes->corner_turn(&group, fp32, FX8_GROUP);
     operations->settle();
     fp32[0].re += (float)clips[N_CHANNELS - 1];

@@ -62,9 +62,7 @@ FX8_INLINE struct pairs open_end(const struct fx8_unscale *row, size_t first,
     struct pairs pairs = open_pairs(row, first, n);
     const vec_int zero = vec_set_int64(0);
     const bool is_auto = row->ends_on_auto;
-    pairs.is_noisy = is_auto && row->removes_noise
-                         ? vec_load_int(ONE_LANE(2 * n - 2))
-                         : zero;
+    pairs.is_noisy = is_auto ? vec_load_int(ONE_LANE(2 * n - 2)) : zero;
     pairs.is_kept = ~(is_auto ? vec_load_int(ONE_LANE(2 * n - 1)) : zero);
     return pairs;
 }
@@ -96,7 +94,7 @@ FX8_INLINE vec_double remove_noise(const struct fx8_unscale *row,
 {
     const double n_parts = row->first_is_real && channel == 0 ? 1.0 : 2.0;
     const vec_double noise =
-        (vec_double)((vec_int)VEC(set1_pd)(n_parts * FX8_ROUNDING_NOISE) &
+        (vec_double)((vec_int)VEC(set1_pd)(n_parts * row->noise) &
                      pairs->is_noisy);
     return vec_if_at_least(v - noise, VEC(set1_pd)(n_parts), v);
 }

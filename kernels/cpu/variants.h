@@ -88,6 +88,11 @@ uint32_t fx8_lanes_quantise_channel(const struct fx8_lanes_group *group,
                                     size_t k, float gain,
                                     struct fx8_ci8 out[FX8_GROUP]);
 
+/** x and the noise of a spectrum and a channel; NULL: x. */
+struct fx8_cf32 fx8_dither_reference(struct fx8_cf32 x,
+                                     const struct fx8_dither *dither,
+                                     size_t spectrum, size_t channel);
+
 /** Round half to even and clamp to +-127; sets *is_clipped if it clamped. */
 int8_t fx8_quantise_reference(float value, bool *is_clipped);
 

@@ -150,6 +150,19 @@ FX8_INLINE vec_int vec_join_int16(vec_int low, vec_int high)
     return _mm256_blend_epi16(low, _mm256_slli_epi32(high, 16), 0xaa);
 }
 
+/** In every 64-bit lane the lower halves of `low` and of `high`. */
+FX8_INLINE vec_int vec_join_words(vec_int low, vec_int high)
+{
+    return _mm256_blend_epi32(low, _mm256_slli_epi64(high, 32), 0xaa);
+}
+
+/** The first halves of a and b, of 32 bytes at least, then the others. */
+FX8_INLINE void vec_order_halves(vec_int a, vec_int b, vec_int out[2])
+{
+    out[0] = a;
+    out[1] = b;
+}
+
 /** sum + a[0] b[0] + a[1] b[1] of the two int16 in every lane. */
 FX8_INLINE vec_int vec_add_dot_int16(vec_int sum, vec_int a, vec_int b)
 {

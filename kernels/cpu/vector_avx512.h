@@ -116,6 +116,19 @@ FX8_INLINE vec_int vec_join_int16(vec_int low, vec_int high)
     return _mm512_mask_mov_epi16(low, 0xaaaaaaaa, _mm512_slli_epi32(high, 16));
 }
 
+/** In every 64-bit lane the lower halves of `low` and of `high`. */
+FX8_INLINE vec_int vec_join_words(vec_int low, vec_int high)
+{
+    return _mm512_mask_mov_epi32(low, 0xaaaa, _mm512_slli_epi64(high, 32));
+}
+
+/** The first halves of a and b, of 32 bytes at least, then the others. */
+FX8_INLINE void vec_order_halves(vec_int a, vec_int b, vec_int out[2])
+{
+    out[0] = _mm512_shuffle_i64x2(a, b, 0x44);
+    out[1] = _mm512_shuffle_i64x2(a, b, 0xee);
+}
+
 /** sum + a[0] b[0] + a[1] b[1] of the two int16 in every lane. */
 FX8_INLINE vec_int vec_add_dot_int16(vec_int sum, vec_int a, vec_int b)
 {

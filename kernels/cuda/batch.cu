@@ -209,6 +209,10 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     if (call->n_spectra + block->n_spectra > call->most_spectra)
         FX8_TRY(fx8_cuda_end_call(engine, device, error));
     call->last_block = call->n_spectra;
+    call->dither = fx8_dither();
+    call->dither.band_hz = engine->plan.band_hz;
+    call->dither.dump = static_cast<uint32_t>(block->dump);
+    call->dither.spectrum = block->first_spectrum;
     call->n_spectra += block->n_spectra;
     call->has_valid = call->has_valid || validity != FX8_BLOCK_EMPTY;
     engine->last = device;
@@ -302,6 +306,8 @@ static enum fx8_status channelize_chunk(
     job.rotation_stride = rotation_stride;
     job.gain = device->gain;
     job.clips = device->clips;
+    job.has_dither = engine->plan.quantizer.dither;
+    job.dither = device->call.dither;
     FX8_TRY(fx8_cuda_check(fx8_cuda_corner_turn(&job, spectra, device->compute),
                            device, error, "corner turn"));
     return fx8_cuda_settle(device, "corner turn", error);

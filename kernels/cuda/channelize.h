@@ -118,7 +118,9 @@ struct fx8_cuda_part {
  * gain:     float [inputs of the block][n_channels]
  * clips:    uint64 [inputs of the block][n_channels]: the number of valid
  *           spectra with a component beyond +-127 is added; only int8 uses
- *           gain and clips
+ *           gain, clips and dither
+ * dither:   of the block: its input is 0, its spectrum a multiple of
+ *           FX8_DITHER_SPECTRA
  */
 struct fx8_cuda_corner_turn_job {
     struct fx8_filterbank bank;
@@ -129,11 +131,13 @@ struct fx8_cuda_corner_turn_job {
     size_t rotation_stride;
     const float *gain;
     unsigned long long *clips;
+    bool has_dither;
+    struct fx8_dither dither;
 };
 
 /**
- * fx8_cuda_corner_turn -- choose channels, rotate, gain, round half to even,
- * clamp to +-127, mask, corner turn.
+ * fx8_cuda_corner_turn -- choose channels, rotate, gain, dither, round half to
+ * even, clamp to +-127, mask, corner turn.
  *
  * Returned: spectra  the times [first_time, end_time) of the part's inputs,
  *                    all channels; spectra.n_channels is bank.n_channels

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * corner_turn.cu -- the step after the FFT: select channels, rotate, multiply
- * by the gain, quantise, mask, and turn into the layout of the correlators, in
- * one pass.
+ * by the gain, dither, quantise, mask, and turn into the layout of the
+ * correlators, in one pass.
  *
  * A thread holds sixteen times of one channel of one input in registers, so the
  * corner turn needs no shared memory.  A warp has eight channels of four
@@ -10,6 +10,7 @@
  * per channel.  The warps of a block take 64 neighbouring channels.
  */
 #include "kernels/cuda/spectra.cuh"
+#include "kernels/numeric/dither.h"
 #include "kernels/numeric/rotate.h"
 
 /* Channels of a warp and of a block. */
@@ -169,20 +170,42 @@ static __device__ __forceinline__ void find_middles(
 /* --- quantise ----------------------------------------------------------------
  */
 
-/** Gain, round half to even, clamp to +-127; `beyond` gets the larger
- *  magnitude. */
-static __device__ __forceinline__ unsigned quantise(float x, float gain,
-                                                    float *beyond)
+/** Words of noise, one for each time of a thread. */
+static __device__ __forceinline__ void find_noise(
+    const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
+    uint32_t (&noise)[TIMES])
 {
-    const float rounded = rintf(__fmul_rn(x, gain));
+    static_assert(TIMES == FX8_DITHER_SPECTRA, "whole calls");
+    fx8_dither dither = launch.job.dither;
+    dither.input =
+        static_cast<uint32_t>(launch.job.part.first_input + place.input);
+    const int64_t first = dither.spectrum + static_cast<int64_t>(place.time);
+#pragma unroll
+    for (int t = 0; t < TIMES / 2; t += 2) {
+        uint32_t words[FX8_PHILOX_WORDS];
+        fx8_dither_words(&dither, fx8_dither_call(first + t), place.channel,
+                         words);
+        noise[t] = words[fx8_dither_word(t)];
+        noise[t + 1] = words[fx8_dither_word(t + 1)];
+        noise[t + 8] = words[fx8_dither_word(t + 8)];
+        noise[t + 9] = words[fx8_dither_word(t + 9)];
+    }
+}
+
+/** Round half to even, clamp to +-127; `beyond` gets the larger magnitude. */
+static __device__ __forceinline__ unsigned quantise(float x, float *beyond)
+{
+    const float rounded = rintf(x);
     *beyond = fmaxf(*beyond, fabsf(rounded));
     return static_cast<unsigned>(
         __float2int_rn(fminf(fmaxf(rounded, -127.0F), 127.0F)));
 }
 
 /** Sixteen times in int8; returns the number of spectra clamped. */
+template <bool HAS_DITHER>
 static __device__ __forceinline__ unsigned quantise_times(
-    const float2 (&x)[TIMES], float gain, unsigned (&re)[4], unsigned (&im)[4])
+    const float2 (&x)[TIMES], float gain, const uint32_t (&noise)[TIMES],
+    unsigned (&re)[4], unsigned (&im)[4])
 {
     unsigned n_clips = 0;
 #pragma unroll
@@ -192,9 +215,14 @@ static __device__ __forceinline__ unsigned quantise_times(
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
             float magnitude = 0.0F;
-            const float2 &value = x[4 * k + t];
-            re[k] |= (quantise(value.x, gain, &magnitude) & 255) << 8 * t;
-            im[k] |= (quantise(value.y, gain, &magnitude) & 255) << 8 * t;
+            float2 value = make_float2(fx8_mul(x[4 * k + t].x, gain),
+                                       fx8_mul(x[4 * k + t].y, gain));
+            if (HAS_DITHER)
+                value = make_float2(
+                    fx8_add(value.x, fx8_dither_re(noise[4 * k + t])),
+                    fx8_add(value.y, fx8_dither_im(noise[4 * k + t])));
+            re[k] |= (quantise(value.x, &magnitude) & 255) << 8 * t;
+            im[k] |= (quantise(value.y, &magnitude) & 255) << 8 * t;
             n_clips += magnitude > 127.0F ? 1 : 0;
         }
     }
@@ -243,13 +271,17 @@ static __device__ __forceinline__ size_t item_of(
 }
 
 /** Write the spectra of a thread, times `gain`, as integers. */
+template <bool HAS_DITHER>
 static __device__ __forceinline__ void store_integers(
     const fx8_corner_turn_launch &launch, const fx8_corner_turn_place &place,
     const float2 (&x)[TIMES], float gain)
 {
     const fx8_cuda_corner_turn_job &job = launch.job;
+    uint32_t noise[TIMES];
+    if (HAS_DITHER)
+        find_noise(launch, place, noise);
     unsigned re[4], im[4];
-    const unsigned n_clips = quantise_times(x, gain, re, im);
+    const unsigned n_clips = quantise_times<HAS_DITHER>(x, gain, noise, re, im);
     fx8_spectra_store_int8(launch.out, place.channel, place.time,
                            job.part.first_input + place.input, re, im);
     if (n_clips != 0)
@@ -257,8 +289,10 @@ static __device__ __forceinline__ void store_integers(
                   static_cast<unsigned long long>(n_clips));
 }
 
-extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
-    fx8_corner_turn_kernel(const fx8_corner_turn_launch launch)
+/** The kernels without a rotation. */
+template <bool HAS_DITHER>
+static __device__ __forceinline__ void turn(
+    const fx8_corner_turn_launch &launch)
 {
     const fx8_corner_turn_place place = find_place(launch);
     if (!place.exists)
@@ -272,14 +306,15 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
     if (launch.out.at.fp32 != nullptr)
         store_floats(launch, place, x);
     if (launch.out.at.int8 != nullptr)
-        store_integers(launch, place, x,
-                       launch.job.gain[item_of(launch, place)]);
+        store_integers<HAS_DITHER>(launch, place, x,
+                                   launch.job.gain[item_of(launch, place)]);
 }
 
-extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
-    fx8_corner_turn_rotated_kernel(const fx8_corner_turn_launch launch)
+/** The kernels with a rotation. */
+template <bool HAS_DITHER>
+static __device__ __forceinline__ void turn_rotated(
+    const fx8_corner_turn_launch &launch, fx8_middles &middles)
 {
-    __shared__ fx8_middles middles;
     const fx8_cuda_corner_turn_job &job = launch.job;
     find_middles(launch, middles);
     const fx8_corner_turn_place place = find_place(launch);
@@ -308,8 +343,34 @@ extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
         times_all(bits, x,
                   make_float2(fx8_mul(factor.x, gain), fx8_mul(factor.y, gain)),
                   turned);
-        store_integers(launch, place, turned, 1.0F);
+        store_integers<HAS_DITHER>(launch, place, turned, 1.0F);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_corner_turn_kernel(const fx8_corner_turn_launch launch)
+{
+    turn<false>(launch);
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_corner_turn_dithered_kernel(const fx8_corner_turn_launch launch)
+{
+    turn<true>(launch);
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_corner_turn_rotated_kernel(const fx8_corner_turn_launch launch)
+{
+    __shared__ fx8_middles middles;
+    turn_rotated<false>(launch, middles);
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_corner_turn_rotated_dithered_kernel(const fx8_corner_turn_launch launch)
+{
+    __shared__ fx8_middles middles;
+    turn_rotated<true>(launch, middles);
 }
 
 cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
@@ -319,7 +380,8 @@ cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
     const fx8_cuda_part *part = &job->part;
     if (!fx8_part_is_legal(part, spectra) ||
         job->bins_stride < fx8_filterbank_bins(&job->bank) ||
-        job->bank.n_channels != spectra->n_channels)
+        job->bank.n_channels != spectra->n_channels ||
+        (job->has_dither && job->dither.spectrum % FX8_DITHER_SPECTRA != 0))
         return cudaErrorInvalidValue;
     fx8_corner_turn_launch launch = {};
     launch.job = *job;
@@ -334,11 +396,18 @@ cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
         return cudaErrorInvalidValue;
     if (blocks.x == 0)
         return cudaSuccess;
-    if (job->rotation == nullptr)
-        FX8_LAUNCH(fx8_corner_turn_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0,
+    const dim3 threads(FX8_SPECTRA_THREADS);
+    const bool has_dither = job->has_dither && spectra->int8 != nullptr;
+    if (job->rotation == nullptr && has_dither)
+        FX8_LAUNCH(fx8_corner_turn_dithered_kernel, blocks, threads, 0, stream,
+                   launch);
+    else if (job->rotation == nullptr)
+        FX8_LAUNCH(fx8_corner_turn_kernel, blocks, threads, 0, stream, launch);
+    else if (has_dither)
+        FX8_LAUNCH(fx8_corner_turn_rotated_dithered_kernel, blocks, threads, 0,
                    stream, launch);
     else
-        FX8_LAUNCH(fx8_corner_turn_rotated_kernel, blocks,
-                   dim3(FX8_SPECTRA_THREADS), 0, stream, launch);
+        FX8_LAUNCH(fx8_corner_turn_rotated_kernel, blocks, threads, 0, stream,
+                   launch);
     return cudaGetLastError();
 }

@@ -125,6 +125,7 @@ struct fx8_cuda_call {
     size_t n_spectra;
     size_t last_block; /**< first spectrum of the last block: for export */
     bool has_valid;    /**< there is something to correlate */
+    struct fx8_dither dither; /**< of the last block */
 };
 
 /** Times one piece of work. */

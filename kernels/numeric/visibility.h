@@ -17,10 +17,14 @@
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"
 
-/** Rounding noise of a component, in quantiser steps squared.  It is uniform
- *  and independent enough to be removed if the power without it is at least 1,
- *  a level of one step. */
-#define FX8_ROUNDING_NOISE (1.0 / 12.0)
+/** Rounding noise of a component that is removed, in quantiser steps squared: a
+ *  uniform error of one step; dither adds another.  It is independent enough to
+ *  be removed if the power without it is at least 1, a level of one step. */
+FX8_NUMERIC double fx8_rounding_noise(const struct fx8_postprocess *plan)
+{
+    const double one = 1.0 / 12.0;
+    return !plan->remove_bias ? 0.0 : plan->has_dither ? 2.0 * one : one;
+}
 
 /** Channels from an input or a baseline to the next, before averaging. */
 FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
@@ -144,8 +148,8 @@ struct fx8_series_sums {
     const int64_t *int8;          /**< of channel 0, if is_int8 */
     const double *fp32;           /**< of channel 0, if not */
     const float *gain_1, *gain_2; /**< [n_channels] or NULL */
-    bool removes_bias;
-    bool first_is_real; /**< channel 0 has one component, not two */
+    double noise;                 /**< of a component, to be removed; 0: none */
+    bool first_is_real;           /**< channel 0 has one component, not two */
 };
 
 /** The series of a product and its sums; arrays as for
@@ -166,7 +170,8 @@ FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
     sums.fp32 = is_int8 ? NULL : fp32 + sums.series.first;
     sums.gain_1 = has_gain ? plan->gain + row_1 : NULL;
     sums.gain_2 = has_gain ? plan->gain + row_2 : NULL;
-    sums.removes_bias = has_gain && sums.series.is_auto && plan->remove_bias;
+    sums.noise =
+        has_gain && sums.series.is_auto ? fx8_rounding_noise(plan) : 0.0;
     sums.first_is_real = plan->first_is_real;
     return sums;
 }
@@ -188,8 +193,8 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     re /= series->count;
     im /= series->count;
     const double n_parts = sums->first_is_real && channel == 0 ? 1.0 : 2.0;
-    const double noise = n_parts * FX8_ROUNDING_NOISE; /* exact */
-    if (sums->removes_bias && re - noise >= n_parts)
+    const double noise = n_parts * sums->noise; /* exact */
+    if (re - noise >= n_parts)
         re -= noise;
     if (sums->gain_1 != NULL) {
         const double scale =

@@ -23,7 +23,7 @@ struct TurnCase {
     size_t n_inputs, n_spectra, fft_length, n_channels;
     int mask;
     size_t gap; /* bins behind a spectrum */
-    bool is_rotated = false;
+    bool is_rotated = false, is_dithered = false;
 };
 
 /** Numbers to be quantised: noise of which some is clipped, ties, ends. */
@@ -53,6 +53,8 @@ struct Turn {
     DeviceArray<unsigned long long> clips; /* 7 at first */
     std::vector<fx8_rotation> rotation;    /* [input][group], and a gap */
     DeviceArray<fx8_rotation> device_rotation;
+    fx8_dither dither = {0, 150000000, 70, 3,
+                         (INT64_C(1) << 34) - FX8_DITHER_SPECTRA};
 
     /** Random bins and gains, or all bins the same with a gain of 100. */
     explicit Turn(const TurnCase &c, const fx8_cf32 *same_bin = nullptr)
@@ -106,6 +108,8 @@ struct Turn {
         job.clips = clips.data();
         job.rotation = shape.is_rotated ? device_rotation.data() : nullptr;
         job.rotation_stride = rotation_stride();
+        job.has_dither = shape.is_dithered;
+        job.dither = dither;
         return job;
     }
 };
@@ -127,6 +131,11 @@ static void expect_group(const Turn &turn, size_t input, size_t first,
     group.spectra = &turn.bin(input, first, begin);
     group.stride = turn.stride;
     group.phases = turn.shape.is_rotated ? &phases : nullptr;
+    fx8_dither dither = turn.dither;
+    dither.input = static_cast<uint32_t>(input);
+    dither.channel += static_cast<uint32_t>(begin);
+    dither.spectrum += static_cast<int64_t>(first);
+    group.dither = turn.shape.is_dithered ? &dither : nullptr;
     for (size_t t = 0; t < n; ++t)
         if (is_valid(turn.mask, turn.shape.n_spectra, input, first + t))
             group.valid |= 1U << t;
@@ -208,13 +217,15 @@ static void turn_in_parts(const Turn &turn, fx8_cuda_corner_turn_job job,
 static void check_turn(const TurnCase &c)
 {
     static const struct {
-        bool in_parts, int8, fp32;
-    } ways[] = {{false, true, true},
-                {true, true, true},
-                {false, true, false},
-                {false, false, true}};
+        bool in_parts, int8, fp32, dither;
+    } ways[] = {{false, true, true, false},
+                {true, true, true, true},
+                {false, true, false, true},
+                {false, false, true, true}};
     for (const auto &way : ways) {
-        Turn turn(c);
+        TurnCase shape = c;
+        shape.is_dithered = way.dither;
+        Turn turn(shape);
         const HostSpectra untouched = turn.untouched();
         std::vector<unsigned long long> clips;
         HostSpectra expected = expect_turned(turn, &clips);
@@ -273,6 +284,10 @@ static void (*const spoil[])(fx8_cuda_corner_turn_job *) = {
     [](fx8_cuda_corner_turn_job *job) { job->part.n_spectra = 129; },
     [](fx8_cuda_corner_turn_job *job) { job->part.valid_words = 0; },
     [](fx8_cuda_corner_turn_job *job) { job->bins_stride = 3; },
+    [](fx8_cuda_corner_turn_job *job) {
+        job->has_dither = true;
+        job->dither.spectrum = 8;
+    },
 };
 
 TEST(illegal_turns_are_refused)

@@ -56,6 +56,7 @@ class Setup:
     precision: str = "fp32"
     target_rms: float = 20.0
     level: str = "channel"
+    dither: bool = False
     quantization_bias: bool = True
     channel_average: int = 1
 
@@ -296,7 +297,36 @@ def set_gains(spectra, whole, usable, setup, is_complex):
     return gains.astype(np.float32).astype(float), zero
 
 
-def quantise(spectra, gains, roundings=16):
+def philox(counter, key, rounds=7):
+    """Philox4x32 (Salmon et al. 2011) of a list of four counters and one of two
+    keys, which broadcast."""
+    low = np.uint64(0xFFFFFFFF)
+    c = [np.asarray(word, np.uint64) for word in counter]
+    k = [np.asarray(word, np.uint64) for word in key]
+    for _ in range(rounds):
+        a, b = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [b >> np.uint64(32) ^ c[1] ^ k[0], b & low,
+             a >> np.uint64(32) ^ c[3] ^ k[1], a & low]
+        k = [k[0] + np.uint64(0x9E3779B9) & low,
+             k[1] + np.uint64(0xBB67AE85) & low]
+    return np.stack(np.broadcast_arrays(*c))
+
+
+def dither_of(n_inputs, n_channels, lengths, dc_hz):
+    """Noise [input][spectrum][channel], by CONVENTIONS.md."""
+    spectra = np.concatenate([np.arange(n) for n in lengths])[:, None]
+    dumps = np.repeat(np.arange(len(lengths)), lengths)[:, None]
+    words = philox([spectra // 16 * 4 + spectra // 2 % 4, 0, dumps,
+                    np.arange(n_channels)],
+                   [np.arange(n_inputs)[:, None, None],
+                    (0x66783864 + int(np.rint(dc_hz))) % 2**32])
+    which = spectra // 8 % 2 * 2 + spectra % 2
+    word = np.choose(which, words)
+    halves = word.astype(np.uint32).view(np.int16).reshape(*word.shape, 2)
+    return ((halves[..., 0] + 0.5) + 1j * (halves[..., 1] + 0.5)) / 2**16
+
+
+def quantise(spectra, gains, roundings=16, noise=0):
     """Integers, and how many of the two components lie so near a tie (or the
     clamp) that single precision may round to the other side.
 
@@ -305,7 +335,7 @@ def quantise(spectra, gains, roundings=16):
     still rare (about one component in 10,000 at 20 LSB).  Two rotations, each by
     a sine and a cosine within 2^-22, need 64.
     """
-    scaled = spectra * gains[:, None, :]
+    scaled = spectra * gains[:, None, :] + noise
     limit = roundings * 2.0**-24 * np.abs(scaled).max(axis=2, keepdims=True)
     parts = []
     near = np.zeros(scaled.shape)
@@ -395,7 +425,11 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
         own_gains, zero = set_gains(spectra, whole, valid & busy, setup,
                                      is_complex)
         used = own_gains if gains is None else gains
-        spectra, near = quantise(spectra, used, 64 if is_turned else 16)
+        noise = np.zeros(spectra.shape, complex)
+        if setup.dither:
+            noise[:, :sum(lengths)] = dither_of(
+                len(noise), channels, lengths, recording.dc_hz)
+        spectra, near = quantise(spectra, used, 64 if is_turned else 16, noise)
     spectra = spectra * valid[:, :, None]
     near = near * valid[:, :, None]
 
@@ -434,10 +468,10 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
                 if through_quantiser:
                     unit = used[i] * used[j]
                     if (i == j and setup.quantization_bias):
-                        level = np.sqrt(np.maximum(
-                            power[0] - components / 12, 0) / components)
-                        value = value - np.where(level >= 1,
-                                                 components / 12, 0)
+                        bias = components / (6 if setup.dither else 12)
+                        level = np.sqrt(np.maximum(power[0] - bias, 0)
+                                        / components)
+                        value = value - np.where(level >= 1, bias, 0)
                 unit = unit * np.abs(factors[i] * factors[j])
                 values[dump, row, :, product] = (
                     value.real if i == j else value) / unit

@@ -220,7 +220,7 @@ SETUP_KEYS = {
     "input": "start_s duration_s sideband conjugate polarization_order "
              "missing_value missing_run",
     "array": "antennas polarizations flag_antennas",
-    "quantizer": "target_rms level",
+    "quantizer": "target_rms level dither",
     "postprocess": "quantization_bias",
     "output": "channel_average"}
 
@@ -233,7 +233,7 @@ def ini_of(setup, extra=None):
     if setup.missing_value is None:
         left_out.add("missing_run")
     if setup.precision == "fp32":
-        left_out |= {"target_rms", "level", "quantization_bias"}
+        left_out |= {"target_rms", "level", "dither", "quantization_bias"}
     keys = {"correlator.backend": "cpu"}
     for section, names in SETUP_KEYS.items():
         for name in names.split():

@@ -41,6 +41,8 @@ CHOICES = {
                   {"target_rms": 20.0, "level": "input"},
                   {"target_rms": 40.0},
                   {"target_rms": 0.4},
+                  {"target_rms": 2.0, "dither": True},
+                  {"target_rms": 60.0, "level": "input", "dither": True},
                   {"target_rms": 20.0, "quantization_bias": False}),
     "dumps": (1, 3, "all", 0.7),
     "last": (0, 0.5, 1),

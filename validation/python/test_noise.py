@@ -8,8 +8,9 @@ Within: 5 sigma; spread 5 %
 Because: 4,096 cells determine their spread to 1.1 %
 In: CommonNoise
 
-Shows (signals, loss of the quantiser): the loss is √((εᵢ+εⱼ+εᵢεⱼ)/M); autos
-    are larger by ε, unless that is subtracted
+Shows (signals, loss of the quantiser): the loss is √((εᵢ+εⱼ+εᵢεⱼ)/M), with and
+    without dither; autos are larger by ε, unless that is subtracted; with
+    dither, visibilities at a quarter of a step are right
 Within: 5 sigma
 Because: sigma of the mean over the cells
 In: QuantiserLoss
@@ -26,6 +27,7 @@ Because: sigma of the chance change from a tenth of the spectra; the oracle
     compares weights exactly
 In: MissingData
 """
+import itertools
 
 import numpy as np
 
@@ -86,8 +88,8 @@ class CommonNoise(program.Case):
 
 
 class QuantiserLoss(program.Case):
-    """(e) INT8 against FP32: sqrt((e_i + e_j + e_i e_j) / M), e = 1/12 s^2;
-    autos are larger by e if the bias is not removed."""
+    """(e) INT8 against FP32: sqrt((e_i + e_j + e_i e_j) / M), e = 1/12 s^2, with
+    dither 1/6 s^2; autos are larger by e if the bias is not removed."""
 
     def test_loss_follows_the_formula(self):
         generator = np.random.default_rng(51)
@@ -98,11 +100,12 @@ class QuantiserLoss(program.Case):
         setup = oracle.Setup(channels, channels * per_dump / 1e6, method="fft",
                              flag_edges=0)
         exact = self.fx8(path, setup).visibilities[..., 0]
-        for target in (4.0, 8.0, 16.0):
+        for target, setup.dither in itertools.product((4.0, 8.0, 16.0),
+                                                      (False, True)):
             setup.precision, setup.target_rms = "int8", target
             setup.quantization_bias = False
             rough = self.fx8(path, setup).visibilities[..., 0]
-            epsilon = 1 / (12 * target**2)
+            epsilon = (2 if setup.dither else 1) / (12 * target**2)
             power = exact[:, [0, 3, 5]].real
             for row, (i, j) in {1: (0, 1), 2: (0, 2), 4: (1, 2)}.items():
                 scale = np.sqrt(power[:, i] * power[:, j])
@@ -122,11 +125,36 @@ class QuantiserLoss(program.Case):
         setup = oracle.Setup(128, "all", method="fft", flag_edges=0)
         exact = self.fx8(path, setup).visibilities.real
         setup.precision, setup.target_rms = "int8", 2.0
-        rough = self.fx8(path, setup).visibilities.real
-        epsilon = 1 / (12 * 2.0**2)
-        excess = ((rough - exact) / exact).mean()
-        self.assertLess(abs(excess),
-                        5 * np.sqrt(4 * epsilon / 2048 / exact.size))
+        for setup.dither in (False, True):
+            rough = self.fx8(path, setup).visibilities.real
+            epsilon = (2 if setup.dither else 1) / (12 * 2.0**2)
+            excess = ((rough - exact) / exact).mean()
+            spread = np.sqrt(4 * epsilon / 2048 / exact.size)
+            self.assertLess(abs(excess), 5 * spread)
+            self.assertLess(20 * spread, epsilon)
+
+    def test_weak_signals(self):
+        """Far below a step, plain rounding loses most of a signal; with dither
+        visibilities are right: each product has the noise of rounding, at most
+        1/2 in steps squared per input beyond its power."""
+        generator = np.random.default_rng(54)
+        channels, per_dump = 64, 4096
+        common = noise(generator, 1, channels * per_dump)
+        own = noise(generator, 2, channels * per_dump)
+        samples = program.to_int8(0.8 * common + 0.6 * own)[:, None, :]
+        path = self.write(program.Scene(samples))
+        setup = oracle.Setup(channels, "all", method="fft", flag_edges=0)
+        exact = self.fx8(path, setup).visibilities[0, ..., 0]
+        scale = np.sqrt(exact[0] * exact[2]).real
+        setup.precision, setup.target_rms = "int8", 0.25
+        shares = []
+        for setup.dither in (False, True):
+            rough = self.fx8(path, setup).visibilities[0, 1, :, 0]
+            shares.append(np.mean((rough - exact[1]).real / scale))
+        power = 2 * 0.25**2
+        spread = (power + 0.5) / power / np.sqrt(2 * per_dump * channels)
+        self.assertLess(shares[0], -20 * spread)
+        self.assertLess(abs(shares[1]), 5 * spread)
 
     def test_bias_of_real_spectra(self):
         """Baseband zero of real samples has one component, and half the

@@ -227,6 +227,8 @@ class Resume(ResumedJob):
         cases = [
             (("--set", "quantizer.target_rms=21"),
              ("quantizer.target_rms = 20: expected 21",)),
+            (("--set", "quantizer.dither=yes"),
+             ("quantizer.dither = no: expected yes",)),
             (("--set", "channelizer.channels=32"),
              ("channelizer.channels = 64: expected 32", "Nfreqs: 64: expected "
               "32")),
