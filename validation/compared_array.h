@@ -36,7 +36,7 @@ struct array {
     size_t n_inputs, n_average, n_spectra, n_dumps;
     double level;  /* rms of a component, in steps */
     double common; /* amplitude of the signal common to all inputs */
-    bool has_level_per_input, has_bias;
+    bool has_level_per_input, has_bias, has_dither;
     /* a tone in one plan channel (SIZE_MAX: none), on one input or on all, 14
      * dB weaker from each input to the next */
     size_t tone_channel, tone_input;
@@ -128,10 +128,13 @@ static inline void set_up_array(struct array *array)
     draw_levels(array);
 }
 
-/* Rounded to whole steps and clamped; whether it was clamped. */
-static inline bool quantise(double value, double gain, double *rounded)
+/* Rounded to whole steps, after noise of one if dithered, and clamped; whether
+ * it was clamped. */
+static inline bool quantise(double value, double gain, bool is_dithered,
+                            double *rounded)
 {
-    const double steps = rint(gain * value);
+    const double noise = is_dithered ? uniform(-0.5, 0.5) : 0;
+    const double steps = rint(gain * value + noise);
     *rounded = fmin(127, fmax(-127, steps)) / gain;
     return fabs(steps) > 127;
 }
@@ -175,9 +178,10 @@ static inline void draw_spectra(struct array *array, size_t dump,
                 if (plan_channel == array->lattice_channel)
                     value = step * rint(value / step);
                 array->spectra[at][part] = value;
-                is_clipped = quantise(value, array->gain[level],
-                                      &array->rounded[at][part]) ||
-                             is_clipped;
+                is_clipped =
+                    quantise(value, array->gain[level], array->has_dither,
+                             &array->rounded[at][part]) ||
+                    is_clipped;
             }
             array->dump_clips[level] += is_clipped && array->valid[at];
         }
@@ -221,7 +225,7 @@ static inline double bias_of(const struct array *array, size_t input,
     const double gain =
         array->gain[input * array->shape.n_channels * array->n_average +
                     plan_channel];
-    const double bias = 1 / (6 * gain * gain);
+    const double bias = (array->has_dither ? 2 : 1) / (6 * gain * gain);
     return !array->has_bias && gain * gain * (power - bias) >= 2 ? bias : 0;
 }
 
@@ -354,7 +358,9 @@ static inline void compare_array(struct array *array,
     if (array->spoil_gain != NULL)
         array->spoil_gain(gain, clips);
     const struct fx8_compare_theory theory = {
-        n_plan, gain, clips, (double)array->n_spectra, array->has_bias};
+        n_plan,          gain,
+        clips,           (double)array->n_spectra,
+        array->has_bias, array->has_dither};
     struct fx8_error error;
     must(fx8_compare_open(shape, array->has_no_theory ? NULL : &theory,
                           comparison, &error),

@@ -58,6 +58,7 @@ static void draw_nature(struct array *array)
     array->common = happens(0.3) ? 0 : uniform(0, 0.97);
     array->has_level_per_input = happens(0.2);
     array->has_bias = happens(0.5);
+    array->has_dither = happens(0.3);
     array->tone_channel = array->pulse_channel = SIZE_MAX;
     /* only if there are several channels: the median must stay clean */
     const bool is_wide = array->shape.n_channels >= 4;

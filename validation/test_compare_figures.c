@@ -138,8 +138,10 @@ static void make_array(size_t n_antennas, size_t n_channels,
     double *clips = temporary_zeros(n_levels * sizeof *clips);
     for (size_t k = 0; k < n_levels; k++)
         gain[k] = 0.5 + random_uniform(&generator);
-    const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000,
-                                              false};
+    const struct fx8_compare_theory theory = {.n_plan_channels = n_channels,
+                                              .gain = gain,
+                                              .clip_fraction = clips,
+                                              .spectra_per_dump = 1000};
     struct fx8_error error;
     must(fx8_compare_open(&shape, &theory, comparison, &error), error);
     comparison->is_identical = false;

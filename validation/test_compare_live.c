@@ -207,6 +207,7 @@ TEST(a_run_and_its_files_agree)
         {BOTH, "array.polarizations=1"},
         {BOTH, "quantizer.target_rms=45"},
         {BOTH, "quantizer.level=input", "postprocess.quantization_bias=no"},
+        {BOTH, "quantizer.dither=yes", "quantizer.target_rms=4"},
         {BOTH, "channelizer.method=none", "channelizer.channels=1"},
         {BOTH, "output.compression=gzip"},
     };

@@ -144,6 +144,7 @@ static void combine_levels(const struct fx8_compare_theory *theory,
     fx8_compare_combine_clips(comparison, theory->clip_fraction,
                               comparison->clip_fraction);
     comparison->has_bias = theory->has_bias;
+    comparison->has_dither = theory->has_dither;
     comparison->spectra_per_mean = theory->spectra_per_dump * (double)n_average;
 }
 

@@ -4,8 +4,9 @@
  * error of INT8 against FP32, next to the error that theory predicts.
  *
  * A quantiser that rounds to steps of 1 adds noise of variance 1/12 per real
- * component, a share eps_i = 1 / (12 sigma_i^2) of the power at level sigma_i.
- * The mean of M products then differs from that of the unrounded spectra by
+ * component, a share eps_i = 1 / (12 sigma_i^2) of the power at level sigma_i;
+ * dither of one step adds as much again, eps_i = 1 / (6 sigma_i^2).  The mean
+ * of M products then differs from that of the unrounded spectra by
  *
  *     rms |V_int8 - V_fp32| / sqrt(P_i P_j)
  *         = sqrt((eps_i + eps_j + eps_i eps_j) / M),
@@ -130,6 +131,7 @@ struct fx8_compare_theory {
     const double *clip_fraction; /**< the same shape, of the whole run */
     double spectra_per_dump;     /**< M */
     bool has_bias;               /**< autos include the quantiser's noise */
+    bool has_dither; /**< noise of a step was added before rounding */
 };
 
 /** Sizes of both sets of visibilities.  `feeds` holds 0 (X or R) or 1 (Y or L)
@@ -227,6 +229,7 @@ struct fx8_comparison {
     double spectra_per_mean;          /**< M times channel_average */
     double dump_spectra;    /**< the same for this dump, which may be shorter */
     bool has_bias;          /**< as in the theory */
+    bool has_dither;        /**< likewise */
     double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
     double *finest_2;       /**< likewise: smallest */

@@ -133,6 +133,7 @@ static enum fx8_status open_with_levels(struct walk *walk,
         .clip_fraction = clips,
         .spectra_per_dump = spectra[0],
         .has_bias = fx8_compare_side_has_bias(side),
+        .has_dither = fx8_compare_side_has_dither(side),
     };
     return fx8_compare_open(&sides->shape, &theory, comparison, error);
 }

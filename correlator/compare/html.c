@@ -99,12 +99,14 @@ static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)
               stream);
     fputs("the rms is over all that is not left out. ", stream);
     if (comparison->has_theory)
-        fputs("Rounding to 8 bits must cause a loss of sqrt((e₁ + e₂ + e₁ e₂) "
-              "/ M), where M is the number of spectra averaged, e = 1 / "
-              "(12 σ²) and σ the level of an input in steps of the quantiser; "
-              "that is the prediction. A ratio of 1 says that 8 bits cost "
-              "that, and nothing else.</p>\n",
-              stream);
+        fprintf(stream,
+                "Rounding to 8 bits must cause a loss of sqrt((e₁ + e₂ + e₁ "
+                "e₂) / M), where M is the number of spectra averaged, e = 1 / "
+                "(%d σ²)%s and σ the level of an input in steps of the "
+                "quantiser; that is the prediction. A ratio of 1 says that 8 "
+                "bits cost that, and nothing else.</p>\n",
+                comparison->has_dither ? 6 : 12,
+                comparison->has_dither ? " with dither" : "");
     else
         fputs("Nothing is predicted: that takes one INT8 and one FP32 "
               "file of fx8, with the levels of the quantiser.</p>\n",

@@ -8,8 +8,8 @@
  * even between channels whose spectra overlap.  The tails of such a sum lie
  * within those of a Gaussian of the same variance, however few spectra there
  * are (it is strictly sub-Gaussian), so |delta|^2 over the variance falls off
- * like exp(-x).  Only pairs with a common input are correlated; verdict.c
- * allows for that.
+ * like exp(-x).  With dither, errors are sums of two such ones.  Only pairs
+ * with a common input are correlated; verdict.c allows for that.
  *
  * The variance can exceed the prediction of compare.h for two reasons:
  *  - a mean over channels with different steps: the coarsest is used;
@@ -33,8 +33,9 @@
  * these are, but their autos show twice the change of scale.
  *
  * Bounds.  A rounding error is at most half a step per component, |e|^2 <=
- * 1/2: three times its mean.  By Cauchy and Schwarz
- *     |delta| <= sqrt(3) (sqrt(eps_i) + sqrt(eps_j) + sqrt(3 eps_i eps_j)).
+ * 1/2: m = 3 times its mean; with dither a step, |e|^2 <= 2: m = 6 times.  By
+ * Cauchy and Schwarz
+ *     |delta| <= sqrt(m) (sqrt(eps_i) + sqrt(eps_j) + sqrt(m eps_i eps_j)).
  *
  * Clips.  A component clamped from x to 127 reduces the power by x^2 - 127^2
  * >= 254 u, where u = |x| - 127 is lost.  If an auto has lost the share L, a
@@ -68,11 +69,19 @@ static double squared(double value)
 
 /* --- levels ------------------------------------------------------ */
 
-/* Largest change of a coherence by rounding. */
-static double rounding_bound(double noise_1, double noise_2)
+/* Mean |e|^2 of a rounding error, in steps squared. */
+static double rounding_noise(const struct fx8_comparison *comparison)
 {
-    return sqrt(3.0 * noise_1) + sqrt(3.0 * noise_2) +
-           3.0 * sqrt(noise_1 * noise_2);
+    return comparison->has_dither ? 1.0 / 3.0 : 1.0 / 6.0;
+}
+
+/* Largest change of a coherence by rounding. */
+static double rounding_bound(const struct fx8_comparison *comparison,
+                             double noise_1, double noise_2)
+{
+    const double most = comparison->has_dither ? 6.0 : 3.0;
+    return sqrt(most * noise_1) + sqrt(most * noise_2) +
+           most * sqrt(noise_1 * noise_2);
 }
 
 /* Derive from the auto the change of scale and the power lost to clips, beyond
@@ -86,7 +95,7 @@ static void read_auto(const struct fx8_comparison *comparison, size_t at,
         comparison->dump.subject[at] / comparison->dump.reference[at] - 1.0;
     const double beside =
         noise + (level->is_dithered ? AUTO_SIGMAS * sqrt(2.0 * noise / n)
-                                    : rounding_bound(noise, noise));
+                                    : rounding_bound(comparison, noise, noise));
     /* at too low a level the bias is not removed */
     const double left =
         comparison->dump.subject[at] / (2.0 * comparison->finest_2[at]);
@@ -112,7 +121,8 @@ static enum fx8_compare_reason reason_of(
         return FX8_COMPARE_NO_GAIN;
     if (comparison->dump_clips[at] > FX8_COMPARE_CLIPS)
         return FX8_COMPARE_CLIPPED;
-    return noise > 1.0 / (12.0 * squared(FX8_COMPARE_LEVEL))
+    return noise > rounding_noise(comparison) /
+                       (2.0 * squared(FX8_COMPARE_LEVEL))
                ? FX8_COMPARE_LOW_LEVEL
                : FX8_COMPARE_N_REASONS;
 }
@@ -122,6 +132,7 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
     const size_t n_channels = comparison->shape.n_channels;
     const size_t first = input * n_channels;
     const double *power = comparison->dump.reference + first;
+    const double noise = rounding_noise(comparison);
     size_t n = 0;
     for (size_t c = 0; c < n_channels && comparison->has_theory; c++)
         if (power[c] > 0.0)
@@ -132,11 +143,12 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
     const double usual = n > 0 ? comparison->scratch[(n - 1) / 2] : 0.0;
     for (size_t at = first; at < first + n_channels; at++) {
         struct fx8_compare_level *level = &comparison->levels[at];
-        /* sigma^2 = g^2 P / 2 per real component, eps = 1 / (12 sigma^2) */
+        /* sigma^2 = g^2 P / 2 per real component; eps is the noise of both
+         * over 2 sigma^2 */
         const double twice = 2.0 * comparison->coarsest_2[at];
         const double p = comparison->dump.reference[at];
-        level->noise = comparison->inverse_gain_2[at] / (6.0 * p);
-        level->noise_most = comparison->coarsest_2[at] / (6.0 * p);
+        level->noise = noise * comparison->inverse_gain_2[at] / p;
+        level->noise_most = noise * comparison->coarsest_2[at] / p;
         level->level_2 = p / twice;
         level->root_level = sqrt(level->level_2);
         level->finest_2 = p / (2.0 * comparison->finest_2[at]);
@@ -270,7 +282,8 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
         take_bound(
             part, cell,
             difference /
-                (sqrt(larger) * rounding_bound(noise_i, noise_j) + clips));
+                (sqrt(larger) * rounding_bound(comparison, noise_i, noise_j) +
+                 clips));
         return;
     }
     const double scaled =
@@ -315,8 +328,8 @@ void fx8_compare_judge_auto(const struct fx8_comparison *comparison,
         fmax(0.0, fabs(change) - scaled - level->noise_most - FLOAT_ERROR);
     if (!level->is_dithered || reason == FX8_COMPARE_LOW_LEVEL)
         take_bound(part, cell,
-                   beyond /
-                       rounding_bound(level->noise_most, level->noise_most));
+                   beyond / rounding_bound(comparison, level->noise_most,
+                                           level->noise_most));
     else
         take_cell(part, FX8_COMPARE_CHECK_AUTOS, cell,
                   squared(beyond) * comparison->dump_spectra * cell->nsamples /

@@ -125,6 +125,7 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
             .clip_fraction = live->clip_fraction,
             .spectra_per_dump = (double)live->job->most_spectra,
             .has_bias = fx8_compare_side_has_bias(&live->sides.side[0]),
+            .has_dither = fx8_compare_side_has_dither(&live->sides.side[0]),
         };
         is_open = fx8_compare_open(&live->sides.shape, &theory,
                                    &live->comparison, &unused) == FX8_OK;

@@ -104,7 +104,8 @@ static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
         return;
     char name[FX8_COMPARE_NAME_SIZE];
     fx8_compare_input_name(comparison, clipped, name);
-    fprintf(stream, "quantiser: gains %.4g to %.4g, ", gains[0], gains[1]);
+    fprintf(stream, "quantiser: %sgains %.4g to %.4g, ",
+            comparison->has_dither ? "dithered, " : "", gains[0], gains[1]);
     if (levels[0] <= levels[1])
         fprintf(stream, "median levels of the inputs %.4g to %.4g LSB",
                 levels[0], levels[1]);

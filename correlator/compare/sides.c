@@ -28,6 +28,11 @@ bool fx8_compare_side_has_bias(const struct fx8_compare_side *side)
            strcmp(keyword->text, "QUANTISER NOISE REMOVED") != 0;
 }
 
+bool fx8_compare_side_has_dither(const struct fx8_compare_side *side)
+{
+    return fx8_uvh5_keyword(&side->header, "DITHER") != NULL;
+}
+
 void fx8_compare_print_sizes(int64_t n_dumps,
                              const struct fx8_compare_shape *shape,
                              FILE *stream)

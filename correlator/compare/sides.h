@@ -107,6 +107,9 @@ void fx8_compare_sides_note(const struct fx8_compare_sides *sides,
 /** Whether the rounding noise of the quantiser is still in a file's autos. */
 bool fx8_compare_side_has_bias(const struct fx8_compare_side *side);
 
+/** Whether noise of one step was added before a file's spectra were rounded. */
+bool fx8_compare_side_has_dither(const struct fx8_compare_side *side);
+
 /** Keyword PRECISN, "" without one. */
 const char *fx8_compare_side_precision(const struct fx8_compare_side *side);
 

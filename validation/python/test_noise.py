@@ -10,8 +10,9 @@ In: CommonNoise
 
 Shows (signals, loss of the quantiser): the loss is √((εᵢ+εⱼ+εᵢεⱼ)/M), with and
     without dither; autos are larger by ε, unless that is subtracted; with
-    dither, visibilities at a quarter of a step are right
-Within: 5 sigma
+    dither, visibilities at a quarter of a step are right; compare finds what it
+    predicts
+Within: 5 sigma; compare 5 %
 Because: sigma of the mean over the cells
 In: QuantiserLoss
 
@@ -28,6 +29,7 @@ Because: sigma of the chance change from a tenth of the spectra; the oracle
 In: MissingData
 """
 import itertools
+import json
 
 import numpy as np
 
@@ -155,6 +157,21 @@ class QuantiserLoss(program.Case):
         spread = (power + 0.5) / power / np.sqrt(2 * per_dump * channels)
         self.assertLess(shares[0], -20 * spread)
         self.assertLess(abs(shares[1]), 5 * spread)
+
+    def test_prediction_with_dither(self):
+        generator = np.random.default_rng(55)
+        samples = program.to_int8(noise(generator, 4, 2, 64 * 6000))
+        path = self.write(program.Scene(samples))
+        setup = oracle.Setup(64, 64 * 1000 / 1e6, precision="both",
+                             target_rms=3.0, dither=True)
+        ini = self.save("both.ini", program.ini_of(setup))
+        output = self.path("both.uvh5")
+        self.well("correlate", ini, path, "-o", output, "--quiet")
+        done = self.well("compare", "--json", self.path("both.int8.uvh5"),
+                         self.path("both.fp32.uvh5"))
+        found = json.loads(done.stdout)
+        self.assertEqual(found["verdict"], "good")
+        self.assertLess(abs(found["overall"]["ratio"] - 1), 0.05)
 
     def test_bias_of_real_spectra(self):
         """Baseband zero of real samples has one component, and half the
