@@ -118,7 +118,8 @@ static inline bool fx8_has_int16_fir(const struct fx8_engine_plan *plan)
 struct fx8_engine_block {
     const int8_t *samples;
     size_t row_stride;
-    int64_t dump;           /**< its number: a key of the dither */
+    int64_t dump_sample; /**< of the recording, where the dump begins: a key of
+                              the dither */
     int64_t first_spectrum; /**< counted from the start of the dump; a multiple
                                  of FX8_DITHER_SPECTRA where there is dither */
     size_t n_spectra;

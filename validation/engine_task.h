@@ -11,8 +11,8 @@
 #include "validation/exact_sum.h"
 #include "validation/testing.h"
 
-/* Number of the dump that a task is: its dither depends on it. */
-#define TASK_DUMP 5
+/* First sample of the dump that a task is: its dither depends on it. */
+#define TASK_SAMPLE INT64_C(0x123456789ab)
 
 /* One engine's task: random samples, coefficients, gains and masks. */
 struct task {
@@ -187,7 +187,7 @@ static inline struct fx8_engine_block cut_block(const struct task *task,
     return (struct fx8_engine_block){
         .samples = task->samples + first * fx8_filterbank_row(&task->plan.bank),
         .row_stride = task->row_stride,
-        .dump = TASK_DUMP,
+        .dump_sample = TASK_SAMPLE,
         .first_spectrum = (int64_t)first,
         .n_spectra = n,
         .valid = valid,

@@ -49,7 +49,7 @@ TEST(every_word_serves_one_spectrum)
          first += FX8_DITHER_SPECTRA) {
         unsigned used = 0;
         for (int64_t t = first; t < first + FX8_DITHER_SPECTRA; t++) {
-            const uint64_t call = fx8_dither_call(t) - (uint64_t)first / 4;
+            const uint32_t call = fx8_dither_call(t) - (uint32_t)first / 4;
             assert_true(call < 4);
             used |= 1u << (4 * (int)call + fx8_dither_word(t));
         }
@@ -108,7 +108,7 @@ static double noise_at(const size_t place[N_AXES], int part)
         .input = (uint32_t)place[INPUT],
         .band_hz = (uint32_t)place[BAND],
         .channel = 40,
-        .dump = (uint32_t)place[DUMP],
+        .first_sample = (int64_t)place[DUMP] << 31,
         .spectrum = 8192,
     };
     const uint32_t word =

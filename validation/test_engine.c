@@ -124,7 +124,7 @@ static void check_spectra(const struct task *task, const struct outcome *o)
                 const uint32_t noise = fx8_dither_at(
                     &(struct fx8_dither){.input = (uint32_t)input,
                                          .band_hz = task->plan.band_hz,
-                                         .dump = TASK_DUMP},
+                                         .first_sample = TASK_SAMPLE},
                     t, c);
                 const bool has_noise = task->plan.quantizer.dither && is_valid;
                 const bool clips_re = quantise(

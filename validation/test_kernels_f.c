@@ -451,7 +451,7 @@ static struct fx8_dither some_dither(size_t n_spectra, struct generator *g)
         .input = (uint32_t)random_bits(g),
         .band_hz = (uint32_t)random_bits(g),
         .channel = (uint32_t)random_bits(g),
-        .dump = (uint32_t)random_bits(g),
+        .first_sample = (int64_t)random_bits(g),
         .spectrum =
             (int64_t)(block * FX8_DITHER_SPECTRA +
                       random_below(g, (unsigned)most) % FX8_DITHER_SPECTRA),

@@ -280,7 +280,7 @@ static void check_group(size_t n_channels, uint32_t valid, int data,
         .input = (uint32_t)random_bits(g),
         .band_hz = (uint32_t)random_bits(g),
         .channel = (uint32_t)random_bits(g),
-        .dump = (uint32_t)random_bits(g),
+        .first_sample = (int64_t)random_bits(g),
         .spectrum = random_in(g, 0, 1000) * FX8_DITHER_SPECTRA,
     };
     const struct fx8_spectra_group one = {

@@ -39,7 +39,7 @@ static struct fx8_dither dither_of(const struct fx8_engine *engine,
     return (struct fx8_dither){
         .input = (uint32_t)input,
         .band_hz = engine->plan.band_hz,
-        .dump = (uint32_t)block->dump,
+        .first_sample = block->dump_sample,
         .spectrum = block->first_spectrum + (int64_t)time,
     };
 }

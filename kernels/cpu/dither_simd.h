@@ -54,15 +54,15 @@ FX8_INLINE void find_noise(const struct fx8_dither *dither, size_t channel,
                            float re[FX8_GROUP], float im[FX8_GROUP])
 {
     FX8_ALIGNED static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const uint64_t first = fx8_dither_call(dither->spectrum);
+    const uint32_t first = fx8_dither_call(dither->spectrum);
+    const uint64_t sample = (uint64_t)dither->first_sample;
     FX8_UNROLL
     for (size_t call = 0; call < GROUP_CALLS; call += SIDE_CALLS) {
-        const vec_int calls = VEC(add_epi64)(vec_set_int64((int64_t)first),
-                                             vec_load_int(numbers + call));
         vec_int words[FX8_PHILOX_WORDS] = {
-            calls,
-            VEC(srli_epi64)(calls, 32),
-            vec_set_int64((int64_t)dither->dump),
+            VEC(add_epi64)(vec_set_int64((int64_t)first),
+                           vec_load_int(numbers + call)),
+            vec_set_int64((int64_t)sample),
+            vec_set_int64((int64_t)(sample >> 32)),
             vec_set_int64(
                 (int64_t)(uint32_t)(dither->channel + (uint32_t)channel)),
         };

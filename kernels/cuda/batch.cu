@@ -211,7 +211,7 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     call->last_block = call->n_spectra;
     call->dither = fx8_dither();
     call->dither.band_hz = engine->plan.band_hz;
-    call->dither.dump = static_cast<uint32_t>(block->dump);
+    call->dither.first_sample = block->dump_sample;
     call->dither.spectrum = block->first_spectrum;
     call->n_spectra += block->n_spectra;
     call->has_valid = call->has_valid || validity != FX8_BLOCK_EMPTY;

@@ -2,9 +2,10 @@
 /*
  * dither.h -- uniform noise of one quantiser step, added before rounding.
  *
- * Noise is a function of its place alone: band, channel, input, dump, spectrum
- * of the dump and component.  It therefore depends neither on blocks, threads,
- * ranges and ranks nor on the machine, nor on other bands of the run.
+ * Noise is a function of its place alone: band, channel, input, first sample of
+ * the dump, spectrum of the dump and component.  It therefore depends neither
+ * on blocks, threads, ranges and ranks nor on the machine, nor on the other
+ * bands and dumps of the run.
  *
  * Source: Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as
  *         easy as 1, 2, 3", SC '11: Philox4x32 with 7 rounds, which passes
@@ -39,8 +40,8 @@ struct fx8_dither {
     uint32_t input;
     uint32_t band_hz; /**< sky frequency of its baseband zero, modulo 2^32 */
     uint32_t channel; /**< number of channel 0 in the band */
-    uint32_t dump;    /**< modulo 2^32 */
-    int64_t spectrum; /**< number of spectrum 0 in the dump */
+    int64_t first_sample; /**< of the dump, counted in the recording */
+    int64_t spectrum;     /**< number of spectrum 0 in the dump */
 };
 
 /** A block of the generator: `words` is the counter, and becomes the noise. */
@@ -59,11 +60,11 @@ FX8_NUMERIC void fx8_philox(uint32_t words[FX8_PHILOX_WORDS], uint32_t key_0,
     }
 }
 
-/** The call of the generator that serves a spectrum of a dump. */
-FX8_NUMERIC uint64_t fx8_dither_call(int64_t spectrum)
+/** The call of the generator that serves a spectrum of a dump, modulo 2^32. */
+FX8_NUMERIC uint32_t fx8_dither_call(int64_t spectrum)
 {
     const uint64_t s = (uint64_t)spectrum;
-    return s / FX8_DITHER_SPECTRA * 4 + s / 2 % 4;
+    return (uint32_t)(s / FX8_DITHER_SPECTRA * 4 + s / 2 % 4);
 }
 
 /** Its word for that spectrum: words 0 and 1 serve neighbours, 2 and 3 those
@@ -76,12 +77,12 @@ FX8_NUMERIC int fx8_dither_word(int64_t spectrum)
 
 /** The words of a call for a channel. */
 FX8_NUMERIC void fx8_dither_words(const struct fx8_dither *dither,
-                                  uint64_t call, size_t channel,
+                                  uint32_t call, size_t channel,
                                   uint32_t words[FX8_PHILOX_WORDS])
 {
-    words[0] = (uint32_t)call;
-    words[1] = (uint32_t)(call >> 32);
-    words[2] = dither->dump;
+    words[0] = call;
+    words[1] = (uint32_t)dither->first_sample;
+    words[2] = (uint32_t)((uint64_t)dither->first_sample >> 32);
     words[3] = dither->channel + (uint32_t)channel;
     fx8_philox(words, dither->input, FX8_DITHER_SEED + dither->band_hz);
 }

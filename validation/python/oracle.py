@@ -312,12 +312,12 @@ def philox(counter, key, rounds=7):
     return np.stack(np.broadcast_arrays(*c))
 
 
-def dither_of(n_inputs, n_channels, lengths, dc_hz):
+def dither_of(n_inputs, n_channels, lengths, first_samples, dc_hz):
     """Noise [input][spectrum][channel], by CONVENTIONS.md."""
     spectra = np.concatenate([np.arange(n) for n in lengths])[:, None]
-    dumps = np.repeat(np.arange(len(lengths)), lengths)[:, None]
-    words = philox([spectra // 16 * 4 + spectra // 2 % 4, 0, dumps,
-                    np.arange(n_channels)],
+    sample = np.repeat(first_samples, lengths)[:, None]
+    words = philox([spectra // 16 * 4 + spectra // 2 % 4, sample % 2**32,
+                    sample // 2**32, np.arange(n_channels)],
                    [np.arange(n_inputs)[:, None, None],
                     (0x66783864 + int(np.rint(dc_hz))) % 2**32])
     which = spectra // 8 % 2 * 2 + spectra % 2
@@ -428,7 +428,8 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
         noise = np.zeros(spectra.shape, complex)
         if setup.dither:
             noise[:, :sum(lengths)] = dither_of(
-                len(noise), channels, lengths, recording.dc_hz)
+                len(noise), channels, lengths, begins[ends - lengths],
+                recording.dc_hz)
         spectra, near = quantise(spectra, used, 64 if is_turned else 16, noise)
     spectra = spectra * valid[:, :, None]
     near = near * valid[:, :, None]

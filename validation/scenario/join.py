@@ -141,6 +141,17 @@ class Join(program.Case):
             plist = file["Data/visdata"].id.get_create_plist()
             return [plist.get_filter(k)[0] for k in range(plist.get_nfilters())]
 
+    def test_dither(self):
+        """The noise of a part is that of the whole."""
+        (a, b, c), whole = self.parts(extra={"quantizer.dither": "yes"})
+        self.joined(a, b, c)
+        self.assert_same_file(self.path("all.uvh5"), whole)
+        dithered = self.path("dithered.uvh5")
+        os.rename(a, dithered)
+        (_, plain, _), _ = self.parts()
+        for files in ([dithered, plain], [plain, dithered]):
+            self.refuse(files, "Header/extra_keywords/DITHER")
+
     def test_compression_is_an_option(self):
         (a, b, _), _ = self.parts()
         plain = self.joined(a, b)

@@ -61,7 +61,8 @@ class Equal(Ranks):
                 ("int8", "none", (3,)), ("both", "gzip", (5,)),
                 ("fp32", "none", (3, 8)), ("interval", "none", (4,))):
             self.set_up(precision, {"output.compression": compression,
-                                    **FLAGS}, **self.SEGMENTS)
+                                    "quantizer.dither": "yes", **FLAGS},
+                        **self.SEGMENTS)
             self.check(recording, counts)
 
     def test_segments_are_added_in_order(self):
