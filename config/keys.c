@@ -209,6 +209,11 @@ const struct fx8_key fx8_keys[] = {
      .help = "Factor that fits 16-bit samples into 8 bits. auto chooses one "
              "for each input so that its rms is at most 32. It is divided out "
              "of the results."},
+    {"input", "van_vleck", CHOICE(input.van_vleck, yes_no), .fallback = "no",
+     .help = "Correct visibilities of samples of 1 to 4 bits (at most 16 "
+             "values) for their levels and means, measured in each dump. Needs "
+             "method = fft without window, all channels, precision int8 or "
+             "fp32, the CPU; no delays, averages or quick-look."},
     {"input", "start_s", REAL(input.start_s, 0, LONGEST_S, "s"),
      .fallback = "0",
      .help = "Where to start, counted from the first sample and rounded to a "

@@ -99,6 +99,7 @@ struct fx8_settings {
         bool allow_missing_tiles;
         struct fx8_marker marker;
         double scale_to_8bit; /**< a power of two, at most 1; 0: auto */
+        bool van_vleck;
         double start_s;
         double duration_s;
     } input;

@@ -413,6 +413,11 @@ struct fx8_plan {
     struct fx8_marker marker;
     struct fx8_blanking blanking;
 
+    bool van_vleck; /**< samples have at most 4 bits: correct the visibilities
+                         for their levels, which are measured in each dump.
+                         FX8_METHOD_FFT with a rectangular window, all channels,
+                         INT8 or FP32, on the CPU; no delays, average or
+                         quick-look */
     struct fx8_delays delays; /**< not with FX8_METHOD_NONE */
     struct fx8_channelizer channelizer;
     struct fx8_quantizer quantizer;
@@ -692,7 +697,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *         then push the same block again (its consumed part is skipped);
  *         FX8_ERR_USAGE: a range below 0 or too large, a missing stretch of an
  *         unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
- *         finished session; reread delivered nothing;
+ *         finished session; reread delivered nothing; more than 16 values of an
+ *         input in a dump, with van_vleck;
  *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: out of memory or of
  *         memory_limit; a sum that the spot check finds wrong (its dump is not
  *         delivered); FX8_ERR_DEVICE: a GPU fails; any failure that a callback

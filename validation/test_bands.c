@@ -9,7 +9,8 @@
  *     different gaps and markers per band, ragged blocks, threads, quick-look.
  *     Averages across bands are correct, for bounds too.  `keep_fraction` keeps
  *     the central channels.  White noise has the expected power.  Input gains
- *     leave no trace
+ *     leave no trace.  Samples of few bits are corrected by the levels of their
+ *     band
  * Within: to the bit; power 5 sigma
  * Because: both runs use the same samples in the same order
  */
@@ -328,6 +329,23 @@ TEST(gains_of_the_input_leave_no_trace)
         assert_true(a.n_dumps >= 2);
         check_same(&a, &b);
         check_bands(&plan, &scaled, &whole);
+    }
+}
+
+/* Levels are those of an input in its band. */
+TEST(samples_of_few_bits)
+{
+    for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+        struct fx8_plan plan = wide_plan(2, 2, is_complex == 1, 12, 60);
+        plan.channelizer.method = FX8_METHOD_FFT;
+        plan.precision = FX8_PRECISION_FP32;
+        plan.van_vleck = true;
+        const size_t size = is_complex == 1 ? 2 : 1;
+        struct voltages v = make_voltages(12, size, 6000, 20, 865);
+        const size_t n = (size_t)v.n_samples * size;
+        for (size_t k = 0; k < 12 * n; k++)
+            v.data[k] = v.data[k] > (int)(k / n) - 6 ? 1 : -1;
+        check_bands(&plan, &v, &whole);
     }
 }
 

@@ -181,6 +181,14 @@ static bool are_precisions(const struct fx8_compare_side *side, const char *a,
            strcmp(fx8_compare_side_precision(&side[1]), b) == 0;
 }
 
+/* Whether the loss of 8 bits is known: that of corrected samples is not. */
+static bool is_predicted(const struct fx8_compare_side *side)
+{
+    return are_precisions(side, "INT8", "FP32") &&
+           fx8_uvh5_keyword(&side[0].header, "VANVLECK") == NULL &&
+           fx8_uvh5_keyword(&side[1].header, "VANVLECK") == NULL;
+}
+
 static enum fx8_status compare(const char *const *paths,
                                struct fx8_progress_display *progress,
                                struct walk *walk, struct fx8_error *error)
@@ -194,10 +202,9 @@ static enum fx8_status compare(const char *const *paths,
         side[0] = side[1];
         side[1] = first;
     }
-    FX8_TRY(
-        are_precisions(side, "INT8", "FP32")
-            ? open_with_levels(walk, error)
-            : fx8_compare_open(&walk->sides.shape, NULL, comparison, error));
+    FX8_TRY(is_predicted(side) ? open_with_levels(walk, error)
+                               : fx8_compare_open(&walk->sides.shape, NULL,
+                                                  comparison, error));
     fx8_compare_sides_note(&walk->sides, comparison);
     const struct fx8_compare_shape *shape = &walk->sides.shape;
     walk->n = fx8_product(fx8_compare_inputs(shape), shape->n_channels, 1, 1);

@@ -108,7 +108,8 @@ static void flag_light(struct fx8_session *s)
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
-static void count_dump(struct fx8_session *s)
+static enum fx8_status count_dump(struct fx8_session *s,
+                                  struct fx8_error *error)
 {
     struct fx8_statistics *counters = &s->statistics;
     counters->n_dumps++;
@@ -119,6 +120,8 @@ static void count_dump(struct fx8_session *s)
         s->valid_in_dump[row] = 0;
         s->has_signal[row] = false;
     }
+    return s->few_bits == NULL ? FX8_OK
+                               : fx8_few_bits_measure(s->few_bits, error);
 }
 
 static void count_clips(struct fx8_session *s, size_t band,
@@ -154,6 +157,12 @@ static void process_band(struct fx8_session *s, size_t band,
     const struct fx8_postprocess plan = plan_band(s, band, results);
     fx8_postprocess_dump(&plan, sums->sums, sums->counts, results);
     count_clips(s, band, sums->clips);
+    for (size_t kind = 0; s->few_bits != NULL && kind < FX8_N_RESULTS; kind++)
+        if (results[kind].visibilities != NULL)
+            fx8_few_bits_correct(s->few_bits,
+                                 band * s->axes.n_inputs +
+                                     s->slice.begin * s->plan.n_polarizations,
+                                 &plan, &results[kind]);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
@@ -298,9 +307,9 @@ enum fx8_status fx8_session_end_sums(struct fx8_session *s, int64_t dump,
 {
     s->postprocess.spectra_per_dump = fx8_dump_spectra(&s->plan, dump);
     flag_inputs(s);
+    FX8_TRY(count_dump(s, error));
     for (size_t band = 0; band < s->plan.n_bands; band++)
         process_band(s, band, &bands[band]);
-    count_dump(s);
     s->dump = s->end_dump = dump + 1;
     s->position = s->part_first = s->part_end = 0;
     return hand_over(s, error);
@@ -338,7 +347,7 @@ enum fx8_status fx8_session_end_dump(struct fx8_session *s,
     flag_inputs(s);
     for (size_t band = 0; band < s->plan.n_bands; band++)
         FX8_TRY(end_band(s, band, error));
-    count_dump(s);
+    FX8_TRY(count_dump(s, error));
     s->dump++;
     s->position = 0;
     s->has_ended = true;

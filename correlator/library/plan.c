@@ -213,6 +213,48 @@ struct rule {
     const char *what;
 };
 
+/* FX8_ERR_USAGE naming the first of n rules that does not hold. */
+static enum fx8_status check_rules(const struct rule *rules, size_t n,
+                                   struct fx8_error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!rules[i].holds)
+            return fx8_fail(error, FX8_ERR_USAGE, "plan: %s", rules[i].what);
+    return FX8_OK;
+}
+
+/* Where samples of a few bits can be corrected. */
+static enum fx8_status check_van_vleck(const struct fx8_plan *plan,
+                                       struct fx8_error *error)
+{
+    const struct fx8_channelizer *bank = &plan->channelizer;
+    const struct rule rules[] = {
+        {bank->method == FX8_METHOD_FFT,
+         "van_vleck: expected method fft: other channels give no lags"},
+        {bank->window == FX8_WINDOW_AUTO ||
+             bank->window == FX8_WINDOW_RECTANGULAR,
+         "van_vleck: expected a rectangular window: others mix samples"},
+        {bank->n_kept == 0 || bank->n_kept == bank->n_channels,
+         "van_vleck: expected keep_fraction 1: lags need every channel"},
+        {plan->channel_average == 1,
+         "van_vleck: expected channel_average 1: lags need every channel"},
+        {!fx8_plan_has_delays(plan),
+         "van_vleck: expected no delays, and gains without phases: they turn "
+         "the spectra"},
+        {plan->precision == FX8_PRECISION_INT8 ||
+             plan->precision == FX8_PRECISION_FP32,
+         "van_vleck: expected precision int8 or fp32: bounds and the loss that "
+         "a comparison predicts do not hold with it"},
+        {!plan->quicklook, "van_vleck: expected no quick-look, whose intervals "
+                           "do not hold with it"},
+        {plan->machine.backend != FX8_BACKEND_CUDA,
+         "van_vleck: expected backend auto or cpu: a GPU does not have it"},
+    };
+    return plan->van_vleck
+               ? check_rules(rules, sizeof rules / sizeof *rules, error)
+               : FX8_OK;
+}
+
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error)
 {
@@ -329,10 +371,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->machine.threads.count <= MOST_THREADS,
          "threads.count: expected 0 to 1024"},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (!rules[i].holds)
-            return fx8_fail(error, FX8_ERR_USAGE, "plan: %s", rules[i].what);
-    return FX8_OK;
+    FX8_TRY(check_rules(rules, sizeof rules / sizeof *rules, error));
+    return check_van_vleck(plan, error);
 }
 
 enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,

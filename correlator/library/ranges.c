@@ -117,17 +117,25 @@ struct part {
     double *moments;           /* likewise; NULL if not planned */
     int64_t *counts, *clips;   /* likewise */
     int64_t *valid_spectra;    /* [n_rows] */
+    int64_t *values;           /* fx8_few_bits_counts(), NULL without */
     /* as struct fx8_input_gains; NULL without a quantiser */
     float *gain;
     uint8_t *is_zero, *is_set;
     uint8_t *has_signal; /* [n_rows] */
 };
 
+/* Counters of values of samples. */
+static size_t count_values(const struct fx8_session *s)
+{
+    return s->few_bits == NULL ? 0 : s->axes.n_rows * FX8_ROW_VALUES;
+}
+
 /* Numbers of a part that add up like clips. */
 static size_t count_counts(const struct fx8_session *s)
 {
     const size_t pairs = fx8_pair_count(s->axes.n_inputs);
-    return s->plan.n_bands * pairs + s->axes.n_rows * (s->axes.n_kept + 1);
+    return s->plan.n_bands * pairs + s->axes.n_rows * (s->axes.n_kept + 1) +
+           count_values(s);
 }
 
 /* Moments of a part. */
@@ -145,7 +153,7 @@ static size_t lay_out(const struct fx8_session *s, void *memory,
     const size_t pairs = fx8_pair_count(s->axes.n_inputs);
     const size_t sums = s->axes.n_fine * pairs * 2;
     const size_t levels = s->gains != NULL ? rows * s->axes.n_kept : 0;
-    struct fx8_array arrays[FX8_N_RESULTS + 8];
+    struct fx8_array arrays[FX8_N_RESULTS + 9];
     size_t n = 0, size = 0;
     for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
         arrays[n++] = (struct fx8_array){&part->sums[kind], sums,
@@ -156,6 +164,7 @@ static size_t lay_out(const struct fx8_session *s, void *memory,
         FX8_ITEMS(part->counts, bands * pairs),
         FX8_ITEMS(part->clips, rows * s->axes.n_kept),
         FX8_ITEMS(part->valid_spectra, rows),
+        FX8_ITEMS(part->values, count_values(s)),
         FX8_ITEMS(part->gain, levels),
         FX8_ITEMS(part->is_zero, levels),
         FX8_ITEMS(part->is_set, levels > 0 ? rows : 0),
@@ -236,6 +245,10 @@ static enum fx8_status take(struct fx8_session *s, void *memory,
         s->valid_in_dump[row] = 0;
         s->has_signal[row] = false;
     }
+    for (size_t k = 0; k < count_values(s); k++) {
+        part.values[k] = fx8_few_bits_counts(s->few_bits)[k];
+        fx8_few_bits_counts(s->few_bits)[k] = 0;
+    }
     s->is_part_ready = false;
     return FX8_OK;
 }
@@ -313,6 +326,8 @@ static enum fx8_status end_parts(struct fx8_session *s, int64_t dump,
         if (s->gains != NULL && fx8_gains(s).is_set[row])
             sum->is_set[row] = 0; /* known here */
     }
+    for (size_t k = 0; k < count_values(s); k++)
+        fx8_few_bits_counts(s->few_bits)[k] = sum->values[k];
     if (s->gains != NULL)
         FX8_TRY(fx8_gains_set(
             s->gains,

@@ -81,6 +81,9 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
         start = fx8_clock_seconds();
     }
     note_signal(s, n_spectra);
+    if (s->few_bits != NULL)
+        FX8_TRY(fx8_few_bits_count(s->few_bits, s->stream, s->valid, n_spectra,
+                                   error));
     s->statistics.align_s += fx8_clock_seconds() - start;
     FX8_TRY(push_bands(s, n_spectra, error));
     start = fx8_clock_seconds();

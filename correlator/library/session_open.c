@@ -158,8 +158,9 @@ static struct need find_need(struct fx8_session *s,
         .spectra = engines,
         .samples = plus(plus(fx8_stream_size(&stream), delays),
                         has_levels ? fx8_stream_size(&ahead) : 0),
-        .results =
+        .results = plus(
             plus(fx8_arrays_size(arrays, n), fx8_session_quicklook_size(s)),
+            fx8_few_bits_size(&s->plan, s->axes.n_rows)),
     };
     if (has_levels)
         need.spectra =
@@ -292,7 +293,9 @@ static enum fx8_status open_engines(struct fx8_session *s,
         [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
         [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
     };
-    const enum fx8_engine_wish wish = wishes[s->plan.machine.backend];
+    /* the correction takes the results of the CPU engine */
+    const enum fx8_engine_wish wish =
+        s->plan.van_vleck ? FX8_ENGINE_CPU : wishes[s->plan.machine.backend];
     struct fx8_error why;
     const enum fx8_status status = open_alike(s, wish, plan, &why);
     if (status == FX8_OK)
@@ -523,6 +526,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     if (s->axes.has_quantiser)
         FX8_TRY(fx8_gains_open(s, &s->gains, error));
     FX8_TRY(fx8_session_quicklook_open(s, error));
+    FX8_TRY(fx8_few_bits_open(&s->plan, s->axes.n_rows, &s->few_bits, error));
     /* the caller's, or needed only so far */
     s->plan.machine.kernel = s->plan.machine.device = NULL;
     s->plan.band_offset_hz = s->plan.delays.turns = NULL;
@@ -545,6 +549,7 @@ void fx8_close(struct fx8_session **session)
     fx8_gains_close(&s->gains);
     fx8_power_close(&s->power);
     fx8_session_quicklook_close(s);
+    fx8_few_bits_close(&s->few_bits);
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
     fx8_free_arrays(arrays, n);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
+#include "correlator/library/few_bits.h"
 #include "correlator/library/kept.h"
 #include "correlator/library/slices.h"
 #include "correlator/library/gains.h"
@@ -46,6 +47,7 @@ struct fx8_session {
     struct fx8_rotation *rotations; /* [n_rows][groups of a block] */
     struct fx8_power *power;        /* NULL: no quantiser */
     struct fx8_gain_setting *gains; /* likewise */
+    struct fx8_few_bits *few_bits;  /* NULL: samples are not corrected */
     struct fx8_session_quicklook
         *quicklook;           /* takes dumps; NULL: no quick-look */
     struct fx8_spot spots[2]; /* for dumps in turn, which may overlap */

@@ -107,6 +107,8 @@ static enum fx8_status add_keywords(const struct fx8_job_center *center,
         add_text(header, "DITHER", "UNIFORM");
     if (job->positions_are_faked)
         add_integer(header, "POSFAKE", 1);
+    if (plan->van_vleck)
+        add_integer(header, "VANVLECK", 1);
     return add_delays(center, header, error);
 }
 

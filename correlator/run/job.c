@@ -78,6 +78,9 @@ static enum fx8_status plan_channels(struct fx8_job *job,
         (job->settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
         return fx8_settings_fail(job->settings, "postprocess.quicklook", error,
                                  "not supported with precision = interval");
+    if (job->settings->postprocess.quicklook[0] != '\0' && plan->van_vleck)
+        return fx8_settings_fail(job->settings, "postprocess.quicklook", error,
+                                 "not supported with input.van_vleck");
     if (plan->channelizer.method == FX8_METHOD_NONE && !plan->is_complex)
         return fx8_settings_fail(job->settings, "channelizer.method", error,
                                  "expected pfb or fft: the samples are real");
@@ -348,6 +351,7 @@ static void plan_correlator(struct fx8_job *job)
     plan->sample_rate = job->observation.sample_rate;
     plan->dc_frequency_hz = job->observation.dc_frequency_hz;
     plan->marker = job->settings->input.marker;
+    plan->van_vleck = job->settings->input.van_vleck;
     plan->blanking = job->settings->flag.blanking;
     plan->quantizer = job->settings->quantizer;
     plan->machine = job->settings->machine;

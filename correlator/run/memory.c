@@ -52,6 +52,7 @@ enum fx8_status fx8_memory_name_key(const struct fx8_run_request *request,
         {"plan: kernel: ", "correlator.kernel"},
         {"plan: n_bands: ", "channelizer.channels"},
         {"plan: sk_false_alarm: ", "flag.sk_false_alarm"},
+        {"plan: van_vleck: ", "input.van_vleck"},
     };
     const struct fx8_error found = *error;
     const char *expected = strstr(found.message, "expected");

@@ -3,6 +3,7 @@
  * the dumps that become ready. */
 #include "config/base/clock.h"
 #include "config/base/try.h"
+#include "correlator/run/memory.h"
 #include "correlator/run/pipeline_private.h"
 
 /* --- taking dumps ------------------------------------------------ */
@@ -73,7 +74,9 @@ static enum fx8_status push_to(struct fx8_run *run, struct fx8_branch *branch,
         run->compute_s += fx8_clock_seconds() - start;
         FX8_TRY(begin_if_due(run, status, error));
         if (status != FX8_DUMP_READY)
-            return status;
+            return status == FX8_OK
+                       ? status
+                       : fx8_memory_name_key(run->request, status, error);
         if (run->is_in_part)
             branch->is_complete = true;
         else

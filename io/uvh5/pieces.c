@@ -85,7 +85,7 @@ static enum fx8_status match_keywords(const struct fx8_uvh5_piece *a,
     static const char *const names[] = {
         "Header/extra_keywords/PRECISN", "Header/extra_keywords/DELAYMOD",
         "Header/extra_keywords/CHANAVG", "Header/extra_keywords/AUTOCORR",
-        "Header/extra_keywords/DITHER"};
+        "Header/extra_keywords/DITHER",  "Header/extra_keywords/VANVLECK"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (fx8_h5_has(&a->root, names[i]) || fx8_h5_has(&b->root, names[i]))
             FX8_TRY(fx8_h5_match(&a->root, &b->root, names[i],
