@@ -33,10 +33,13 @@ struct fx8_engine_plan {
     struct fx8_filterbank bank;
     const float *coefficients; /**< [n_taps][row]; NULL for method none */
     size_t n_inputs;           /**< N */
-    int64_t spectra_per_dump;  /**< M */
-    unsigned precisions;       /**< bits of enum fx8_precision: each bit set is
-                                    one correlation of the same spectra */
-    bool has_moments; /**< whether dumps have moments; not on devices */
+    /** As of struct fx8_row_blocks; outlives the engine.  A device engine
+     *  computes all pairs. */
+    const uint8_t *needed;
+    int64_t spectra_per_dump; /**< M */
+    unsigned precisions;      /**< bits of enum fx8_precision: each bit set is
+                                   one correlation of the same spectra */
+    bool has_moments;         /**< whether dumps have moments; not on devices */
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
     struct fx8_quantizer quantizer;     /**< only dither matters to an engine */

@@ -168,6 +168,30 @@ static inline size_t fx8_strip_row(struct fx8_strip strip, size_t j)
     return (j < strip.end ? j + 1 : strip.end) - strip.begin;
 }
 
+/** Row blocks [begin, end) of the triangle of pairs, each with all i <= j. */
+struct fx8_row_blocks {
+    size_t begin, end;
+    /** [fx8_pair_index(block of i, block of j)] 0: nobody needs these pairs,
+     *  whose sums may be anything.  On the diagonal all are needed, with NULL
+     *  everywhere */
+    const uint8_t *needed;
+};
+
+/** The whole triangle of so many inputs. */
+static inline struct fx8_row_blocks fx8_row_blocks_all(size_t n_inputs)
+{
+    const struct fx8_row_blocks all = {
+        0, (n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK, NULL};
+    return all;
+}
+
+/** Whether the sum of a pair of inputs is needed. */
+static inline bool fx8_is_needed(const uint8_t *needed, size_t i, size_t j)
+{
+    return needed == NULL || i / FX8_ROW_BLOCK == j / FX8_ROW_BLOCK ||
+           needed[fx8_pair_index(i / FX8_ROW_BLOCK, j / FX8_ROW_BLOCK)] != 0;
+}
+
 /**
  * INT8 correlator of one channel.
  *
@@ -179,8 +203,7 @@ static inline size_t fx8_strip_row(struct fx8_strip strip, size_t j)
  *           is the empty accumulator
  *        3) exact for -128 .. 127 as long as at most FX8_MAX_INT32_SPECTRA
  *           spectra are accumulated between two folds
- *        4) different threads may take different row blocks [row_begin,
- *           row_end) of FX8_ROW_BLOCK inputs j, each with all i <= j
+ *        4) different threads may take different row blocks
  *        5) memory after the rows is prefetched but never read: fastest if the
  *           channel correlated next is there
  *        6) a fold of the whole accumulator takes one strip or several, in
@@ -191,7 +214,7 @@ struct fx8_correlate_int8 {
     /** int32 items of an accumulator for n_inputs inputs. */
     size_t (*accumulator_size)(size_t n_inputs);
     /** Add conj(x_i) x_j over n_times spectra for the row blocks given. */
-    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+    void (*accumulate)(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator);
     /** Add a strip of the accumulator to sums int64 [pair][re, im] and empty
@@ -218,7 +241,7 @@ struct fx8_correlate_int8 {
 struct fx8_correlate_fp32 {
     /** double items of an accumulator for n_inputs inputs. */
     size_t (*accumulator_size)(size_t n_inputs);
-    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+    void (*accumulate)(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, double *accumulator);
     /** Add a strip of the accumulator to sums double [pair][re, im] and empty
@@ -244,7 +267,7 @@ struct fx8_correlate_fp32 {
 struct fx8_correlate_interval {
     /** double items of an accumulator, both directions, for n_inputs. */
     size_t (*accumulator_size)(size_t n_inputs);
-    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+    void (*accumulate)(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, size_t segment,
                        double *accumulator);

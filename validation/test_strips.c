@@ -77,7 +77,7 @@ static void accumulate(struct correlator *c, struct generator *g)
 {
     const struct fx8_operations *v = c->variant;
     const size_t n_rows = fx8_round_up(c->n_inputs, FX8_ROW_BLOCK);
-    const size_t end = n_rows / FX8_ROW_BLOCK;
+    const struct fx8_row_blocks all = fx8_row_blocks_all(c->n_inputs);
     struct fx8_ci8 *int8;
     struct fx8_cf32 *fp32;
     assert_int_equal(
@@ -94,19 +94,19 @@ static void accumulate(struct correlator *c, struct generator *g)
         c->n_bytes = v->int8.accumulator_size(c->n_inputs) * sizeof(int32_t);
         c->accumulator = temporary(c->n_bytes);
         memset(c->accumulator, 0, c->n_bytes);
-        v->int8.accumulate(c->n_inputs, 0, end, N_TIMES, int8, STRIDE,
+        v->int8.accumulate(c->n_inputs, all, N_TIMES, int8, STRIDE,
                            (void *)c->accumulator);
     } else if (c->kind == FX8_RESULT_FP32) {
         c->n_bytes = v->fp32.accumulator_size(c->n_inputs) * sizeof(double);
         c->accumulator = temporary(c->n_bytes);
         memset(c->accumulator, 0, c->n_bytes);
-        v->fp32.accumulate(c->n_inputs, 0, end, N_TIMES, fp32, STRIDE,
+        v->fp32.accumulate(c->n_inputs, all, N_TIMES, fp32, STRIDE,
                            (void *)c->accumulator);
     } else {
         c->n_bytes = v->interval.accumulator_size(c->n_inputs) * sizeof(double);
         c->accumulator = temporary(c->n_bytes);
         memset(c->accumulator, 0, c->n_bytes);
-        v->interval.accumulate(c->n_inputs, 0, end, N_TIMES, fp32, STRIDE,
+        v->interval.accumulate(c->n_inputs, all, N_TIMES, fp32, STRIDE,
                                FX8_GROUP, (void *)c->accumulator);
     }
     free(int8);

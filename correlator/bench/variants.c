@@ -267,25 +267,24 @@ static void step_products(struct fx8_trial *trial, size_t k)
     const struct fx8_operations *operations = trial->operations;
     const size_t n = trial->size, channel = channel_bytes(trial);
     const struct fx8_strip whole = fx8_strip_whole(n);
-    const size_t n_blocks = fx8_round_up(n, FX8_ROW_BLOCK) / FX8_ROW_BLOCK;
     const size_t stride = stride_of(trial->kind->item_size);
     const void *spectra =
         (const char *)trial->from + k % (trial->from_size / channel) * channel;
     const bool is_fold = k % FOLD_STEPS == FOLD_STEPS - 1;
     double *sums = trial->to;
     if (trial->kind->ruler == FX8_RULER_INT8) {
-        operations->int8.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
-                                    trial->extra);
+        operations->int8.accumulate(n, fx8_row_blocks_all(n), N_TIMES, spectra,
+                                    stride, trial->extra);
         if (is_fold)
             operations->int8.fold(n, whole, trial->extra, trial->to);
     } else if (trial->kind->ruler == FX8_RULER_FLOAT) {
-        operations->fp32.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
-                                    trial->extra);
+        operations->fp32.accumulate(n, fx8_row_blocks_all(n), N_TIMES, spectra,
+                                    stride, trial->extra);
         if (is_fold)
             operations->fp32.fold(n, whole, trial->extra, sums);
     } else {
-        operations->interval.accumulate(n, 0, n_blocks, N_TIMES, spectra,
-                                        stride, FX8_MAX_FP32_PRODUCTS,
+        operations->interval.accumulate(n, fx8_row_blocks_all(n), N_TIMES,
+                                        spectra, stride, FX8_MAX_FP32_PRODUCTS,
                                         trial->extra);
         if (is_fold)
             operations->interval.fold(n, whole, trial->extra, sums,

@@ -356,6 +356,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .coefficients =
             plan->channelizer.method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->axes.n_inputs,
+        .needed = s->needed,
         .spectra_per_dump = plan->spectra_per_dump,
         .margin = s->axes.margin,
         .has_moments = plan->sk_false_alarm > 0.0,
@@ -422,6 +423,7 @@ static void set_up_spot(struct fx8_session *s)
         .n_polarizations = plan->n_polarizations,
         .n_channels = s->axes.n_kept,
         .n_bands = plan->n_bands,
+        .needed = s->needed,
     };
     s->spots[1] = s->spots[0];
 }
@@ -459,6 +461,27 @@ static void pin_memory(struct fx8_session *s)
     }
 }
 
+/* Blocks of inputs by blocks of inputs, and on the diagonal. */
+static size_t count_blocks(const struct fx8_session *s)
+{
+    const size_t n = fx8_round_up(s->axes.n_inputs, FX8_ROW_BLOCK);
+    return fx8_pair_count(n / FX8_ROW_BLOCK);
+}
+
+/* Mark the pairs of inputs of the baselines that are delivered. */
+static void mark_needed(struct fx8_session *s)
+{
+    const size_t n = s->plan.n_polarizations;
+    for (size_t row = 0; row < s->plan.n_baselines; row++) {
+        size_t a, b;
+        fx8_baseline_antennas(s->plan.n_antennas, s->baselines[row], &a, &b);
+        for (size_t i = n * a; i < n * (a + 1); i++)
+            for (size_t j = n * b; j < n * (b + 1); j++)
+                s->needed[fx8_pair_index(i / FX8_ROW_BLOCK,
+                                         j / FX8_ROW_BLOCK)] = 1;
+    }
+}
+
 /* Copy the plan, with the arrays used after fx8_open(). */
 static enum fx8_status copy_plan(struct fx8_session *s,
                                  const struct fx8_plan *plan,
@@ -471,6 +494,7 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     const bool has_choice = plan->baselines != NULL;
     const struct fx8_array arrays[] = {
         {&s->baselines, plan->n_baselines, has_choice * sizeof *s->baselines},
+        {&s->needed, count_blocks(s), has_choice},
         FX8_ITEMS(s->engines, plan->n_bands),
         FX8_ITEMS(s->flag_antenna, plan->n_antennas),
         {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
@@ -479,9 +503,11 @@ static enum fx8_status copy_plan(struct fx8_session *s,
                                 error));
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
-    if (has_choice)
+    if (has_choice) {
         memcpy(s->baselines, plan->baselines,
                plan->n_baselines * sizeof *s->baselines);
+        mark_needed(s);
+    }
     /* products of two floats are exact */
     for (size_t row = 0; has_gains && row < s->axes.n_rows; row++)
         s->input_gain[row] = (float)plan->input_gain[row];
@@ -557,6 +583,7 @@ void fx8_close(struct fx8_session **session)
     free(s->flag_antenna);
     free(s->input_gain);
     free(s->baselines);
+    free(s->needed);
     free(s);
     *session = NULL;
 }

@@ -32,6 +32,7 @@ struct fx8_session {
     uint8_t *flag_antenna; /* [n_antennas] */
     double *input_gain;    /* [n_bands][n_inputs] */
     size_t *baselines;     /* [n_baselines]; NULL: all */
+    uint8_t *needed;       /* of an engine's plan; NULL: all pairs */
     char reason[512];      /* why this engine was chosen */
     bool is_spare;         /* the CPU replaces a device that fails */
     /* derived from the plan */

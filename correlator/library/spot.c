@@ -104,6 +104,8 @@ void fx8_spot_choose(struct fx8_spot *spot, int64_t dump)
         else
             split_pair(scattered(number % n_all * n_others + k, n_all),
                        &pair->i, &pair->j);
+        if (!fx8_is_needed(spot->needed, pair->i, pair->j))
+            pair->i = pair->j;
         pair->row_i = watch_input(&spot->watch, pair->i);
         pair->row_j = watch_input(&spot->watch, pair->j);
         spot->watch.pairs[k] = fx8_pair_index(pair->i, pair->j);

@@ -39,6 +39,7 @@ struct fx8_spot {
     unsigned precisions; /**< as of an engine's plan */
     size_t n_inputs, n_polarizations;
     size_t n_channels, n_bands; /**< channels of one band */
+    const uint8_t *needed;      /**< as of an engine's plan */
     /* of the current dump */
     bool is_watching;
     int64_t dump;

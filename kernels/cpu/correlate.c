@@ -35,23 +35,24 @@ static void correlate_item(void *context, size_t item, size_t thread)
     const size_t channel = item / job->n_parts;
     const size_t part = item % job->n_parts;
     const size_t n_blocks = engine->n_rows / FX8_ROW_BLOCK;
-    const size_t begin = part_border(n_blocks, part, job->n_parts);
-    const size_t end = part_border(n_blocks, part + 1, job->n_parts);
-    if (begin == end)
+    const struct fx8_row_blocks rows = {
+        part_border(n_blocks, part, job->n_parts),
+        part_border(n_blocks, part + 1, job->n_parts), engine->plan.needed};
+    if (rows.begin == rows.end)
         return;
     if (engine->x8 != NULL)
         engine->operations->int8.accumulate(
-            n_inputs, begin, end, job->n_times,
+            n_inputs, rows, job->n_times,
             engine->x8 + channel * engine->n_rows * engine->stride8,
             engine->stride8, engine->accumulator8 + channel * engine->size8);
     if (engine->accumulator32 != NULL)
         engine->operations->fp32.accumulate(
-            n_inputs, begin, end, job->n_times,
+            n_inputs, rows, job->n_times,
             engine->x32 + channel * engine->n_rows * engine->stride32,
             engine->stride32, engine->accumulator32 + channel * engine->size32);
     if (engine->accumulator_interval != NULL)
         engine->operations->interval.accumulate(
-            n_inputs, begin, end, job->n_times,
+            n_inputs, rows, job->n_times,
             engine->x32 + channel * engine->n_rows * engine->stride32,
             engine->stride32, FX8_MAX_FP32_PRODUCTS,
             engine->accumulator_interval + channel * engine->size_interval);

@@ -140,7 +140,7 @@ static void square(const struct fx8_tile *tile)
 
 #endif
 
-static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, double *accumulator)
 {
@@ -152,9 +152,8 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
         .square = square,
     };
 
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
+    fx8_correlate_sweep(&kernel, n_inputs, rows, n_times * sizeof(*x), x,
+                        input_stride * sizeof(*x), accumulator);
 }
 
 void FX8_VARIANT(fx8_fill_correlate_fp32)(struct fx8_operations *operations)

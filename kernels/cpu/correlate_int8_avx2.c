@@ -120,7 +120,7 @@ static void square(const struct fx8_tile *tile)
                    sums + c * FX8_TILE_COLUMN);
 }
 
-static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator)
 {
@@ -133,9 +133,8 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
         .square = square,
     };
 
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
+    fx8_correlate_sweep(&kernel, n_inputs, rows, n_times * sizeof(*x), x,
+                        input_stride * sizeof(*x), accumulator);
 }
 
 void fx8_fill_correlate_int8_avx2(struct fx8_operations *operations)

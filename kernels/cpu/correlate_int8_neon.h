@@ -130,7 +130,7 @@ static void square(const struct fx8_tile *tile)
     add_bias(tile);
 }
 
-static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator)
 {
@@ -141,9 +141,8 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
         .rectangle = rectangle,
         .square = square,
     };
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
+    fx8_correlate_sweep(&kernel, n_inputs, rows, n_times * sizeof(*x), x,
+                        input_stride * sizeof(*x), accumulator);
 }
 
 static const struct fx8_correlate_int8 correlate_int8 = {

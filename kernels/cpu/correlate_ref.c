@@ -15,20 +15,22 @@ static size_t accumulator_size(size_t n_inputs)
 
 /* Bound: a spectrum adds at most 2 * 128 * 128 to either part, so the sum over
  * FX8_MAX_INT32_SPECTRA, 2147450880, stays below 2^31. */
-static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate_int8(size_t n_inputs, struct fx8_row_blocks rows,
                             size_t n_times, const struct fx8_ci8 *x,
                             size_t input_stride, int32_t *accumulator)
 {
-    size_t end = row_end * FX8_ROW_BLOCK;
+    size_t end = rows.end * FX8_ROW_BLOCK;
 
     if (end > n_inputs)
         end = n_inputs;
-    for (size_t j = row_begin * FX8_ROW_BLOCK; j < end; j++) {
+    for (size_t j = rows.begin * FX8_ROW_BLOCK; j < end; j++) {
         for (size_t i = 0; i <= j; i++) {
             const struct fx8_ci8 *a = x + j * input_stride;
             const struct fx8_ci8 *b = x + i * input_stride;
             int32_t *sum = accumulator + 2 * fx8_pair_index(i, j);
 
+            if (!fx8_is_needed(rows.needed, i, j))
+                continue;
             for (size_t t = 0; t < n_times; t++) {
                 sum[0] += a[t].re * b[t].re + a[t].im * b[t].im;
                 sum[1] += a[t].im * b[t].re - a[t].re * b[t].im;

@@ -25,7 +25,7 @@
 struct sweep {
     const struct fx8_tile_kernel *kernel;
     size_t n_inputs;
-    size_t row_begin, row_end; /* row blocks */
+    struct fx8_row_blocks rows;
     size_t row_bytes, pitch;
     const char *x;
     char *accumulator;
@@ -56,7 +56,7 @@ static size_t smaller(size_t a, size_t b)
  *  follow in memory, where the engine keeps the next channel. */
 static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
 {
-    size_t end = FX8_ROW_BLOCK * sweep->row_end;
+    size_t end = FX8_ROW_BLOCK * sweep->rows.end;
 
     next->share = 0;
     next->lead++;
@@ -72,21 +72,21 @@ static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
                              FX8_ROW_BLOCK * sweep->pitch;
         }
     }
-    next->input = larger(FX8_ROW_BLOCK * sweep->row_begin, next->column_begin);
+    next->input = larger(FX8_ROW_BLOCK * sweep->rows.begin, next->column_begin);
 }
 
 /** Start where the call for the previous channel, if any, stopped: the first
  *  rows are in the cache. */
 static struct lookahead lookahead_start(const struct sweep *sweep)
 {
-    size_t n_blocks = sweep->row_end - sweep->row_begin;
+    size_t n_blocks = sweep->rows.end - sweep->rows.begin;
     size_t n_rows = FX8_ROW_BLOCK * n_blocks;
-    size_t n_rectangles = n_rows * (sweep->row_end + sweep->row_begin - 1) / 2 /
-                          sweep->kernel->n_columns;
+    size_t n_rectangles = n_rows * (sweep->rows.end + sweep->rows.begin - 1) /
+                          2 / sweep->kernel->n_columns;
     size_t n_tiles = n_rectangles + n_blocks;
     struct lookahead next = {
         .channel = (uintptr_t)sweep->x,
-        .input = FX8_ROW_BLOCK * sweep->row_begin,
+        .input = FX8_ROW_BLOCK * sweep->rows.begin,
         .most_lead = smaller(LEAD_ROWS, n_rows),
     };
 
@@ -142,6 +142,8 @@ static void sweep_row_block(const struct sweep *sweep, struct lookahead *next,
         kernel->prepare(&tile);
     for (size_t column = column_begin; column < smaller(column_end, diagonal);
          column += kernel->n_columns) {
+        if (!fx8_is_needed(sweep->rows.needed, column, diagonal))
+            continue;
         tile.columns = segment + column * sweep->pitch;
         tile.sums = sums + column * column_size;
         lookahead_share(sweep, next, &tile);
@@ -156,24 +158,23 @@ static void sweep_row_block(const struct sweep *sweep, struct lookahead *next,
 }
 
 void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
-                         size_t row_begin, size_t row_end, size_t row_bytes,
+                         struct fx8_row_blocks rows, size_t row_bytes,
                          const void *x, size_t pitch, void *accumulator)
 {
     _Alignas(FX8_ALIGNMENT) char scratch[FX8_TILE_SCRATCH];
-    const struct sweep sweep = {kernel,  n_inputs,    row_begin,
-                                row_end, row_bytes,   pitch,
-                                x,       accumulator, scratch};
+    const struct sweep sweep = {kernel, n_inputs, rows,        row_bytes,
+                                pitch,  x,        accumulator, scratch};
     struct lookahead next;
 
-    if (row_begin >= row_end)
+    if (rows.begin >= rows.end)
         return;
     next = lookahead_start(&sweep);
     for (size_t offset = 0; offset < row_bytes;
          offset += kernel->segment_bytes) {
-        for (size_t column = 0; column < FX8_ROW_BLOCK * row_end;
+        for (size_t column = 0; column < FX8_ROW_BLOCK * rows.end;
              column += FX8_TILE_COLUMN_BLOCK) {
-            for (size_t row = larger(row_begin, column / FX8_ROW_BLOCK);
-                 row < row_end; row++)
+            for (size_t row = larger(rows.begin, column / FX8_ROW_BLOCK);
+                 row < rows.end; row++)
                 sweep_row_block(&sweep, &next, offset, column, row);
         }
     }

@@ -78,7 +78,7 @@ struct fx8_tile_kernel {
 };
 
 /**
- * fx8_correlate_sweep -- all tiles of the row blocks [row_begin, row_end).
+ * fx8_correlate_sweep -- all tiles of the row blocks that are needed.
  *
  * Given:    n_inputs   inputs, without padding
  *           row_bytes  bytes of each row to be used, a multiple of 64
@@ -91,7 +91,7 @@ struct fx8_tile_kernel {
  *              prefetch cannot fault and changes no result
  */
 void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
-                         size_t row_begin, size_t row_end, size_t row_bytes,
+                         struct fx8_row_blocks rows, size_t row_bytes,
                          const void *x, size_t pitch, void *accumulator);
 
 /** Items of an accumulator without bias items, and with them. */

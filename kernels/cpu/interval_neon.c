@@ -81,12 +81,12 @@ static void square(const struct fx8_tile *tile)
                    sums + k * FX8_INTERVAL_COLUMN);
 }
 
-static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, size_t segment, double *accumulator)
 {
-    fx8_interval_tile_sweep(rectangle, square, n_inputs, row_begin, row_end,
-                            n_times, x, input_stride, segment, accumulator);
+    fx8_interval_tile_sweep(rectangle, square, n_inputs, rows, n_times, x,
+                            input_stride, segment, accumulator);
 }
 
 void fx8_fill_interval_neon(struct fx8_operations *operations)

@@ -25,7 +25,9 @@ static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
 /** Arguments of accumulate(); a segment has at most FX8_MAX_FP32_PRODUCTS
  *  spectra. */
 struct work {
-    size_t n_inputs, row_begin, row_end, n_times;
+    size_t n_inputs;
+    struct fx8_row_blocks rows;
+    size_t n_times;
     const struct fx8_cf32 *x;
     size_t input_stride, segment;
 };
@@ -61,16 +63,18 @@ static void add_segment(size_t n_times, const struct fx8_cf32 *a,
 __attribute__((noinline)) static void add_rows(const struct work *work,
                                                double *sums)
 {
-    size_t last = work->row_end * FX8_ROW_BLOCK;
+    size_t last = work->rows.end * FX8_ROW_BLOCK;
 
     if (last > work->n_inputs)
         last = work->n_inputs;
-    for (size_t j = work->row_begin * FX8_ROW_BLOCK; j < last; j++) {
+    for (size_t j = work->rows.begin * FX8_ROW_BLOCK; j < last; j++) {
         for (size_t i = 0; i <= j; i++) {
             const struct fx8_cf32 *a = work->x + j * work->input_stride;
             const struct fx8_cf32 *b = work->x + i * work->input_stride;
             double *sum = sums + 2 * fx8_pair_index(i, j);
 
+            if (!fx8_is_needed(work->rows.needed, i, j))
+                continue;
             for (size_t t = 0; t < work->n_times; t += work->segment) {
                 size_t left = work->n_times - t;
 
@@ -81,11 +85,11 @@ __attribute__((noinline)) static void add_rows(const struct work *work,
     }
 }
 
-static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate(size_t n_inputs, struct fx8_row_blocks rows,
                        size_t n_times, const struct fx8_cf32 *x,
                        size_t input_stride, size_t segment, double *accumulator)
 {
-    const struct work work = {n_inputs, row_begin,    row_end, n_times,
+    const struct work work = {n_inputs, rows,         n_times,
                               x,        input_stride, segment};
     const int mode = fegetround();
 
@@ -147,17 +151,12 @@ static void fold(size_t n_inputs, struct fx8_strip strip, double *accumulator,
 /* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
  * of two and in at most 512 sums: at most 514 times, 514.02 u with the higher
  * orders. */
-static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
+static void accumulate_fp32(size_t n_inputs, struct fx8_row_blocks rows,
                             size_t n_times, const struct fx8_cf32 *x,
                             size_t input_stride, double *accumulator)
 {
-    const struct work work = {n_inputs,
-                              row_begin,
-                              row_end,
-                              n_times,
-                              x,
-                              input_stride,
-                              FX8_MAX_FP32_PRODUCTS};
+    const struct work work = {n_inputs, rows,         n_times,
+                              x,        input_stride, FX8_MAX_FP32_PRODUCTS};
 
     add_rows(&work, accumulator);
 }

@@ -10,7 +10,7 @@ size_t fx8_interval_tile_size(size_t n_inputs)
 
 void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
                              void (*square)(const struct fx8_tile *),
-                             size_t n_inputs, size_t row_begin, size_t row_end,
+                             size_t n_inputs, struct fx8_row_blocks rows,
                              size_t n_times, const struct fx8_cf32 *x,
                              size_t input_stride, size_t segment,
                              double *accumulator)
@@ -25,9 +25,8 @@ void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
     const int mode = fegetround();
 
     fesetround(FE_UPWARD);
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
+    fx8_correlate_sweep(&kernel, n_inputs, rows, n_times * sizeof(*x), x,
+                        input_stride * sizeof(*x), accumulator);
     fesetround(mode);
 }
 

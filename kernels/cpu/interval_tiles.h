@@ -24,7 +24,7 @@ size_t fx8_interval_tile_size(size_t n_inputs);
  *  rounding mode of the thread is restored. */
 void fx8_interval_tile_sweep(void (*rectangle)(const struct fx8_tile *),
                              void (*square)(const struct fx8_tile *),
-                             size_t n_inputs, size_t row_begin, size_t row_end,
+                             size_t n_inputs, struct fx8_row_blocks rows,
                              size_t n_times, const struct fx8_cf32 *x,
                              size_t input_stride, size_t segment,
                              double *accumulator);

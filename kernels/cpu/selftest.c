@@ -247,7 +247,7 @@ static void run_int8(const struct fx8_operations *operations,
     if (fx8_allocate(operations->int8.accumulator_size(N_INPUTS),
                      sizeof(int32_t), "a trial", &accumulator, NULL) != FX8_OK)
         return;
-    operations->int8.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
+    operations->int8.accumulate(N_INPUTS, fx8_row_blocks_all(N_INPUTS), N_TIMES,
                                 (const void *)trial->bytes, N_TIMES,
                                 accumulator);
     operations->int8.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,
@@ -262,7 +262,7 @@ static void run_fp32(const struct fx8_operations *operations,
     if (fx8_allocate(operations->fp32.accumulator_size(N_INPUTS),
                      sizeof(double), "a trial", &accumulator, NULL) != FX8_OK)
         return;
-    operations->fp32.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
+    operations->fp32.accumulate(N_INPUTS, fx8_row_blocks_all(N_INPUTS), N_TIMES,
                                 (const void *)trial->floats, N_TIMES,
                                 accumulator);
     operations->fp32.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,
@@ -280,7 +280,7 @@ static void run_interval(const struct fx8_operations *operations,
     if (fx8_allocate(operations->interval.accumulator_size(N_INPUTS),
                      sizeof(double), "a trial", &accumulator, NULL) != FX8_OK)
         return;
-    operations->interval.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK,
+    operations->interval.accumulate(N_INPUTS, fx8_row_blocks_all(N_INPUTS),
                                     N_TIMES, (const void *)trial->floats,
                                     N_TIMES, FX8_GROUP, accumulator);
     operations->interval.fold(N_INPUTS, fx8_strip_whole(N_INPUTS), accumulator,

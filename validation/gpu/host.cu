@@ -102,18 +102,17 @@ void correlate_channel(void *context, size_t channel, size_t)
 {
     const Call *const call = static_cast<const Call *>(context);
     const Array &a = call->array;
-    const size_t n_blocks = (a.n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK;
+    const fx8_row_blocks all = fx8_row_blocks_all(a.n_inputs);
     const void *const x = call->x + channel * call->channel_bytes();
     void *const sums = call->sums.get() + channel * call->sums_bytes();
     if (call->is_int8)
         call->operations->int8.accumulate(
-            a.n_inputs, 0, n_blocks, a.n_times, static_cast<const fx8_ci8 *>(x),
+            a.n_inputs, all, a.n_times, static_cast<const fx8_ci8 *>(x),
             call->stride(), static_cast<int32_t *>(sums));
     else
-        call->operations->fp32.accumulate(a.n_inputs, 0, n_blocks, a.n_times,
-                                          static_cast<const fx8_cf32 *>(x),
-                                          call->stride(),
-                                          static_cast<double *>(sums));
+        call->operations->fp32.accumulate(
+            a.n_inputs, all, a.n_times, static_cast<const fx8_cf32 *>(x),
+            call->stride(), static_cast<double *>(sums));
 }
 
 /** Seconds of a call; its sums remain. */
