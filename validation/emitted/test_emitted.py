@@ -152,8 +152,7 @@ INTENT = {
        for taps in (4, 8, 16, 64)},
     "fx8_corner_turn_kernel": Intent(holds=("FRND",)),
     "fx8_corner_turn_rotated_kernel": Intent(holds=("FRND", "FFMA")),
-    **{f"fx8_corner_turn_{way}dithered_kernel":
-       Intent(holds=("FRND", "FFMA", "IMAD.WIDE.U32"))
+    **{f"fx8_corner_turn_{way}dithered_kernel": Intent(holds=("FRND", "FFMA"))
        for way in ("", "rotated_")},
     "fx8_gather_kernel": Intent(),
     "fx8_image_phasors_kernel": Intent(holds=("DADD", "DMUL", "FFMA"),
