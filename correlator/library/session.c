@@ -45,8 +45,8 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
             .samples = fx8_stream_row(s->stream, row),
             .row_stride = fx8_stream_row_stride(s->stream),
             .dump_sample =
-                s->plan.first_sample + s->dump * s->plan.spectra_per_dump *
-                                           (int64_t)s->bank.fft_length,
+                s->plan.first_sample +
+                fx8_dump_first(&s->plan, s->dump) * (int64_t)s->bank.fft_length,
             .first_spectrum = s->position,
             .n_spectra = n_spectra,
             .valid = s->valid + row * fx8_bit_words(n_spectra),
