@@ -48,10 +48,12 @@ struct fx8_product {
  *           in units of recorded counts
  *        3) several bands side by side are post-processed one by one: gain,
  *           the flags of cells and the results point to the first channel of
- * the band, and row_channels is the step to the next input or baseline 4)
- * products are those of fx8_baseline_table() 5) of a strip of a dump, whose
- * baselines start on antennas a to b - 1: the plan is that of the antennas from
- * a on, n_starts is b - a, and products are those of fx8_baseline_strip()
+ *           the band, and row_channels is the step to the next input or
+ *           baseline
+ *        4) products are those of fx8_baseline_table()
+ *        5) of a strip of a dump, whose baselines start on antennas a to b - 1:
+ *           the plan is that of the antennas from a on, n_starts is b - a,
+ *           and products are those of fx8_baseline_strip()
  */
 struct fx8_postprocess {
     const struct fx8_operations *operations; /**< NULL: the reference */
@@ -105,10 +107,10 @@ static inline size_t fx8_postprocess_starts(const struct fx8_postprocess *plan)
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
  *              per product of complex spectra; twice that with dither.
- *              Subtracted from parallel-hand
- *              autos if the level of a component without bias, sqrt(mean / 2)
- *              or, for real spectra, sqrt(mean), is at least 1 step; below that
- *              the uniform model of rounding fails.  Not clamped at 0
+ *              Subtracted from parallel-hand autos if the level of a component
+ *              without bias, sqrt(mean / 2) or, for real spectra, sqrt(mean),
+ *              is at least 1 step; below that the uniform model of rounding
+ *              fails.  Not clamped at 0
  *           3) average: mean of the unflagged channels of a group, with equal
  *              weights because nsamples is the same for all channels of a pair;
  *              nsamples is their sum divided by n.  A group with all channels
