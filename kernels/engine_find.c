@@ -96,7 +96,7 @@ static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
     if (plan->has_moments)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "plan: sk_false_alarm: no GPU computes spectral "
-                        "kurtosis yet: expected none, or backend cpu");
+                        "kurtosis: expected none, or backend auto or cpu");
     FX8_TRY(fx8_operations_select("auto", &with_host.host_operations, error));
     const struct fx8_plugin *plugin;
     FX8_TRY(fx8_plugin_find(&plugin, error));

@@ -309,7 +309,8 @@ TEST(baselines_that_are_refused)
                 LIST("output.max_baseline_m=30", "output.min_baseline_m=31"),
                 "expected at most max_baseline_m, 30");
     refuse_last(&o, LIST("output.min_baseline_m=40", "output.baselines=cross"),
-                "no baseline is left of the 10 baselines");
+                "no baseline is left of the 10 baselines: expected others, or "
+                "lengths that min_baseline_m and max_baseline_m allow");
     refuse_last(&o, LIST("array.positions=none", "output.max_baseline_m=30"),
                 "expected positions of the antennas, not array.positions = "
                 "none");

@@ -182,21 +182,6 @@ static void take_signal(int number)
         stop_now();
 }
 
-void fx8_command_watch_signals(bool stop_at_once)
-{
-    stops_at_once = stop_at_once;
-    /* SA_RESTART: a signal must not make a read or write fail */
-    struct sigaction action = {.sa_flags = SA_RESTART}, before;
-    action.sa_handler = take_signal;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL); /* unless fx8_command_watch_pause() */
-    /* leave it ignored under nohup */
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-}
-
 void fx8_command_pause(void)
 {
     is_paused = true;
@@ -208,12 +193,20 @@ static void take_pause(int number)
     fx8_command_pause();
 }
 
-void fx8_command_watch_pause(void)
+void fx8_command_watch_signals(bool stop_at_once)
 {
-    struct sigaction action = {.sa_flags = SA_RESTART};
-    action.sa_handler = take_pause;
+    stops_at_once = stop_at_once;
+    /* SA_RESTART: a signal must not make a read or write fail */
+    struct sigaction action = {.sa_flags = SA_RESTART}, before;
+    action.sa_handler = stop_at_once ? take_signal : take_pause;
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = take_signal;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* leave it ignored under nohup */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 bool fx8_command_is_paused(void)

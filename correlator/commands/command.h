@@ -132,8 +132,10 @@ enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
                                        struct fx8_error *error);
 
 /** Handle SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless ignored, as under nohup):
- *  either count them for fx8_command_interrupted(), or print a message and end
- *  the program with 130 at once. */
+ *  either print a message and end the program with 130 at once, or count them
+ *  for fx8_command_interrupted().  Of these SIGUSR1, which batch systems send
+ *  ahead of a time limit, counts once; a cancelled command then ends with 75,
+ *  on which scripts requeue it. */
 void fx8_command_watch_signals(bool stop_at_once);
 
 /** From now on signals are counted. */
@@ -148,11 +150,6 @@ void fx8_command_count_signals(void);
  *               must live until fx8_command_count_signals()
  */
 void fx8_command_stop_at_once(const char *file);
-
-/** Handle SIGUSR1, which batch systems send ahead of a time limit, by counting
- *  it once for fx8_command_interrupted(); a cancelled command then ends with
- * 75, on which scripts requeue it. */
-void fx8_command_watch_pause(void);
 
 /** Do what SIGUSR1 does: another rank has got it.  Async-signal-safe. */
 void fx8_command_pause(void);

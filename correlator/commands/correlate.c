@@ -491,7 +491,6 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
         .is_trial = line->given[DRY_RUN] != NULL,
         .command = line->text,
     };
-    fx8_command_watch_pause();
     FX8_TRY(prepare_ranks(line, work, &request.block_samples, error));
     for (size_t i = 0; i < work->job.n_warnings && is_first; i++)
         fx8_command_warning("%s", work->job.warnings[i]);

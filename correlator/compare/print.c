@@ -222,7 +222,8 @@ static void print_files(const struct fx8_comparison *comparison, FILE *stream)
             fx8_compare_unit(comparison));
     if (!comparison->has_theory)
         fprintf(stream, "nothing is predicted: that takes one INT8 and one "
-                        "FP32 file with the quantiser's levels\n");
+                        "FP32 file with the quantiser's levels, and no "
+                        "van_vleck\n");
     fputc('\n', stream);
 }
 

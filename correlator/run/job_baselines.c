@@ -97,7 +97,9 @@ static enum fx8_status choose(struct fx8_job *job, const uint8_t *is_listed,
                 job->baselines[plan->n_baselines++] = baseline;
     if (plan->n_baselines == 0)
         return fx8_settings_fail(job->settings, "output.baselines", error,
-                                 "no baseline is left of the %zu %s",
+                                 "no baseline is left of the %zu %s: expected "
+                                 "others, or lengths that min_baseline_m and "
+                                 "max_baseline_m allow",
                                  FX8_COUNTED(n_all, "baseline", "baselines"));
     if (plan->n_baselines == n_all)
         return FX8_OK;

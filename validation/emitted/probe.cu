@@ -6,6 +6,7 @@
 #include "kernels/cuda/ptx.h"
 #include "kernels/numeric/atan2.h"
 #include "kernels/numeric/coherence.h"
+#include "kernels/numeric/dither.h"
 #include "kernels/numeric/divide.h"
 #include "kernels/numeric/exp2.h"
 #include "kernels/numeric/fdividef.h"
@@ -76,6 +77,9 @@ PROBE(rotation_turns, float, uint64_t, fx8_rotation_turns(x))
 PROBE(rotation_place, uint64_t, uint64_t, fx8_rotation_place(x, x))
 PROBE(rotation_phase, uint64_t, fx8_rotation,
       fx8_rotation_phase(&x, 3, fx8_rotation_middle(x.slope)))
+PROBE(dither_at, uint32_t, fx8_dither, fx8_dither_at(&x, 3, 5))
+PROBE(dither_re, float, uint32_t, fx8_dither_re(x))
+PROBE(dither_im, float, uint32_t, fx8_dither_im(x))
 PROBE(image_turns, float, double3, fx8_image_turns(&x.x, x.y, x.z, x.x))
 PROBE(image_add, float2, float4, image_add(x))
 UNARY(tanh, fx8_tanh(x))

@@ -118,6 +118,9 @@ INTENT = {
     "probe_rotation_im": Intent(holds=("FFMA",)),
     **{f"probe_rotation_{name}": Intent()
        for name in ("turns", "place", "phase")},
+    "probe_dither_at": Intent(),
+    "probe_dither_re": Intent(holds=("FFMA",)),
+    "probe_dither_im": Intent(holds=("FFMA",)),
     "probe_image_turns": Intent(holds=("DADD", "DMUL", "FRND"),
                                 doubles=True),
     "probe_image_add": Intent(holds=("FFMA",)),

@@ -56,6 +56,15 @@ class Resume(ResumedJob):
         self.assertFalse(os.path.exists(self.output))
         self.assertGreater(self.complete(), 0)
 
+    def test_usr1_while_it_starts(self):
+        """Before there is a .part, it waits for the first samples."""
+        self.job()
+        process = self.start(*self.words(self.input), env={
+            **os.environ, **self.holding(self.input, share=0)})
+        self.wait_for_handler(process)
+        self.end(process, signal.SIGUSR1, code=75)
+        self.assertGreater(self.complete(), 0)
+
     def test_packed_by_bitshuffle(self):
         os.environ["HDF5_PLUGIN_PATH"] = hdf5plugin.PLUGIN_PATH
         self.addCleanup(os.environ.pop, "HDF5_PLUGIN_PATH")
