@@ -32,7 +32,9 @@ static struct bounded make_bounded(size_t antennas, size_t pols,
         b.results[k] = make_results(b.s.n_cells);
     }
     for (size_t i = 0; i < n; i++) {
-        const double sum = (double)random_in(g, -999999, 999999) / 1234.0;
+        /* irrational, lest a mean lie within a rounding of a float */
+        const double sum =
+            (double)random_in(g, -999999, 999999) * (0.001 * M_PI);
         const double width = random_below(g, 3) == 0 ? 0.0 : fabs(sum) * 1e-7;
         b.sums[0][i] = sum - width;
         b.sums[1][i] = sum;
