@@ -74,15 +74,13 @@ static void write_choice(const struct fx8_key *key,
         }
 }
 
-/* Write "a, b or c": the words whose stage is built. */
+/* Write "a, b or c". */
 static void describe_choice(const struct fx8_key *key, FILE *stream)
 {
     size_t n_left = 0, n_written = 0;
     for (const struct fx8_choice *c = key->choices; c->name != NULL; c++)
-        n_left += !c->is_later;
+        n_left++;
     for (const struct fx8_choice *c = key->choices; c->name != NULL; c++) {
-        if (c->is_later)
-            continue;
         n_left--;
         const char *comma = n_left == 0 ? " or " : ", ";
         fprintf(stream, "%s%s", n_written++ == 0 ? "" : comma, c->name);
@@ -479,14 +477,6 @@ enum fx8_status fx8_key_read(const struct fx8_key *key, const char *text,
     const struct fx8_key_text given = {key, spell(key, text), folder, settings,
                                        (char *)settings + key->offset};
     return key->type->read(&given);
-}
-
-bool fx8_key_is_built(const struct fx8_key *key, const char *text)
-{
-    if (key->choices == NULL)
-        return true;
-    const struct fx8_choice *choice = find_choice(key, text);
-    return choice == NULL || !choice->is_later;
 }
 
 void fx8_key_describe(const struct fx8_key *key,

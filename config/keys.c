@@ -12,112 +12,109 @@
 /* --- words ---------------------------------------------------------------- */
 
 static const struct fx8_choice yes_no[] = {
-    {"yes", true, false},    {"no", false, false}, {"true", true, false},
-    {"false", false, false}, {NULL, 0, false},
+    {"yes", true}, {"no", false}, {"true", true}, {"false", false}, {NULL, 0},
 };
 static const struct fx8_choice formats[] = {
-    {"auto", FX8_FORMAT_AUTO, false},
-    {"fx8", FX8_FORMAT_FX8, false},
-    {"tart", FX8_FORMAT_TART, false},
-    {"aavs", FX8_FORMAT_AAVS, false},
-    {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
-    {"guppi", FX8_FORMAT_GUPPI, false},
-    {"vdif", FX8_FORMAT_VDIF, false},
-    {"dada", FX8_FORMAT_DADA, false},
-    {NULL, 0, false},
+    {"auto", FX8_FORMAT_AUTO},
+    {"fx8", FX8_FORMAT_FX8},
+    {"tart", FX8_FORMAT_TART},
+    {"aavs", FX8_FORMAT_AAVS},
+    {"digital_rf", FX8_FORMAT_DIGITAL_RF},
+    {"guppi", FX8_FORMAT_GUPPI},
+    {"vdif", FX8_FORMAT_VDIF},
+    {"dada", FX8_FORMAT_DADA},
+    {NULL, 0},
 };
 static const struct fx8_choice sidebands[] = {
-    {"as recorded", FX8_SIDEBAND_UNKNOWN, false},
-    {"upper", FX8_SIDEBAND_UPPER, false},
-    {"lower", FX8_SIDEBAND_LOWER, false},
-    {NULL, 0, false},
+    {"as recorded", FX8_SIDEBAND_UNKNOWN},
+    {"upper", FX8_SIDEBAND_UPPER},
+    {"lower", FX8_SIDEBAND_LOWER},
+    {NULL, 0},
 };
 static const struct fx8_choice polarization_orders[] = {
-    {"xy", false, false}, {"yx", true, false}, {NULL, 0, false}};
+    {"xy", false}, {"yx", true}, {NULL, 0}};
 static const struct fx8_choice column_orders[] = {
-    {"channel,antenna,pol", 0, false},
-    {"channel,pol,antenna", 0, false},
-    {"antenna,pol,channel", 0, false},
-    {"antenna,channel,pol", 0, false},
-    {"pol,antenna,channel", 0, false},
-    {"pol,channel,antenna", 0, false},
-    {NULL, 0, false},
+    {"channel,antenna,pol", 0},
+    {"channel,pol,antenna", 0},
+    {"antenna,pol,channel", 0},
+    {"antenna,channel,pol", 0},
+    {"pol,antenna,channel", 0},
+    {"pol,channel,antenna", 0},
+    {NULL, 0},
 };
 static const struct fx8_choice axis_orders[] = {
-    {"antenna,pol,time", 0, false},
-    {"antenna,time,pol", 0, false},
-    {"pol,antenna,time", 0, false},
-    {"pol,time,antenna", 0, false},
-    {"time,antenna,pol", 0, false},
-    {"time,pol,antenna", 0, false},
-    {NULL, 0, false},
+    {"antenna,pol,time", 0},
+    {"antenna,time,pol", 0},
+    {"pol,antenna,time", 0},
+    {"pol,time,antenna", 0},
+    {"time,antenna,pol", 0},
+    {"time,pol,antenna", 0},
+    {NULL, 0},
 };
 static const struct fx8_choice orientations[] = {
-    {"east", 0, false}, {"north", 0, false}, {NULL, 0, false}};
+    {"east", 0}, {"north", 0}, {NULL, 0}};
 static const struct fx8_choice methods[] = {
-    {"pfb", FX8_METHOD_PFB, false},
-    {"fft", FX8_METHOD_FFT, false},
-    {"none", FX8_METHOD_NONE, false},
-    {NULL, 0, false},
+    {"pfb", FX8_METHOD_PFB},
+    {"fft", FX8_METHOD_FFT},
+    {"none", FX8_METHOD_NONE},
+    {NULL, 0},
 };
 static const struct fx8_choice windows[] = {
-    {"auto", FX8_WINDOW_AUTO, false},
-    {"hamming", FX8_WINDOW_HAMMING, false},
-    {"hann", FX8_WINDOW_HANN, false},
-    {"rectangular", FX8_WINDOW_RECTANGULAR, false},
-    {NULL, 0, false},
+    {"auto", FX8_WINDOW_AUTO},
+    {"hamming", FX8_WINDOW_HAMMING},
+    {"hann", FX8_WINDOW_HANN},
+    {"rectangular", FX8_WINDOW_RECTANGULAR},
+    {NULL, 0},
 };
 static const struct fx8_choice firs[] = {
-    {"fp32", FX8_FIR_FP32, false},
-    {"dp2a", FX8_FIR_DP2A, false},
-    {NULL, 0, false},
+    {"fp32", FX8_FIR_FP32},
+    {"dp2a", FX8_FIR_DP2A},
+    {NULL, 0},
 };
 static const struct fx8_choice levels[] = {
-    {"channel", FX8_GAIN_PER_CHANNEL, false},
-    {"input", FX8_GAIN_PER_INPUT, false},
-    {NULL, 0, false},
+    {"channel", FX8_GAIN_PER_CHANNEL},
+    {"input", FX8_GAIN_PER_INPUT},
+    {NULL, 0},
 };
 static const struct fx8_choice precisions[] = {
-    {"int8", FX8_PRECISION_INT8, false},
-    {"fp32", FX8_PRECISION_FP32, false},
-    {"both", FX8_PRECISION_BOTH, false},
-    {"interval", FX8_PRECISION_INTERVAL, false},
-    {NULL, 0, false},
+    {"int8", FX8_PRECISION_INT8},
+    {"fp32", FX8_PRECISION_FP32},
+    {"both", FX8_PRECISION_BOTH},
+    {"interval", FX8_PRECISION_INTERVAL},
+    {NULL, 0},
 };
 static const struct fx8_choice backends[] = {
-    {"auto", FX8_BACKEND_AUTO, false},
-    {"cpu", FX8_BACKEND_CPU, false},
-    {"cuda", FX8_BACKEND_CUDA, false},
-    {NULL, 0, false},
+    {"auto", FX8_BACKEND_AUTO},
+    {"cpu", FX8_BACKEND_CPU},
+    {"cuda", FX8_BACKEND_CUDA},
+    {NULL, 0},
 };
 static const struct fx8_choice spot_checks[] = {
-    {"auto", FX8_SPOT_AUTO, false}, {"yes", FX8_SPOT_YES, false},
-    {"no", FX8_SPOT_NO, false},     {"true", FX8_SPOT_YES, false},
-    {"false", FX8_SPOT_NO, false},  {NULL, 0, false},
+    {"auto", FX8_SPOT_AUTO}, {"yes", FX8_SPOT_YES},  {"no", FX8_SPOT_NO},
+    {"true", FX8_SPOT_YES},  {"false", FX8_SPOT_NO}, {NULL, 0},
 };
 static const struct fx8_choice rank_words[] = {
-    {"one", false, false}, {"mpi", true, false}, {NULL, 0, false}};
+    {"one", false}, {"mpi", true}, {NULL, 0}};
 static const struct fx8_choice alignments[] = {
-    {"none", false, false}, {"utc", true, false}, {NULL, 0, false}};
+    {"none", false}, {"utc", true}, {NULL, 0}};
 static const struct fx8_choice delay_modes[] = {
-    {"none", FX8_DELAY_NONE, false},
-    {"cable", FX8_DELAY_CABLE, false},
-    {"track", FX8_DELAY_TRACK, false},
-    {NULL, 0, false},
+    {"none", FX8_DELAY_NONE},
+    {"cable", FX8_DELAY_CABLE},
+    {"track", FX8_DELAY_TRACK},
+    {NULL, 0},
 };
-static const struct fx8_choice maths[] = {{"ieee", FX8_MATH_IEEE, false},
-                                          {"fast", FX8_MATH_FAST, false},
-                                          {NULL, 0, false}};
+static const struct fx8_choice maths[] = {
+    {"ieee", FX8_MATH_IEEE}, {"fast", FX8_MATH_FAST}, {NULL, 0}};
 static const struct fx8_choice compressions[] = {
-    {"none", FX8_COMPRESSION_NONE, false},
-    {"gzip", FX8_COMPRESSION_GZIP, false},
-    {"bitshuffle", FX8_COMPRESSION_BITSHUFFLE, false},
-    {NULL, 0, false},
+    {"none", FX8_COMPRESSION_NONE},
+    {"gzip", FX8_COMPRESSION_GZIP},
+    {"bitshuffle", FX8_COMPRESSION_BITSHUFFLE},
+    {NULL, 0},
 };
 static const struct fx8_choice sample_types[] = {
-    {"complex", FX8_SAMPLES_COMPLEX, false},
-    {"real", FX8_SAMPLES_REAL, false},
-    {NULL, 0, false},
+    {"complex", FX8_SAMPLES_COMPLEX},
+    {"real", FX8_SAMPLES_REAL},
+    {NULL, 0},
 };
 
 /* --- sections ------------------------------------------------------------- */

@@ -59,7 +59,6 @@ struct fx8_key_type {
 struct fx8_choice {
     const char *name;
     int value;
-    bool is_later; /**< known, but its stage is not built yet */
 };
 
 /** One key. */
@@ -126,9 +125,6 @@ const struct fx8_key *fx8_key_find(const char *section, const char *name);
 
 /** Whether there is a section of that name. */
 bool fx8_section_exists(const char *name);
-
-/** Whether this build has the stage that a valid text of this key selects. */
-bool fx8_key_is_built(const struct fx8_key *key, const char *text);
 
 /** Whether the key is required and was not given. */
 bool fx8_key_is_missing(const struct fx8_key *key,

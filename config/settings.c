@@ -135,16 +135,14 @@ static enum fx8_status assign(struct fx8_settings *settings,
         fx8_key_read(key, origin.text, folder, settings);
     if (status == FX8_ERR_SYSTEM)
         return fx8_no_memory("the configuration", error);
-    const bool is_built = fx8_key_is_built(key, origin.text);
-    if (status == FX8_OK && is_built)
+    if (status == FX8_OK)
         return FX8_OK;
     char expected[FX8_KEY_EXPECTED_SIZE];
     char text[FX8_KEY_EXPECTED_SIZE + 120];
     fx8_key_describe(key, expected);
     const bool has_hash =
         origin.kind == FX8_ORIGIN_FILE && strchr(origin.text, '#') != NULL;
-    snprintf(text, sizeof text, "%sexpected %s%s",
-             is_built ? "" : "is not built yet: ", expected,
+    snprintf(text, sizeof text, "expected %s%s", expected,
              has_hash ? "; a comment after a value starts with ';', not '#'"
                       : "");
     return fail_value(key, stored, error, text);

@@ -181,8 +181,7 @@ struct fx8_settings {
  *                         follows)
  * Returned:  settings
  * Status:    FX8_ERR_USAGE: unknown section or key (with the nearest known
- *            one), wrong type or unit, out of range, duplicate, missing, not
- *            the default although the key's stage is not built:
+ *            one), wrong type or unit, out of range, duplicate, missing:
  *            "FILE:LINE: section.key: value: what was expected";
  *            FX8_ERR_USAGE also when the file cannot be read
  * Ownership: after failure `settings` is empty and need not be cleared

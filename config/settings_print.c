@@ -36,23 +36,6 @@ static void print_wrapped(FILE *stream, const char *text, int column,
     fputc('\n', stream);
 }
 
-/* Print the words of a key whose stage is not built yet. */
-static void print_later(FILE *stream, const struct fx8_key *key, int indent)
-{
-    const char *separator = "Not built yet: ";
-    const struct fx8_choice *choice = key->choices;
-    for (; choice != NULL && choice->name != NULL; choice++) {
-        if (!choice->is_later)
-            continue;
-        if (separator[0] == 'N')
-            fprintf(stream, "%*s", indent, "");
-        fprintf(stream, "%s%s", separator, choice->name);
-        separator = ", ";
-    }
-    if (separator[0] == ',')
-        fputs(".\n", stream);
-}
-
 /* "  name = default            what it accepts" and the help below. */
 static void print_key(FILE *stream, const struct fx8_key *key)
 {
@@ -66,7 +49,6 @@ static void print_key(FILE *stream, const struct fx8_key *key)
     print_wrapped(stream, accepted, DESCRIPTION_COLUMN, DESCRIPTION_COLUMN);
     fprintf(stream, "%*s", HELP_COLUMN, "");
     print_wrapped(stream, key->help, HELP_COLUMN, HELP_COLUMN);
-    print_later(stream, key, HELP_COLUMN);
 }
 
 /* An item of a list: "- `name`: what it accepts; default", the help below. */
@@ -86,7 +68,6 @@ static void print_item(FILE *stream, const struct fx8_key *key)
     print_wrapped(stream, text, column, 2);
     fputs("  ", stream);
     print_wrapped(stream, key->help, 2, 2);
-    print_later(stream, key, 2);
 }
 
 /* Every section with its keys; `heading` is a format for its name. */

@@ -309,7 +309,7 @@ static void put_values(FILE *stream, const struct fx8_key *key)
             fprintf(stream, " %s", key->word);
         const struct fx8_choice *choice = key->choices;
         for (; choice != NULL && choice->name != NULL; choice++)
-            if (!choice->is_later && is_plain(choice->name))
+            if (is_plain(choice->name))
                 fprintf(stream, " %s", choice->name);
     }
     fputs("' ;;\n", stream);
