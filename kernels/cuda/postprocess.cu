@@ -89,13 +89,15 @@ static __device__ __forceinline__ void make_column(
     unsigned column, fx8_postprocess_tile *tile)
 {
     const fx8_cuda_postprocess &job = launch.job;
-    const size_t n = IS_MEAN ? job.plan.channel_average : 1;
+    fx8_postprocess plan = job.plan;
+    plan.flag_float_cell = nullptr; /* no device takes plans that have them */
+    const size_t n = IS_MEAN ? plan.channel_average : 1;
     const unsigned k = divide(launch, column);
     const size_t baseline =
-        baseline_of(place.antenna_1 + k, place.antenna_2, job.plan.n_antennas);
+        baseline_of(place.antenna_1 + k, place.antenna_2, plan.n_antennas);
     const fx8_series_sums sums = fx8_series_sums_open(
-        &job.plan, job.sums, IS_INT8, job.counts,
-        &job.plan.products[(baseline - k) * launch.n_products + column]);
+        &plan, job.sums, IS_INT8, job.counts,
+        &plan.products[(baseline - k) * launch.n_products + column]);
 #pragma unroll 1
     for (unsigned c = threadIdx.y; c < place.n_channels; c += ROWS) {
         const fx8_group group =

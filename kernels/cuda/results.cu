@@ -62,7 +62,6 @@ static enum fx8_status upload_plan(const struct fx8_engine *engine,
     plan->gain = from.gain == nullptr ? nullptr : to->gain;
     plan->input_gain = from.input_gain == nullptr ? nullptr : to->input_gain;
     plan->flag_cell = from.flag_cell == nullptr ? nullptr : to->flag_cell;
-    plan->flag_float_cell = nullptr; /* of plans that no device takes */
     plan->flag_input = to->flag_input;
     plan->flag_channel = to->flag_channel;
     plan->row_channels = 0;
