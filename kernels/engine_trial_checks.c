@@ -12,9 +12,9 @@
 /* Relative error of a float sum: struct fx8_correlate_fp32. */
 #define SUM_ERROR (520 * 0x1p-24)
 
-/* Error in steps of a quantised number, at most 127, from rounding its product
- * with a gain, and the sum of that and noise. */
-#define GAIN_ERROR (2 * 128 * 0x1p-24)
+/* Error in steps of a quantised number, at most 127, from one rounding: of its
+ * product with a gain, or of the sum of that and noise. */
+#define STEP_ERROR (128 * 0x1p-24)
 
 /* --- error messages ------------------------------------------------------- */
 
@@ -102,7 +102,8 @@ static bool is_int8_right(struct fx8_trial *trial, size_t cell, size_t input,
         return (float)got.re == x.re && (float)got.im == x.im;
     const size_t at = input * trial->plan.bank.n_channels + channel;
     const double gain = (double)trial->gains[at];
-    const double margin = spectrum_error * gain + GAIN_ERROR;
+    const double n_roundings = trial->plan.quantizer.dither ? 2.0 : 1.0;
+    const double margin = spectrum_error * gain + n_roundings * STEP_ERROR;
     double re = gain * (double)x.re, im = gain * (double)x.im;
     if (trial->plan.quantizer.dither) {
         const uint32_t noise = noise_of(trial, input, spectrum, channel);

@@ -2,11 +2,12 @@
 """`[input] van_vleck` in use: where it does not hold it is refused; what it
 writes does not depend on how it was computed.
 
-Shows (commands, few bits): each setting with which the correction does not hold is
-    refused in one line, samples of more than 16 values too, and nothing is left
-    behind. Threads, kernels, slices of dumps, ranks of MPI that share dumps or
-    parts of them, and a run that was paused write the same. An input of one value is flagged and 0. `fx8 compare` predicts
-    nothing for corrected samples, `fx8 join` refuses to mix them with others
+Shows (commands, few bits): each setting with which the correction does not
+    hold is refused in one line, samples of more than 16 values too, and nothing
+    is left behind. Threads, slices of dumps, ranks of MPI that share dumps or
+    parts of them, and a run that was paused write the same. An input of one
+    value is flagged and 0. `fx8 compare` predicts nothing for corrected
+    samples, `fx8 join` refuses to mix them with others
 Within: equal
 """
 import signal
@@ -80,6 +81,8 @@ class Refused(program.Job):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(KEY + "samples of at most 4 bits: input 1 has more than "
                       "16 values", done.stderr)
+        # it would fail there again
+        self.assertRegex(done.stderr, r"\.part keeps \d+ dumps$")
         marked = self.write(program.Scene(samples, missing=[(1, 0, 7900, 1)]),
                             "marked.h5")
         self.well(*self.words(marked, "--force"))
@@ -127,12 +130,9 @@ class Same(ResumedJob):
         return int(done.stderr.split("expected at least ")[1].split(" ")[0])
 
     def test_paused(self):
-        self.job({**YES, "correlator.kernel": "reference"}, setup=oracle.Setup(
-            64, 0.00128, method="fft", precision="int8"))
-        process = self.start(*self.words(self.input))
-        self.wait_for(process, self.part)
-        process.send_signal(signal.SIGSTOP)
-        self.end(process, signal.SIGUSR1, signal.SIGCONT, code=75)
+        self.job(YES, setup=oracle.Setup(64, 0.00128, method="fft",
+                                         precision="int8"))
+        self.end(self.start_held(), signal.SIGUSR1, code=75)
         self.assertGreater(self.complete(), 0)
 
     def test_compare_and_join(self):
