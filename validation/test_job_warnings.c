@@ -53,6 +53,20 @@ TEST(warns_of_math_without_a_quicklook)
     expect_warnings(LIST(NULL));
 }
 
+TEST(warns_of_dither_without_rounding)
+{
+    static const char warning[] = "quantizer.dither: yes: has no effect on "
+                                  "spectra that are not rounded to 8 bits";
+    const struct fx8_observation o = recording();
+    good(&o, LIST("quantizer.dither=yes", "correlator.precision=fp32"));
+    expect_warnings(LIST(warning));
+    good(&o, LIST("quantizer.dither=yes", "channelizer.method=none",
+                  "channelizer.channels=1"));
+    expect_warnings(LIST(warning));
+    good(&o, LIST("quantizer.dither=yes", "correlator.precision=both"));
+    expect_warnings(LIST(NULL));
+}
+
 /* Only for real samples of the lower sideband is the bin at baseband zero
  * dropped; otherwise the channel exists, whatever is kept or averaged. */
 TEST(warns_of_flag_dc_that_flags_nothing)

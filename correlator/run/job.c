@@ -299,7 +299,9 @@ static enum fx8_status plan_aligned_dumps(struct fx8_job *job,
     if (begin > 0)
         skip_dump(job);
     job->n_dumps = end - begin;
-    for (int64_t dump = 0; dump < job->n_dumps; dump++) {
+    for (int64_t dump = 0;
+         dump < job->n_dumps && job->most_spectra < plan->spectra_per_dump;
+         dump++) {
         const int64_t n = fx8_dump_spectra(plan, dump);
         job->most_spectra = n > job->most_spectra ? n : job->most_spectra;
     }
@@ -333,6 +335,16 @@ static void warn_of_math(struct fx8_job *job)
         job->settings->postprocess.quicklook[0] == '\0')
         fx8_job_warn(job, "postprocess.math: fast: has no effect without "
                           "postprocess.quicklook");
+}
+
+/* quantizer.dither has no effect where nothing is rounded. */
+static void warn_of_dither(struct fx8_job *job)
+{
+    if (job->settings->quantizer.dither &&
+        (job->settings->channelizer.method == FX8_METHOD_NONE ||
+         (job->settings->correlator.precision & FX8_PRECISION_INT8) == 0))
+        fx8_job_warn(job, "quantizer.dither: yes: has no effect on spectra "
+                          "that are not rounded to 8 bits");
 }
 
 /* The bin at baseband zero is not always written. */
@@ -398,6 +410,7 @@ static enum fx8_status resolve(struct fx8_job *job,
     plan_correlator(job);
     warn_of_frequency(job);
     warn_of_math(job);
+    warn_of_dither(job);
     FX8_TRY(plan_channels(job, error));
     FX8_TRY(fx8_supply_range(job->settings, &job->observation, job->path,
                              &job->plan.first_sample, &job->n_samples, note,
