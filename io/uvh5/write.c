@@ -530,14 +530,18 @@ static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
 
 /* --- closing -------------------------------------------------------------- */
 
-/* After a failed run or write: keep the finished dumps as .part. */
+/* After a failed run or write: keep the finished dumps as .part.  What the same
+ * command asks for again would fail again. */
 static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
     char what[64] = "what was finished before: --resume goes on";
     if (n_dumps > 0)
-        snprintf(what, sizeof what, "%zu %s: --resume goes on", n_dumps,
-                 n_dumps == 1 ? "dump" : "dumps");
+        snprintf(what, sizeof what, "%zu %s%s", n_dumps,
+                 n_dumps == 1 ? "dump" : "dumps",
+                 error != NULL && error->status == FX8_ERR_USAGE
+                     ? ""
+                     : ": --resume goes on");
     if (n_dumps > 0 || writer->is_reopened)
         fx8_output_leave(&writer->output, what, error);
     else
