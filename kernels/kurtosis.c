@@ -16,7 +16,7 @@ double fx8_kurtosis(int64_t n_spectra, double shape, double power,
  * f'/f = -(x + b1) / (b0 + b1 x + b2 x^2). */
 struct curve {
     double b0, b1, b2;
-    double deviation; /* of what it stands for */
+    double deviation; /* standard deviation of the estimate */
 };
 
 /* The curve of the estimate; p, of a term, is M d. */

@@ -35,7 +35,7 @@ extern "C" {
 
 /** How a real part of the samples of an input is quantised. */
 struct fx8_staircase {
-    size_t n_steps; /**< 0: the samples have one value, or there are none */
+    size_t n_steps;                       /**< 0: at most one value occurs */
     double threshold[FX8_FEW_VALUES - 1]; /**< ascending, in rms */
     double step[FX8_FEW_VALUES - 1];      /**< above 0, in LSB */
     double mean, variance;                /**< in LSB and LSB^2 */
@@ -103,7 +103,7 @@ enum fx8_status fx8_van_vleck_open(bool is_complex, bool is_lower,
  *              with lag l - N or l + N, by |l|/N.  The lag of at most N/2 is
  *              corrected as if the other were 0.  That is exact where noise is
  *              uncorrelated after N/2 samples, as it is if channels resolve its
- *              spectrum; what is left is of the second order in correlations
+ *              spectrum; otherwise the error is the product of two correlations
  *           3) real and imaginary part are taken to have equal powers and equal
  *              correlations, re with re as im with im, re with im as minus im
  *              with re: those of noise in a band, whatever its spectrum

@@ -109,7 +109,8 @@ static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)
                 comparison->has_dither ? " with dither" : "");
     else
         fputs("Nothing is predicted: that takes one INT8 and one FP32 "
-              "file of fx8, with the levels of the quantiser.</p>\n",
+              "file of fx8, with the levels of the quantiser, and no "
+              "van_vleck.</p>\n",
               stream);
 }
 

@@ -6,7 +6,8 @@
 #include "correlator/library/session_private.h"
 #include "kernels/kurtosis.h"
 
-/* Limits for n_spectra, 0 at first, which differ little between inputs. */
+/* Limits for n_spectra; kept, since most inputs have the same number.  0: none
+ * yet. */
 struct limits {
     int64_t n_spectra;
     struct fx8_kurtosis_limits of[2]; /* complex, real */

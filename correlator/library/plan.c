@@ -196,15 +196,15 @@ static bool is_precision(enum fx8_precision precision)
            (interval == 0 || interval == FX8_PRECISION_INTERVAL);
 }
 
-/* Whether it is none, or has dumps of at least one spectrum, and of at most
- * `most`. */
-static bool is_grid(const struct fx8_dump_grid *grid, int64_t most)
+/* Whether there is no grid, or its dumps have at least one spectrum and the
+ * longest has `longest`. */
+static bool is_grid(const struct fx8_dump_grid *grid, int64_t longest)
 {
     return grid->denominator == 0 ||
            (grid->denominator > 0 && grid->numerator >= grid->denominator &&
             grid->numerator <= FX8_LAST_SAMPLE && grid->offset >= 0 &&
             grid->offset < grid->numerator &&
-            most == (grid->numerator - 1) / grid->denominator + 1);
+            longest == (grid->numerator - 1) / grid->denominator + 1);
 }
 
 /* One condition on a plan. */

@@ -153,12 +153,6 @@ static size_t lay_out(const struct fx8_session *s, void *memory,
     const size_t pairs = fx8_pair_count(s->axes.n_inputs);
     const size_t sums = s->axes.n_fine * pairs * 2;
     const size_t levels = s->gains != NULL ? rows * s->axes.n_kept : 0;
-    struct fx8_array arrays[FX8_N_RESULTS + 9];
-    size_t n = 0, size = 0;
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
-        arrays[n++] = (struct fx8_array){&part->sums[kind], sums,
-                                         (s->plan.precision >> kind & 1) *
-                                             sizeof(double)};
     const struct fx8_array others[] = {
         FX8_ITEMS(part->moments, count_moments(s)),
         FX8_ITEMS(part->counts, bands * pairs),
@@ -170,7 +164,13 @@ static size_t lay_out(const struct fx8_session *s, void *memory,
         FX8_ITEMS(part->is_set, levels > 0 ? rows : 0),
         FX8_ITEMS(part->has_signal, rows),
     };
-    memcpy(arrays + n, others, sizeof others);
+    struct fx8_array arrays[FX8_N_RESULTS + sizeof others / sizeof *others];
+    size_t size = 0;
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        arrays[kind] = (struct fx8_array){&part->sums[kind], sums,
+                                          (s->plan.precision >> kind & 1) *
+                                              sizeof(double)};
+    memcpy(arrays + FX8_N_RESULTS, others, sizeof others);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         const size_t bytes = arrays[k].n_items * arrays[k].item_size;
         void *const at =

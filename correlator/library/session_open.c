@@ -117,6 +117,10 @@ static size_t list_arrays(struct fx8_session *s,
         FX8_ITEMS(s->valid_spectra, rows),
     };
     const size_t n = sizeof fixed / sizeof *fixed;
+    _Static_assert(sizeof fixed / sizeof *fixed +
+                           FX8_N_RESULTS * (1 + FX8_RESULT_ARRAYS) ==
+                       N_ARRAYS,
+                   "as many as are listed");
     memcpy(arrays, fixed, sizeof fixed);
     return n + list_results(s, operations, fx8_product(kept, pairs, 2, 1),
                             count_cells(s), arrays + n);

@@ -7,10 +7,10 @@
  * all cores.
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed, on one
- * core while the others wait.  Nodes
- * take ranges of dumps or, if there are fewer dumps than nodes, parts of dumps
- * in turn (correlator/run/share.h), which the first node adds.  It sets the
- * levels while the others wait, and compresses what is compressed.
+ * core while the others wait.
+ * Nodes take ranges of dumps or, if there are fewer dumps than nodes, parts of
+ * dumps in turn (correlator/run/share.h), which the first node adds.  It sets
+ * the levels while the others wait, and compresses what is compressed.
  */
 #include <math.h>
 

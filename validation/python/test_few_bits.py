@@ -7,18 +7,19 @@ through other filters of a few taps, so that every expected lag is a short sum.
 Thresholds are off zero, and differ between inputs and parts.
 
 Shows (recordings, few bits): visibilities of samples of 1, 2 and 4 bits (real
-    ones of 1 and 2) are those of the noise: both sidebands and precisions; autos are the true spectra up to their scale, without the spike
-    of the means. The law of one pair of samples, applied to the coherence of
-    each channel, is far off
+    ones of 1 and 2) are those of the noise: both sidebands and precisions; autos
+    are the true spectra up to their scale, without the spike of the means. The
+    law of one pair of samples, applied to the coherence of each channel, is far
+    off
 Within: 5 sigma; that law is off by more than 20
 Because: sigma from the scatter of 64 dumps
 In: Truth
 
 Shows (recordings, few bits of TART): a real recording of one bit becomes what
     the law makes of its lags, worked out from the samples in double precision
-Within: 4·10⁻⁶ of the strongest channel, if the last channel stands in for the
-    one at fs/2 there too; 10⁻⁴ if not
-Because: transforms of floats; that channel changes the second order
+Within: 4·10⁻⁶ of the strongest channel where the independent computation, too,
+    takes its last channel for the one at fs/2; 10⁻⁴ where it has that channel
+Because: transforms of floats; that channel matters to the second order only
 In: RecordingTart
 """
 import os

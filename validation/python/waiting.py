@@ -15,7 +15,7 @@ BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))
 
 def faulty(fault, file, at=10**9, count="/dev/null"):
     """Environment in which a fault befalls `file`; see scenario/faulty_io.c."""
-    # what is loaded is not the address checker's library
+    # the address checker's library wants to be loaded first, but is second
     options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     return {"LD_PRELOAD": os.path.join(BUILD, "faulty_io.so"),
             "ASAN_OPTIONS": options,
