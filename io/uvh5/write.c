@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * write.c -- create a UVH5 file, write its dumps, cut it to those, close it.
+ * write.c -- create a UVH5 file, write its dumps, close it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -459,75 +459,6 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
     return fx8_output_noted(&writer->failure, status, error);
 }
 
-/* --- an early end --------------------------------------------------------- */
-
-/*
- * On close, HDF5 removes free space at the end of a file.  Cut dumps are free
- * space, but late additions (/fx8 and keywords) are stored after them and would
- * keep the file at its full size.  So these few kilobytes are moved to memory
- * while the file is closed and reopened.
- */
-
-/* Late additions, and their names in memory. */
-static const struct {
-    const char *name;
-    const char *aside;
-} late[] = {{"fx8", "a"}, {"Header/extra_keywords", "b"}};
-
-#define N_LATE (sizeof late / sizeof late[0])
-
-enum fx8_status fx8_uvh5_create_aside(const struct fx8_uvh5_writer *writer,
-                                      hid_t *aside, struct fx8_error *error)
-{
-    const size_t step = (size_t)64 << 10; /* bytes it grows by */
-    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
-        (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
-            0)
-        return fx8_output_fail(writer->output, "copy in memory", error);
-    return FX8_OK;
-}
-
-static enum fx8_status move_aside(const struct fx8_uvh5_writer *writer,
-                                  hid_t aside, struct fx8_error *error)
-{
-    for (size_t i = 0; i < N_LATE; i++)
-        if (H5Lexists(writer->file, late[i].name, H5P_DEFAULT) > 0 &&
-            (H5Ocopy(writer->file, late[i].name, aside, late[i].aside,
-                     H5P_DEFAULT, H5P_DEFAULT) < 0 ||
-             H5Ldelete(writer->file, late[i].name, H5P_DEFAULT) < 0))
-            return fx8_output_fail(writer->output, late[i].name, error);
-    return FX8_OK;
-}
-
-static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
-                                 hid_t aside, struct fx8_error *error)
-{
-    for (size_t i = 0; i < N_LATE; i++)
-        if (H5Lexists(aside, late[i].aside, H5P_DEFAULT) > 0 &&
-            H5Ocopy(aside, late[i].aside, writer->file, late[i].name,
-                    H5P_DEFAULT, H5P_DEFAULT) < 0)
-            return fx8_output_fail(writer->output, late[i].name, error);
-    return FX8_OK;
-}
-
-/* Cut all cubes and columns to n_dumps and shorten the file. */
-static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
-                           struct fx8_error *error)
-{
-    FX8_H5_AUTO aside = FX8_H5_NONE;
-    FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
-                                n_dumps * writer->n_baselines, error));
-    FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
-    FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
-    FX8_TRY(fx8_uvh5_create_aside(writer, &aside, error));
-    FX8_TRY(move_aside(writer, aside, error));
-    FX8_TRY(fx8_uvh5_close_handles(writer, error));
-    FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
-                                 error));
-    return move_back(writer, aside, error);
-}
-
 /* --- closing -------------------------------------------------------------- */
 
 /* After a failed run or write: keep the finished dumps as .part.  What the same
@@ -560,7 +491,7 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", writer->failure.message);
     else if (n_dumps > 0 && n_dumps < writer->n_times)
-        status = cut(writer, n_dumps, error);
+        status = fx8_uvh5_cut(writer, n_dumps, error);
     /* the first failure is the one to report */
     const enum fx8_status closed =
         fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);

@@ -193,6 +193,10 @@ enum fx8_status fx8_uvh5_open_cubes(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_grow(struct fx8_uvh5_writer *writer,
                               struct fx8_error *error);
 
+/** Cut all of a file to n_dumps, and shorten it. */
+enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                             struct fx8_error *error);
+
 /** Correct Nblts and Ntimes. */
 enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error);

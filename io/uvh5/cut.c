@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/base/try.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+/*
+ * cut.c -- the early end of a UVH5 file: its rows are cut to the dumps that
+ * were written.
+ *
+ * On close, HDF5 removes free space at the end of a file.  Cut dumps are free
+ * space, but late additions (/fx8 and keywords) are stored after them and would
+ * keep the file at its full size.  So these few kilobytes are moved to memory
+ * while the file is closed and reopened.
+ */
+
+/* Late additions, and their names in memory. */
+static const struct {
+    const char *name;
+    const char *aside;
+} late[] = {{"fx8", "a"}, {"Header/extra_keywords", "b"}};
+
+#define N_LATE (sizeof late / sizeof late[0])
+
+enum fx8_status fx8_uvh5_create_aside(const struct fx8_uvh5_writer *writer,
+                                      hid_t *aside, struct fx8_error *error)
+{
+    const size_t step = (size_t)64 << 10; /* bytes it grows by */
+    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
+        (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
+            0)
+        return fx8_output_fail(writer->output, "copy in memory", error);
+    return FX8_OK;
+}
+
+static enum fx8_status move_aside(const struct fx8_uvh5_writer *writer,
+                                  hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(writer->file, late[i].name, H5P_DEFAULT) > 0 &&
+            (H5Ocopy(writer->file, late[i].name, aside, late[i].aside,
+                     H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+             H5Ldelete(writer->file, late[i].name, H5P_DEFAULT) < 0))
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
+                                 hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(aside, late[i].aside, H5P_DEFAULT) > 0 &&
+            H5Ocopy(aside, late[i].aside, writer->file, late[i].name,
+                    H5P_DEFAULT, H5P_DEFAULT) < 0)
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                             struct fx8_error *error)
+{
+    FX8_H5_AUTO aside = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
+                                n_dumps * writer->n_baselines, error));
+    FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
+    FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
+    FX8_TRY(fx8_uvh5_create_aside(writer, &aside, error));
+    FX8_TRY(move_aside(writer, aside, error));
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
+                                 error));
+    return move_back(writer, aside, error);
+}
