@@ -487,6 +487,15 @@ const struct fx8_key fx8_keys[] = {
      WORD("none", INFINITY), .fallback = "none",
      .help = "Leave out cross baselines longer than this; autos stay."},
 
+    {"output", "time_average_loss", REAL(output.time_average_loss, 0, 0.5, ""),
+     .fallback = "0",
+     .help = "Average each baseline over 2, 4, ... up to 64 dumps, as far as a "
+             "source anywhere above the horizon loses at most this share of "
+             "its amplitude, at the highest frequency that is written; the "
+             "loss within a dump is part of it. 0: do not. Rows then have "
+             "their own times and lengths. One process writes them, without "
+             "compression."},
+
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
      .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "
              "ra_deg and dec_deg (ICRS) of those that move with the sky; I, Q, "

@@ -150,6 +150,7 @@ struct fx8_settings {
         char *file; /**< "" when not given */
         size_t channel_average;
         enum fx8_compression compression;
+        double time_average_loss; /**< 0: dumps are not averaged */
         struct fx8_baseline_list baselines;
         double min_baseline_m; /**< of cross baselines, as the next */
         double max_baseline_m; /**< infinite: none */

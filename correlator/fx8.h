@@ -1031,6 +1031,11 @@ FX8_API void fx8_frequencies(const struct fx8_plan *plan,
 FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                                       struct fx8_time start, int64_t index);
 
+/** The same of n_dumps dumps from `index` on, taken together. */
+FX8_API struct fx8_time fx8_dumps_time(const struct fx8_plan *plan,
+                                       struct fx8_time start, int64_t index,
+                                       int64_t n_dumps);
+
 /* --- samples as a session uses them, for statistics ------------------------
  */
 

@@ -31,7 +31,7 @@ static enum fx8_status try_to_describe(const char *precision,
                         &(struct fx8_provenance){precision, "CPU", "avx2",
                                                  "estimate", "fx8 correlate x",
                                                  "voltages.h5"},
-                        &header, error);
+                        NULL, &header, error);
 }
 
 /* A second of three antennas at 1 MS/s, with one more override, or NULL. */

@@ -192,8 +192,8 @@ static enum fx8_status tell_result(const struct fx8_info_request *request,
     *known = true;
     if (fx8_quicklook_probe(request->paths[0]))
         return fx8_info_quicklook(request, error);
-    *known = fx8_uvh5_open(request->paths[0], &file, &header,
-                           as_visibilities) == FX8_OK;
+    *known = fx8_uvh5_open_any(request->paths[0], &file, &header,
+                               as_visibilities) == FX8_OK;
     return *known ? fx8_info_visibilities(request, file, &header, error)
                   : FX8_OK;
 }

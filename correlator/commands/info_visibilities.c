@@ -18,7 +18,8 @@
 
 /* Figures from the flags. */
 struct flagged {
-    double share;      /* of all values; NaN without values */
+    double share; /* of all values; NaN without values */
+    size_t n_dumps;
     size_t n_finished; /* dumps up to the last with an unflagged value */
 };
 
@@ -28,7 +29,7 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
                                        struct fx8_error *error)
 {
     const size_t row = header->n_channels * header->n_products;
-    const size_t n_rows = header->n_times * header->n_baselines;
+    const size_t n_rows = header->n_rows;
     const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
     FX8_AUTO_FREE uint8_t *flags = NULL;
     FX8_TRY(fx8_allocate(fx8_product(row, at_once, 1, 1), 1, "flags", &flags,
@@ -48,6 +49,9 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
         }
     }
     flagged->share = n_flagged / ((double)n_rows * (double)row);
+    flagged->n_dumps = header->n_times;
+    if (header->is_irregular) /* its dumps have marks, if it is of fx8 */
+        fx8_uvh5_count_finished(file, &flagged->n_dumps, &flagged->n_finished);
     return FX8_OK;
 }
 
@@ -59,7 +63,15 @@ static void print_axes(const struct fx8_uvh5_header *header)
     char products[64];
     fx8_info_field("antennas", "%zu", header->n_antennas);
     fx8_info_field("baselines", "%zu", header->n_baselines);
-    if (header->n_times > 0) {
+    if (header->is_irregular) {
+        fx8_info_julian_date(header->julian_dates[0], first);
+        fx8_info_julian_date(header->julian_dates[header->n_times - 1], last);
+        fx8_info_field("times", "%zu, centres %s to %s", header->n_times, first,
+                       last);
+        fx8_info_field(
+            "rows", "%zu of %.6f to %.6f s: baselines have their own times",
+            header->n_rows, header->lengths_s[0], header->lengths_s[1]);
+    } else if (header->n_times > 0) {
         fx8_info_julian_date(header->julian_dates[0], first);
         fx8_info_julian_date(header->julian_dates[header->n_times - 1], last);
         const double length_s = fx8_uvh5_longest_s(header);
@@ -133,9 +145,10 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
     print_axes(header);
     print_delays(header);
     if (fx8_output_is_part(path))
-        fx8_info_field(
-            "finished", "%zu of %zu %s: a run has not come to its end",
-            flagged->n_finished, FX8_COUNTED(header->n_times, "dump", "dumps"));
+        fx8_info_field("finished",
+                       "%zu of %zu %s: a run has not come to its end",
+                       flagged->n_finished,
+                       FX8_COUNTED(flagged->n_dumps, "dump", "dumps"));
     fx8_info_field("flagged", "%.4f %%", 100.0 * flagged->share);
     print_keywords(header);
 }
@@ -148,8 +161,12 @@ static void write_axes(struct fx8_json *json,
     fx8_json_integer(json, "n_antennas", (int64_t)header->n_antennas);
     fx8_json_integer(json, "n_baselines", (int64_t)header->n_baselines);
     fx8_json_integer(json, "n_times", (int64_t)header->n_times);
-    fx8_json_reals(json, "integration_times_s", header->integration_s,
-                   header->n_times);
+    fx8_json_integer(json, "n_rows", (int64_t)header->n_rows);
+    if (header->is_irregular)
+        fx8_json_reals(json, "integration_range_s", header->lengths_s, 2);
+    else
+        fx8_json_reals(json, "integration_times_s", header->integration_s,
+                       header->n_times);
     fx8_json_reals(json, "julian_dates", header->julian_dates, header->n_times);
     fx8_json_reals(json, "frequencies_hz", header->frequencies_hz,
                    header->n_channels);

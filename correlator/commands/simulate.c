@@ -266,8 +266,8 @@ static enum fx8_status create_truth(const struct fx8_command_line *line,
         .command = line->text,
         .input = line->given[OUTPUT],
     };
-    FX8_TRY(
-        fx8_describe(&work->job.centers[0], &provenance, &work->header, error));
+    FX8_TRY(fx8_describe(&work->job.centers[0], &provenance, NULL,
+                         &work->header, error));
     return fx8_uvh5_create(work->truth_path, line->given[FORCE] != NULL,
                            &work->header, work->settings.output.compression,
                            &work->visibilities, error);

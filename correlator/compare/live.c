@@ -43,8 +43,8 @@ static enum fx8_status describe(const struct fx8_job_center *center,
         const struct fx8_provenance provenance = {
             fx8_result_names[kinds[k]].keyword, "", "", "", "", ""};
         sides->side[k].path = paths[k];
-        FX8_TRY(
-            fx8_describe(center, &provenance, &sides->side[k].header, error));
+        FX8_TRY(fx8_describe(center, &provenance, NULL, &sides->side[k].header,
+                             error));
     }
     return fx8_compare_sides_describe(sides, error);
 }

@@ -469,6 +469,8 @@ fx8_frequencies = _function("fx8_frequencies", None, POINTER(fx8_plan),
     POINTER(c_double), POINTER(c_double))
 fx8_dump_time = _function("fx8_dump_time", fx8_time, POINTER(fx8_plan),
     fx8_time, c_int64)
+fx8_dumps_time = _function("fx8_dumps_time", fx8_time, POINTER(fx8_plan),
+    fx8_time, c_int64, c_int64)
 fx8_missing_reach = _function("fx8_missing_reach", c_int64,
     POINTER(fx8_marker), POINTER(fx8_blanking))
 

@@ -471,13 +471,20 @@ int64_t fx8_dump_of(const struct fx8_plan *plan, int64_t spectrum)
                      grid->numerator);
 }
 
-int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index)
+/* Spectra of n_dumps dumps. */
+static int64_t count_spectra(const struct fx8_plan *plan, int64_t index,
+                             int64_t n_dumps)
 {
     const fx8_wide first = first_of(plan, index);
-    fx8_wide end = first_of(plan, (fx8_wide)index + 1);
+    fx8_wide end = first_of(plan, (fx8_wide)index + n_dumps);
     if (plan->n_spectra > 0 && end > plan->n_spectra)
         end = plan->n_spectra;
     return end > first ? (int64_t)(end - first) : 0;
+}
+
+int64_t fx8_dump_spectra(const struct fx8_plan *plan, int64_t index)
+{
+    return count_spectra(plan, index, 1);
 }
 
 /* Sky frequency of baseband zero, averaged over n bands. */
@@ -514,8 +521,15 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
 struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                               struct fx8_time start, int64_t index)
 {
+    return fx8_dumps_time(plan, start, index, 1);
+}
+
+struct fx8_time fx8_dumps_time(const struct fx8_plan *plan,
+                               struct fx8_time start, int64_t index,
+                               int64_t n_dumps)
+{
     /* ((d M + (m - 1)/2) N + P N / 2), in half samples */
-    const int64_t m = fx8_dump_spectra(plan, index);
+    const int64_t m = count_spectra(plan, index, n_dumps);
     const int64_t n = (int64_t)step_of(plan);
     const int64_t window = (int64_t)taps(plan) * n;
     const int64_t first = fx8_dump_first(plan, index);

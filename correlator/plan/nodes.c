@@ -155,7 +155,7 @@ size_t fx8_cost_real_time_nodes(const struct fx8_cost_job *cost,
 {
     size_t enough = 1, less = 0;
     while (fx8_cost_time_on(cost, site, enough).seconds > cost->recorded_s) {
-        if (enough >= MOST_NODES)
+        if (enough >= MOST_NODES || cost->is_single)
             return 0;
         less = enough;
         enough *= 2;

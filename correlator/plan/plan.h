@@ -81,6 +81,7 @@ struct fx8_cost_job {
     double plain_write_s; /**< of FX8_COST_WRITE, without compression */
     double stored_size;   /**< bytes stored per byte of the result */
     bool is_packed;       /**< results are compressed, by the first node */
+    bool is_single;       /**< dumps are averaged, which one node does */
     double recorded_s;
 };
 

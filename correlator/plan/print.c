@@ -40,7 +40,9 @@ static size_t first_nodes(const struct fx8_cost_page *page)
 
 static size_t last_nodes(const struct fx8_cost_page *page)
 {
-    return page->n_nodes > 0 ? page->n_nodes : MOST_NODES;
+    return page->n_nodes > 0       ? page->n_nodes
+           : page->cost->is_single ? 1
+                                   : MOST_NODES;
 }
 
 /* Bytes stored. */
@@ -121,8 +123,10 @@ void fx8_cost_print(const struct fx8_cost_page *page, FILE *stream)
         fprintf(stream, "real time  %zu %s\n",
                 FX8_COUNTED(enough, "node", "nodes"));
     else
-        fprintf(stream, "real time  no number of nodes: %s\n",
-                fx8_cost_time_on(cost, site, (size_t)1 << 20).bound);
+        fprintf(
+            stream, "real time  no number of nodes: %s\n",
+            fx8_cost_time_on(cost, site, cost->is_single ? 1 : (size_t)1 << 20)
+                .bound);
     print_stages(cost, stream);
     print_nodes(page, stream);
     fprintf(stream,

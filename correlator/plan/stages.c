@@ -17,6 +17,7 @@
 #include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "correlator/plan/plan.h"
+#include "correlator/run/averages.h"
 #include "io/uvh5/uvh5.h"
 
 /* Taps that section node measures with. */
@@ -262,6 +263,24 @@ static double memory_of(const struct fx8_job *job, double result_bytes,
            3.0 * result_bytes;
 }
 
+/* Bytes that a dump adds to a result of each phase centre: fewer where dumps
+ * are averaged. */
+static enum fx8_status count_written(const struct fx8_job *job, double *bytes,
+                                     struct fx8_error *error)
+{
+    const struct fx8_axes *axes = &job->axes;
+    *bytes = 0.0;
+    for (size_t c = 0; c < job->n_centers; c++) {
+        FX8_AUTO(fx8_uvh5_rows_clear) struct fx8_uvh5_rows rows = {0};
+        FX8_TRY(fx8_averages_plan(&job->centers[c], &rows, error));
+        *bytes +=
+            (double)fx8_uvh5_bytes(1, fx8_uvh5_rows_before(&rows, rows.n_dumps),
+                                   axes->n_channels, axes->n_products) /
+            (double)job->n_dumps;
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status set_files(const struct fx8_job *job,
                                  const struct fx8_cost_machine *machine,
                                  size_t n_results, struct fx8_cost_job *cost,
@@ -272,11 +291,13 @@ static enum fx8_status set_files(const struct fx8_job *job,
     const double bytes = (double)fx8_uvh5_bytes(
         1, axes->n_baselines, axes->n_channels, axes->n_products);
     double read_s, write = 0.0, plain = 0.0, start_s = 0.0, touch = 0.0;
+    double written;
     if (find(machine, result, "rate", machine->n_threads) == NULL &&
         find(machine, result, "rate", 1) == NULL)
         return fx8_settings_fail(job->settings, "output.compression", error,
                                  "expected one that %s has figures of",
                                  machine->path);
+    FX8_TRY(count_written(job, &written, error));
     FX8_TRY(time_reading(machine, (double)job->n_inputs, &read_s, error));
     FX8_TRY(get(machine, result, "rate", 1, &write, error));
     FX8_TRY(get(machine, "result none", "rate", 1, &plain, error));
@@ -286,15 +307,17 @@ static enum fx8_status set_files(const struct fx8_job *job,
             (double)job->plan.spectra_per_dump *
             (job->plan.is_complex ? 2.0 : 1.0),
         read_s);
-    set(cost, FX8_COST_WRITE,
-        bytes * (double)n_results * (double)job->n_centers, 1.0 / write);
+    set(cost, FX8_COST_WRITE, written * (double)n_results, 1.0 / write);
     cost->plain_write_s = cost->stages[FX8_COST_WRITE].amount / plain;
     FX8_TRY(get(machine, "memory", "first touch", 1, &touch, error));
     start_s +=
-        memory_of(job, cost->stages[FX8_COST_WRITE].amount, cost) / touch;
+        memory_of(job, bytes * (double)n_results * (double)job->n_centers,
+                  cost) /
+        touch;
     set(cost, FX8_COST_START, 1.0, start_s);
     cost->stored_size = 1.0;
     cost->is_packed = job->settings->output.compression != FX8_COMPRESSION_NONE;
+    cost->is_single = job->settings->output.time_average_loss > 0.0;
     return cost->is_packed
                ? get(machine, result, "size", 1, &cost->stored_size, error)
                : FX8_OK;

@@ -109,6 +109,8 @@ static enum fx8_status add_keywords(const struct fx8_job_center *center,
         add_integer(header, "POSFAKE", 1);
     if (plan->van_vleck)
         add_integer(header, "VANVLECK", 1);
+    if (header->rows != NULL)
+        add_real(header, "TIMELOSS", job->settings->output.time_average_loss);
     return add_delays(center, header, error);
 }
 
@@ -169,10 +171,17 @@ static enum fx8_status describe_origin(const struct fx8_job_center *center,
     return write_history(provenance, configuration, header, error);
 }
 
+static size_t count_intervals(const struct fx8_uvh5_header *header)
+{
+    const struct fx8_uvh5_rows rows = fx8_uvh5_rows_of_header(header);
+    return fx8_uvh5_first_interval(&rows, rows.n_levels);
+}
+
 static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
-    const size_t n_antennas = header->n_antennas, n_times = header->n_times;
+    const size_t n_antennas = header->n_antennas;
+    const size_t n_times = count_intervals(header);
     const size_t n_baselines = header->n_baselines;
     const struct fx8_array arrays[] = {
         FX8_ITEMS(header->antenna_numbers, n_antennas),
@@ -216,6 +225,30 @@ static void describe_antennas(const struct fx8_job *job,
     }
 }
 
+/* Dates and lengths of dumps, and of all intervals. */
+static void describe_times(const struct fx8_job *job,
+                           struct fx8_uvh5_header *header)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const struct fx8_uvh5_rows rows = fx8_uvh5_rows_of_header(header);
+    size_t i = 0;
+    for (size_t level = 0; level < rows.n_levels; level++)
+        for (size_t n, first = 0; first < rows.n_dumps; first += n, i++) {
+            int64_t spectra = 0;
+            n = (size_t)1 << level;
+            if (n > rows.n_dumps - first)
+                n = rows.n_dumps - first;
+            for (size_t dump = first; dump < first + n; dump++)
+                spectra += fx8_dump_spectra(plan, (int64_t)dump);
+            header->times[i] = fx8_dumps_time(plan, job->observation.start_time,
+                                              (int64_t)first, (int64_t)n);
+            header->integration_s[i] = (double)spectra *
+                                       (double)job->axes.step /
+                                       fx8_rate_hz(plan->sample_rate);
+            header->julian_dates[i] = fx8_time_julian_date(header->times[i]);
+        }
+}
+
 static void describe_axes(const struct fx8_job *job,
                           struct fx8_uvh5_header *header)
 {
@@ -226,15 +259,6 @@ static void describe_axes(const struct fx8_job *job,
         header->channel_widths_hz[c] = width_hz;
     for (size_t p = 0; p < header->n_products; p++)
         header->products[p] = -5 - (int)p; /* AIPS: XX, YY, XY, YX */
-
-    for (size_t t = 0; t < header->n_times; t++) {
-        header->times[t] =
-            fx8_dump_time(plan, job->observation.start_time, (int64_t)t);
-        header->integration_s[t] = (double)fx8_dump_spectra(plan, (int64_t)t) *
-                                   (double)job->axes.step /
-                                   fx8_rate_hz(plan->sample_rate);
-        header->julian_dates[t] = fx8_time_julian_date(header->times[t]);
-    }
 }
 
 /* Sidereal times, and where the phase centre is. */
@@ -249,7 +273,7 @@ static enum fx8_status describe_sky(const struct fx8_job_center *center,
     header->write_lst = fx8_earth_is_known(job->earth);
     header->dut1_s = earth.dut1_s;
     struct fx8_celestial sky = {.site = header->site, .earth = job->earth};
-    for (size_t t = 0; t < header->n_times; t++) {
+    for (size_t t = 0; t < count_intervals(header); t++) {
         double *lst_rad = &header->apparent_lst_rad[t];
         if (!header->is_phased) {
             FX8_TRY(fx8_celestial_sidereal_time(&sky, header->times[t], lst_rad,
@@ -271,6 +295,7 @@ static enum fx8_status describe(const struct fx8_job_center *center,
 {
     FX8_TRY(allocate_axes(header, error));
     describe_axes(center->job, header);
+    describe_times(center->job, header);
     FX8_TRY(describe_sky(center, header, error));
     FX8_TRY(describe_origin(center, provenance, header, error));
     describe_antennas(center->job, header);
@@ -279,6 +304,7 @@ static enum fx8_status describe(const struct fx8_job_center *center,
 
 enum fx8_status fx8_describe(const struct fx8_job_center *center,
                              const struct fx8_provenance *provenance,
+                             const struct fx8_uvh5_rows *rows,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error)
 {
@@ -290,7 +316,8 @@ enum fx8_status fx8_describe(const struct fx8_job_center *center,
         .site = job->observation.site,
         .n_antennas = plan->n_antennas,
         .n_baselines = job->axes.n_baselines,
-        .n_times = (size_t)job->n_dumps,
+        .n_times = rows != NULL ? rows->n_dumps : (size_t)job->n_dumps,
+        .rows = rows,
         .n_channels = job->axes.n_channels,
         .n_products = job->axes.n_products,
     };

@@ -23,8 +23,11 @@ struct fx8_provenance {
 /**
  * fx8_describe -- header of the visibilities of a job.
  *
- * Given:     center    one of job->centers
- * Returned:  header  complete, with rows for all job->n_dumps dumps.  Extra
+ * Given:     center  one of job->centers
+ *            rows    of a file of averages, which outlive the header; NULL:
+ *                    each dump has a row of each baseline
+ * Returned:  header  complete, with rows for all job->n_dumps dumps, or all
+ *                    that `rows` has.  Extra
  *                    keywords: FX8VERS, PRECISN, BACKEND, KERNEL, FFTPLAN,
  *                    CONFSHA (SHA-256 of the resolved configuration, first 16
  *                    hex digits), POSFAKE (1, if positions are faked),
@@ -36,13 +39,15 @@ struct fx8_provenance {
  * Notes:     1) antenna positions: ENU of the site (WGS84) rotated to ECEF,
  *               minus the reference position
  *            2) uvw: ENU difference r_2 - r_1 if unprojected, else turned
- *               towards the phase centre at the centre of each dump
+ *               towards the phase centre at the centre of each dump, or
+ *               interval
  *            3) without dut1_s and iers_file UT1 is taken as UTC, and lst_array
  *               is not written
  * Source:    formats: UVH5 memo 1.2; ERFA eraGst06a, eraSp00, eraGd2gc
  */
 enum fx8_status fx8_describe(const struct fx8_job_center *center,
                              const struct fx8_provenance *provenance,
+                             const struct fx8_uvh5_rows *rows,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error);
 

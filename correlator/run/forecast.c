@@ -9,6 +9,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/base/try.h"
+#include "correlator/run/averages.h"
 #include "correlator/run/delays.h"
 #include "correlator/run/forecast.h"
 #include "io/quicklook/quicklook_file.h"
@@ -140,6 +141,31 @@ static void print_baselines(const struct fx8_job *job, FILE *stream)
                 n * (n + 1) / 2);
 }
 
+/* Over how many dumps baselines are averaged, and how many rows that leaves. */
+static void print_averages(const struct fx8_job *job,
+                           const struct fx8_uvh5_rows *rows, FILE *stream)
+{
+    size_t least = 0;
+    const size_t all = rows->n_dumps * rows->n_baselines;
+    if (!(job->settings->output.time_average_loss > 0.0))
+        return;
+    while (rows->n_of_level[least] == 0)
+        least++;
+    fprintf(stream,
+            "averages   baselines over %zu to %zu dumps, at most %.3g %% lost "
+            "at the horizon\n           %.3g %% of %zu rows are left\n",
+            (size_t)1 << least, (size_t)1 << (rows->n_levels - 1),
+            100.0 * job->settings->output.time_average_loss,
+            100.0 * (double)fx8_uvh5_rows_before(rows, rows->n_dumps) /
+                (double)all,
+            all);
+    if (rows->n_of_level[0] > 0)
+        fprintf(stream,
+                "           %zu of %zu %s not averaged, and may lose more\n",
+                rows->n_of_level[0],
+                FX8_COUNTED(rows->n_baselines, "baseline is", "baselines are"));
+}
+
 /* What delays were removed, what that cost, and how to lose less. */
 static void print_delays(const struct fx8_job *job, size_t center, FILE *stream)
 {
@@ -209,6 +235,10 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
     const bool is_packed =
         job->settings->output.compression != FX8_COMPRESSION_NONE;
     const size_t n_dumps = (size_t)job->n_dumps;
+    FX8_AUTO(fx8_uvh5_rows_clear) struct fx8_uvh5_rows rows = {0};
+    if (fx8_averages_plan(&job->centers[center], &rows, NULL) != FX8_OK)
+        return; /* the run fails with a message */
+    print_averages(job, &rows, stream);
     for (size_t kind = 0; kind <= FX8_N_RESULTS; kind++) {
         const bool is_look = kind == FX8_N_RESULTS;
         const char *path =
@@ -217,12 +247,12 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
         if (path == NULL)
             continue;
         fx8_forecast_format_bytes(
-            is_look
-                ? (double)fx8_quicklook_file_bytes(
-                      n_dumps, axes->n_baselines, axes->n_inputs,
-                      axes->n_channels, axes->n_products)
-                : (double)fx8_uvh5_bytes(n_dumps, axes->n_baselines,
-                                         axes->n_channels, axes->n_products),
+            is_look ? (double)fx8_quicklook_file_bytes(
+                          n_dumps, axes->n_baselines, axes->n_inputs,
+                          axes->n_channels, axes->n_products)
+                    : (double)fx8_uvh5_bytes(
+                          1, fx8_uvh5_rows_before(&rows, rows.n_dumps),
+                          axes->n_channels, axes->n_products),
             size);
         fprintf(stream, "output     ");
         fx8_text_print(path, stream);

@@ -113,9 +113,45 @@ static enum fx8_status choose(struct fx8_job *job, const uint8_t *is_listed,
                : FX8_OK;
 }
 
+/* What the averages of dumps cannot be combined with. */
+static enum fx8_status check_averages(const struct fx8_job *job,
+                                      struct fx8_error *error)
+{
+    static const char key[] = "output.time_average_loss";
+    const struct fx8_settings *settings = job->settings;
+    const struct {
+        bool is_set;
+        const char *expected;
+    } others[] = {
+        {job->positions_are_faked,
+         "expected positions of the antennas, not array.positions = none"},
+        {(settings->correlator.precision & FX8_PRECISION_INTERVAL) != 0,
+         "expected 0 with correlator.precision = interval: averages of bounds "
+         "are rounded, too"},
+        {(settings->correlator.precision & FX8_PRECISION_BOTH) ==
+             FX8_PRECISION_BOTH,
+         "expected 0 with correlator.precision = both: the comparison needs "
+         "every dump"},
+        {settings->output.compression != FX8_COMPRESSION_NONE,
+         "expected 0 with output.compression: packed chunks do not end where "
+         "the dumps do that are averaged"},
+        {settings->correlator.has_ranks,
+         "expected 0 with correlator.ranks = mpi: ranks write dumps in any "
+         "order"},
+    };
+    if (!(settings->output.time_average_loss > 0.0))
+        return FX8_OK;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_set)
+            return fx8_settings_fail(settings, key, error, "%s",
+                                     others[i].expected);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_job_choose_baselines(struct fx8_job *job,
                                          struct fx8_error *error)
 {
+    FX8_TRY(check_averages(job, error));
     const struct fx8_settings *settings = job->settings;
     const enum fx8_baseline_kind kind = settings->output.baselines.kind;
     const size_t n = job->plan.n_antennas;

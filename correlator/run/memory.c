@@ -21,6 +21,9 @@ static const char *find_reason(const struct fx8_run_request *request)
         return ", for each phase centre";
     if (request->ranks->n > 1)
         return "; a process alone takes less";
+    if (job->settings->output.time_average_loss > 0.0)
+        return "; less without output.time_average_loss, which takes whole "
+               "dumps";
     if (job->plan.quicklook)
         return "; less without postprocess.quicklook, which takes whole dumps";
     if (!fx8_uvh5_takes_slices((size_t)job->n_dumps, axes->n_baselines,

@@ -356,10 +356,15 @@ static enum fx8_status close_branches(struct fx8_run *run,
 /* Say after how many dumps of all ranks the run was paused, or interrupted. */
 static void name_end(const struct fx8_run *run, struct fx8_error *error)
 {
-    if (fx8_run_is_paused(run) || run->ranks->n > 1)
+    const bool is_paused = fx8_run_is_paused(run);
+    const struct fx8_sink *sink =
+        run->branches == NULL ? NULL : run->branches[0].sink;
+    if (is_paused || run->ranks->n > 1)
         fx8_fail(error, FX8_ERR_CANCELLED, "%s after %lld of %lld dumps",
-                 fx8_run_is_paused(run) ? "paused" : "interrupted",
-                 (long long)run->reports[0].n_dumps,
+                 is_paused ? "paused" : "interrupted",
+                 is_paused && sink != NULL
+                     ? (long long)fx8_sink_whole_dumps(sink)
+                     : (long long)run->reports[0].n_dumps,
                  (long long)run->request->job->n_dumps);
 }
 

@@ -41,18 +41,68 @@ static enum fx8_status verify_dump(const struct fx8_run *run, int64_t dump,
     return FX8_OK;
 }
 
+/* Begin of the block of averages that a dump is in, and the dump behind it: of
+ * the largest blocks, in which those of all branches end. */
+static int64_t block_begin(const struct fx8_run *run, int64_t dump)
+{
+    int64_t most = 1;
+    for (size_t b = 0; b < run->n; b++) {
+        const int64_t n = fx8_sink_block_dumps(run->branches[b].sink);
+        most = n > most ? n : most;
+    }
+    return dump - dump % most;
+}
+
+static int64_t block_end(const struct fx8_run *run, int64_t dump)
+{
+    const int64_t begin = block_begin(run, dump),
+                  n = run->request->job->n_dumps;
+    int64_t end = dump + 1;
+    while (end < n && block_begin(run, end) == begin)
+        end++;
+    return end;
+}
+
+/* Verify the dumps of a block, which is finished if all of them are.  *last: of
+ * a finished one, the last dump with data; or else just the last one. */
+static enum fx8_status verify_block(const struct fx8_run *run, int64_t begin,
+                                    int64_t end, int64_t *last, bool *has_data,
+                                    struct fx8_error *error)
+{
+    bool is_finished = true;
+    *has_data = false;
+    *last = end - 1;
+    for (int64_t d = begin; d < end; d++) {
+        bool is_of_data;
+        show_verified(run, d);
+        FX8_TRY(verify_dump(run, d, &is_of_data, error));
+        is_finished = is_finished && run->finished[d];
+        if (is_of_data)
+            *last = d;
+        *has_data = *has_data || is_of_data;
+    }
+    for (int64_t d = begin; d < end; d++)
+        run->finished[d] = is_finished;
+    *has_data = *has_data && is_finished;
+    if (!is_finished)
+        *last = -1;
+    return FX8_OK;
+}
+
 /* Verify the dumps of unfinished results.  *last: the last finished one,
  * preferably with data; -1: none. */
 static enum fx8_status verify(const struct fx8_run *run, int64_t *last,
                               struct fx8_error *error)
 {
-    bool has_data, had_data = false;
+    bool had_data = false;
     *last = -1;
-    for (int64_t d = 0; d < run->request->job->n_dumps; d++) {
-        show_verified(run, d);
-        FX8_TRY(verify_dump(run, d, &has_data, error));
-        if (run->finished[d] && (has_data || !had_data))
-            *last = d;
+    for (int64_t end, d = 0; d < run->request->job->n_dumps; d = end) {
+        int64_t found;
+        bool has_data;
+        end = block_end(run, d);
+        FX8_TRY(verify_block(run, d, end, &found, &has_data, error));
+        if (found >= 0 && (has_data || !had_data))
+            *last = found;
         had_data = had_data || has_data;
     }
     return FX8_OK;
@@ -74,7 +124,7 @@ static enum fx8_status find_last(const struct fx8_run *run, int64_t *last,
 
 /* Push a block, or flush the session if NULL, and compare the dump, or its
  * slices, once it is ready. */
-static enum fx8_status push_to(struct fx8_branch *branch,
+static enum fx8_status push_to(struct fx8_branch *branch, int64_t last,
                                const struct fx8_block *block,
                                struct fx8_error *error)
 {
@@ -87,29 +137,30 @@ static enum fx8_status push_to(struct fx8_branch *branch,
             return status;
         const struct fx8_dump *dump = fx8_take_dump(branch->session);
         branch->is_complete =
+            dump->index == last &&
             dump->first_baseline + dump->n_baselines == n_baselines;
         FX8_TRY(fx8_sink_compare(branch->sink, dump, error));
     }
     return FX8_OK;
 }
 
-static enum fx8_status push_block(const struct fx8_run *run,
+static enum fx8_status push_block(const struct fx8_run *run, int64_t last,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
     FX8_TRY(fx8_run_end_if_interrupted(run, error));
     for (size_t b = 0; b < run->n; b++)
-        FX8_TRY(push_to(&run->branches[b], block, error));
+        FX8_TRY(push_to(&run->branches[b], last, block, error));
     return FX8_OK;
 }
 
-static enum fx8_status push_all(const struct fx8_run *run,
+static enum fx8_status push_all(const struct fx8_run *run, int64_t last,
                                 struct fx8_error *error)
 {
     const bool *is_complete = &run->branches[run->n - 1].is_complete;
     struct fx8_source_block *block, *before = NULL;
     while (!*is_complete && (block = fx8_source_take(run->source)) != NULL) {
-        FX8_TRY(push_block(run, &block->block, error));
+        FX8_TRY(push_block(run, last, &block->block, error));
         /* the session may use a block until the next one is pushed */
         if (before != NULL)
             fx8_source_release(run->source, before);
@@ -117,23 +168,26 @@ static enum fx8_status push_all(const struct fx8_run *run,
     }
     if (!*is_complete)
         FX8_TRY(fx8_source_status(run->source, error));
-    return *is_complete ? FX8_OK : push_block(run, NULL, error);
+    return *is_complete ? FX8_OK : push_block(run, last, NULL, error);
 }
 
+/* Averages are computed from the begin of their block on. */
 static enum fx8_status compute_again(struct fx8_run *run, int64_t dump,
                                      struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
+    const int64_t begin = block_begin(run, dump);
     const int64_t end = fx8_dump_first(&job->plan, dump + 1);
     int64_t sample = 0;
     FX8_TRY(fx8_run_open_source(run, error));
     for (size_t b = 0; b < run->n; b++) {
-        FX8_TRY(fx8_seek(run->branches[b].session, dump, 1, &sample, error));
+        FX8_TRY(fx8_seek(run->branches[b].session, begin, dump + 1 - begin,
+                         &sample, error));
         run->branches[b].is_complete = false;
     }
     FX8_TRY(fx8_source_start(run->source, sample,
                              fx8_run_sample_behind(job, end), error));
-    return push_all(run, error);
+    return push_all(run, dump, error);
 }
 
 /* Open new sessions, which have counted nothing. */

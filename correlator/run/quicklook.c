@@ -194,8 +194,8 @@ static enum fx8_status create(const struct fx8_run_request *request,
     };
     const struct fx8_plan *plan = &request->job->plan;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header uvh5 = {0};
-    FX8_TRY(
-        fx8_describe(&request->job->centers[center], provenance, &uvh5, error));
+    FX8_TRY(fx8_describe(&request->job->centers[center], provenance, NULL,
+                         &uvh5, error));
     const struct fx8_quicklook_header header = {
         .uvh5 = &uvh5,
         .n_polarizations = plan->n_polarizations,

@@ -53,9 +53,11 @@ static enum fx8_status write_results(struct fx8_sink *s,
         if (copy->dump.first_baseline == 0)
             FX8_TRY(
                 fx8_uvh5_write_counts(s->files[f], dump, &copy->counts, error));
+        size_t n_rows;
+        const struct fx8_result *rows =
+            fx8_sink_rows(s, (enum fx8_result_kind)f, &copy->dump, &n_rows);
         FX8_TRY(fx8_uvh5_write_slice(
-            s->files[f], dump, copy->dump.first_baseline,
-            copy->dump.n_baselines, &copy->dump.results[f], error));
+            s->files[f], dump, copy->dump.first_baseline, n_rows, rows, error));
     }
     s->earlier.finished[dump] = is_last(s, copy);
     return FX8_OK;
@@ -238,13 +240,15 @@ size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
 {
     const struct fx8_sink unused = {.ranks = request->ranks,
                                     .job = request->job,
+                                    .center = center,
                                     .has_slices = has_slices,
                                     .output = &request->outputs[center]};
     struct fx8_dump dump;
     struct fx8_array arrays[FX8_SINK_ARRAYS];
     fx8_sink_list(&unused, &dump, arrays);
     return fx8_product(FX8_SINK_COPIES,
-                       fx8_arrays_size(arrays, FX8_SINK_ARRAYS), 1, 1);
+                       fx8_arrays_size(arrays, FX8_SINK_ARRAYS), 1, 1) +
+           fx8_sink_averages_memory(&unused);
 }
 
 /* --- dumps ------------------------------------------------------- */
@@ -390,19 +394,13 @@ static enum fx8_status put_extras(struct fx8_sink *s,
     return fx8_uvh5_put_keyword(s->files[FX8_RESULT_INT8], &keyword, error);
 }
 
-/* Dumps that are in every file. */
-static int64_t n_finished(const struct fx8_sink *s)
-{
-    return s->earlier.n_dumps + s->n_dumps;
-}
-
 /* Whether these are the first ones. */
 static bool are_first(const struct fx8_sink *s)
 {
     int64_t n = 0;
     while (n < s->job->n_dumps && s->earlier.finished[n])
         n++;
-    return n == n_finished(s);
+    return n == fx8_sink_n_finished(s);
 }
 
 /* Take a file back from the ranks that have written the first dumps into it. */
@@ -410,7 +408,7 @@ static enum fx8_status take_back(struct fx8_sink *s,
                                  struct fx8_uvh5_writer *file,
                                  struct fx8_error *error)
 {
-    size_t n_dumps = (size_t)n_finished(s);
+    size_t n_dumps = (size_t)fx8_sink_n_finished(s);
     const enum fx8_status status = fx8_uvh5_unshare(file, &n_dumps, error);
     s->n_dumps = (int64_t)n_dumps - s->earlier.n_dumps;
     return status;
@@ -425,12 +423,15 @@ static enum fx8_status put_end(struct fx8_sink *s,
     for (size_t f = 0; f < FX8_N_RESULTS && fx8_sink_is_shared(s); f++)
         if (s->files[f] != NULL)
             FX8_TRY(take_back(s, s->files[f], error));
+    FX8_TRY(fx8_sink_end_averages(s, error));
     FX8_TRY(put_extras(s, tally, error));
     if (s->quicklook == NULL)
         return FX8_OK;
     if (!fx8_sink_looks_at_each(s))
-        FX8_TRY(fx8_sink_look_at_all(s, looker, (size_t)n_finished(s), error));
-    return fx8_run_quicklook_finish(s->quicklook, looker, (size_t)n_finished(s),
+        FX8_TRY(fx8_sink_look_at_all(s, looker, (size_t)fx8_sink_n_finished(s),
+                                     error));
+    return fx8_run_quicklook_finish(s->quicklook, looker,
+                                    (size_t)fx8_sink_n_finished(s),
                                     &s->report->quicklook, error);
 }
 
@@ -439,8 +440,11 @@ static void free_sink(struct fx8_sink *s)
     for (size_t i = 0; i < FX8_SINK_COPIES; i++)
         free_copy(s, &s->copies[i]);
     free_copy(s, &s->received);
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         fx8_uvh5_header_clear(&s->headers[f]);
+        fx8_averages_close(&s->averages[f]);
+    }
+    fx8_uvh5_rows_clear(&s->rows);
     fx8_earlier_clear(&s->earlier);
     free(s->is_set);
     free(s->clips);
@@ -455,10 +459,11 @@ static void free_sink(struct fx8_sink *s)
 static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
                                  bool keep, struct fx8_error *error)
 {
-    const size_t n_dumps = (size_t)n_finished(s);
+    const size_t n_dumps = (size_t)fx8_sink_n_finished(s);
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         if (status != FX8_OK || !keep)
-            fx8_uvh5_leave(&s->files[f], n_dumps, error);
+            fx8_uvh5_leave(&s->files[f], (size_t)fx8_sink_whole_dumps(s),
+                           error);
         else
             status = fx8_uvh5_close(&s->files[f], n_dumps, error);
     }
@@ -504,7 +509,7 @@ enum fx8_status fx8_sink_drain(struct fx8_sink *s, struct fx8_error *error)
         s->status = ended;
         s->error = why;
     }
-    s->report->n_dumps = n_finished(s);
+    s->report->n_dumps = fx8_sink_n_finished(s);
     if (s->status != FX8_OK && error != NULL)
         *error = s->error;
     return s->status;
@@ -524,10 +529,10 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink,
     fx8_consumer_close(&s->consumer);
     /* a result has no holes: dumps behind one are left for another run */
     keep = keep && are_first(s);
-    if (status == FX8_OK && keep && n_finished(s) > 0)
+    if (status == FX8_OK && keep && fx8_sink_n_finished(s) > 0)
         status = put_end(s, tally, looker, error);
     status = end_files(s, status, keep, error);
-    s->report->n_dumps = status == FX8_OK && keep ? n_finished(s) : 0;
+    s->report->n_dumps = status == FX8_OK && keep ? fx8_sink_n_finished(s) : 0;
     free_sink(s);
     return status;
 }

@@ -70,6 +70,7 @@ static enum fx8_status plan_file(struct fx8_sink *s,
         provenance_of(request, s->report, kind);
     struct fx8_resumed found = {.is_usable = false};
     FX8_TRY(fx8_describe(&s->job->centers[s->center], &provenance,
+                         fx8_sink_has_averages(s) ? &s->rows : NULL,
                          &s->headers[kind], error));
     if (request->resume)
         FX8_TRY(
@@ -176,10 +177,14 @@ enum fx8_status fx8_sink_compare(struct fx8_sink *s,
 {
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         bool is_same = true;
-        if (s->files[f] != NULL)
-            FX8_TRY(fx8_uvh5_compare_slice(
-                s->files[f], (size_t)dump->index, dump->first_baseline,
-                dump->n_baselines, &dump->results[f], &is_same, error));
+        if (s->files[f] != NULL) {
+            size_t n_rows;
+            const struct fx8_result *rows =
+                fx8_sink_rows(s, (enum fx8_result_kind)f, dump, &n_rows);
+            FX8_TRY(fx8_uvh5_compare_slice(s->files[f], (size_t)dump->index,
+                                           dump->first_baseline, n_rows, rows,
+                                           &is_same, error));
+        }
         if (!is_same)
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: dump %lld: is not what this run computes: the "
@@ -253,7 +258,7 @@ static enum fx8_status allocate(struct fx8_sink *s, struct fx8_error *error)
     FX8_TRY(fx8_earlier_open(s->job, &s->earlier, error));
     for (size_t i = 0; i < FX8_SINK_COPIES; i++)
         FX8_TRY(fx8_sink_allocate_copy(s, &s->copies[i], error));
-    return FX8_OK;
+    return fx8_sink_open_averages(s, error);
 }
 
 static enum fx8_status plan_outputs(struct fx8_sink *s,
@@ -263,6 +268,12 @@ static enum fx8_status plan_outputs(struct fx8_sink *s,
     FX8_TRY(allocate(s, error));
     if (s->ranks->rank > 0)
         return FX8_OK;
+    if (request->resume && fx8_sink_has_averages(s) &&
+        s->output->path_quicklook != NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "--resume: with output.time_average_loss and "
+                        "postprocess.quicklook: expected only one of them: a "
+                        "quick-look needs dumps that are not averaged");
     s->can_resume = s->is_complete = true;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (s->output->paths[kind] != NULL)
@@ -285,6 +296,8 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     s->session = session;
     s->report = report;
     s->has_slices = fx8_info(session).n_slices > 1;
+    s->rows =
+        fx8_uvh5_all_rows((size_t)s->job->n_dumps, s->job->axes.n_baselines);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);

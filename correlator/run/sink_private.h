@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sink_private.h -- the state of a sink, shared by sink_open.c (its outputs),
- * sink_ranks.c (outputs that several ranks write) and sink.c (the dumps, and
- * the end).
+ * sink_averages.c (dumps that are averaged), sink_ranks.c (outputs that several
+ * ranks write) and sink.c (the dumps, and the end).
  */
 #ifndef FX8_CORRELATOR_RUN_SINK_PRIVATE_H
 #define FX8_CORRELATOR_RUN_SINK_PRIVATE_H
@@ -15,6 +15,7 @@
 
 #include "config/base/dump_arrays.h"
 #include "correlator/fx8.h"
+#include "correlator/run/averages.h"
 #include "correlator/run/consumer.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/queue.h"
@@ -61,6 +62,8 @@ struct fx8_sink {
     uint8_t *is_set;                /* [n_rows] whose gains are in the file */
     bool has_gains;                 /* they are in the file */
     struct fx8_uvh5_header headers[FX8_N_RESULTS];
+    struct fx8_uvh5_rows rows; /* of the files */
+    struct fx8_averages averages[FX8_N_RESULTS];
     bool has_slices;           /* dumps come in slices: see fx8_sink_put() */
     char input[FX8_TEXT_SIZE]; /* of an earlier run, if spelled another way */
     bool has_moved;            /* and it is another file */
@@ -85,6 +88,18 @@ struct fx8_sink {
 static inline bool fx8_sink_looks_at_each(const struct fx8_sink *sink)
 {
     return sink->output->path_quicklook != NULL && sink->ranks->n == 1;
+}
+
+/** Whether dumps are averaged before they are written. */
+static inline bool fx8_sink_has_averages(const struct fx8_sink *sink)
+{
+    return sink->rows.n_levels > 1;
+}
+
+/** Dumps that are in every file. */
+static inline int64_t fx8_sink_n_finished(const struct fx8_sink *sink)
+{
+    return sink->earlier.n_dumps + sink->n_dumps;
 }
 
 /** Cells with a gain; 0 without a quantiser. */
@@ -115,6 +130,25 @@ struct fx8_sink_copy *fx8_sink_take_empty(struct fx8_sink *sink,
 enum fx8_status fx8_sink_look_at_all(struct fx8_sink *sink,
                                      struct fx8_session *looker, size_t n_dumps,
                                      struct fx8_error *error);
+
+/* --- sink_averages.c --- */
+
+/** Plan which dumps are averaged, and allocate for it. */
+enum fx8_status fx8_sink_open_averages(struct fx8_sink *sink,
+                                       struct fx8_error *error);
+
+/** Bytes of the averages of all results. */
+size_t fx8_sink_averages_memory(const struct fx8_sink *sink);
+
+/** What is written of a result with this dump: the rows that end with it. */
+const struct fx8_result *fx8_sink_rows(struct fx8_sink *sink,
+                                       enum fx8_result_kind kind,
+                                       const struct fx8_dump *dump,
+                                       size_t *n_rows);
+
+/** Let the averages of a run that is ended early end with its last dump. */
+enum fx8_status fx8_sink_end_averages(struct fx8_sink *sink,
+                                      struct fx8_error *error);
 
 /* --- sink_ranks.c --- */
 

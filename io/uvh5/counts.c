@@ -211,8 +211,12 @@ static bool read_cubes(struct fx8_uvh5_writer *writer, size_t dump,
                        struct fx8_uvh5_crc *crc)
 {
     const struct fx8_h5_cube *cubes = writer->cubes;
-    const size_t n_all = writer->n_baselines;
-    const size_t row = fx8_h5_cube_bytes(&cubes[FX8_UVH5_VISDATA]) / n_all;
+    const size_t n_baselines = writer->n_baselines;
+    const size_t row =
+        fx8_h5_cube_bytes(&cubes[FX8_UVH5_VISDATA]) / n_baselines;
+    const size_t *baselines;
+    const size_t n_all = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
+    const size_t place = fx8_uvh5_rows_before(&writer->rows, dump);
     size_t most = n_all;
     FX8_AUTO_FREE char *memory = NULL;
     if (values[FX8_UVH5_VISDATA] == NULL) {
@@ -225,11 +229,11 @@ static bool read_cubes(struct fx8_uvh5_writer *writer, size_t dump,
         n = n_all - first < most ? n_all - first : most;
         for (int i = 0; i < FX8_UVH5_CUBES; i++) {
             void *to = memory != NULL ? memory : values[i];
-            if (fx8_h5_cube_read_rows(writer->output, &cubes[i], dump, first, n,
-                                      to, NULL) != FX8_OK)
+            if (fx8_h5_cube_read_rows(writer->output, &cubes[i], 0,
+                                      place + first, n, to, NULL) != FX8_OK)
                 return false;
             fx8_uvh5_crc_pass(crc, i, to,
-                              n * (fx8_h5_cube_bytes(&cubes[i]) / n_all));
+                              n * (fx8_h5_cube_bytes(&cubes[i]) / n_baselines));
         }
     }
     return true;
@@ -292,13 +296,14 @@ enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
 {
     int64_t checksum;
     void *values[FX8_UVH5_CUBES];
-    const size_t n_all = writer->n_baselines;
+    const size_t *baselines;
+    const size_t n_all = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
     fx8_h5_quiet();
     list_values(result, values);
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
         fx8_uvh5_crc_pass(&writer->crc, i, values[i],
-                          n_baselines *
-                              (fx8_h5_cube_bytes(&writer->cubes[i]) / n_all));
+                          n_baselines * (fx8_h5_cube_bytes(&writer->cubes[i]) /
+                                         writer->n_baselines));
     *is_same = true;
     if (first_baseline + n_baselines < n_all)
         return FX8_OK;
@@ -370,6 +375,32 @@ enum fx8_status fx8_uvh5_count_marked(struct fx8_uvh5_writer *writer,
         *n_dumps += checksum != unfinished;
     }
     return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_count_whole(struct fx8_uvh5_writer *writer,
+                                     size_t *n_dumps, struct fx8_error *error)
+{
+    *n_dumps = 0;
+    bool is_whole = true;
+    for (size_t dump = 0; dump < writer->n_times; dump++) {
+        int64_t checksum;
+        FX8_TRY(get_mark(writer, dump, &checksum, error));
+        is_whole =
+            checksum != unfinished &&
+            (is_whole || dump == fx8_uvh5_block_begin(&writer->rows, dump));
+        if (is_whole && dump + 1 == fx8_uvh5_block_end(&writer->rows, dump))
+            *n_dumps = dump + 1;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_unmark(struct fx8_uvh5_writer *writer, size_t first,
+                                struct fx8_error *error)
+{
+    const struct fx8_h5_cube *marks = &writer->counts[FX8_UVH5_CHECKSUM];
+    FX8_TRY(fx8_h5_cubes_resize(writer->output, marks, 1, first, error));
+    return fx8_h5_cubes_resize(writer->output, marks, 1, writer->n_times,
+                               error);
 }
 
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,

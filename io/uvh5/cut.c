@@ -55,13 +55,41 @@ static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
+enum fx8_status fx8_uvh5_end_early(struct fx8_uvh5_writer *writer,
+                                   const struct fx8_uvh5_header *header,
+                                   const struct fx8_result *result,
+                                   struct fx8_error *error)
+{
+    const size_t last = header->n_times - 1;
+    fx8_h5_quiet();
+    writer->rows = fx8_uvh5_rows_of_header(header);
+    enum fx8_status status =
+        fx8_uvh5_count_dates(header, &writer->n_dates, error);
+    if (status == FX8_OK && result != NULL)
+        status = fx8_uvh5_rewrite_columns(
+            writer, header, fx8_uvh5_rows_before(&writer->rows, last), error);
+    if (status == FX8_OK && result != NULL)
+        status = fx8_uvh5_write_dump(writer, last, result, error);
+    return fx8_output_noted(&writer->failure, status, error);
+}
+
+/* Rows of the first n_dumps of a file, which has them all. */
+static void shorten(struct fx8_uvh5_writer *writer, size_t n_dumps)
+{
+    if (writer->rows.n_dumps == n_dumps)
+        return; /* fx8_uvh5_end_early() has */
+    writer->rows.n_dumps = n_dumps;
+    writer->n_dates = n_dumps;
+}
+
 enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error)
 {
     FX8_H5_AUTO aside = FX8_H5_NONE;
+    shorten(writer, n_dumps);
     FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
-                                n_dumps * writer->n_baselines, error));
-    FX8_TRY(fx8_uvh5_cut_columns(writer, n_dumps, error));
+                                fx8_uvh5_count_rows(writer), error));
+    FX8_TRY(fx8_uvh5_cut_columns(writer, error));
     FX8_TRY(fx8_uvh5_cut_counts(writer, n_dumps, error));
     FX8_TRY(fx8_uvh5_create_aside(writer, &aside, error));
     FX8_TRY(move_aside(writer, aside, error));

@@ -34,6 +34,12 @@ size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file)
     return fx8_uvh5_count_unfinished(file->file);
 }
 
+void fx8_uvh5_count_finished(const struct fx8_uvh5_file *file, size_t *n_dumps,
+                             size_t *n_finished)
+{
+    fx8_uvh5_count_dumps(file->file, n_dumps, n_finished);
+}
+
 /* Whether there are counts, and no more than the file can hold: at most 1032
  * times its size, packed by deflate; sparse ones take no space. */
 static bool is_plausible(const struct fx8_uvh5_file *file,

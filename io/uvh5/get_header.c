@@ -22,6 +22,14 @@
 /* Most keywords. */
 #define MAX_KEYWORDS 4096
 
+struct fx8_uvh5_rows fx8_uvh5_rows_of_header(
+    const struct fx8_uvh5_header *header)
+{
+    return header->rows != NULL
+               ? *header->rows
+               : fx8_uvh5_all_rows(header->n_times, header->n_baselines);
+}
+
 void fx8_uvh5_header_clear(struct fx8_uvh5_header *header)
 {
     free(header->antenna_numbers);
@@ -51,6 +59,20 @@ const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
     return NULL;
 }
 
+/* Whether baselines have rows of their own times: their number, or the file,
+ * says so. */
+static enum fx8_status find_irregular(const struct fx8_h5_place *place,
+                                      bool is_odd, bool *is_irregular,
+                                      struct fx8_error *error)
+{
+    int64_t is_rectangular = 1;
+    if (fx8_h5_has(place, "blts_are_rectangular"))
+        FX8_TRY(fx8_h5_get_integers(place, "blts_are_rectangular",
+                                    fx8_h5_all(1, 1), &is_rectangular, error));
+    *is_irregular = is_odd || is_rectangular == 0;
+    return FX8_OK;
+}
+
 static enum fx8_status get_counts(struct fx8_uvh5_file *file,
                                   const struct fx8_h5_place *place,
                                   struct fx8_uvh5_header *header,
@@ -77,18 +99,24 @@ static enum fx8_status get_counts(struct fx8_uvh5_file *file,
                               " bytes can hold",
                               *counts[i].value, (uint64_t)file_size);
     }
-    if (n_baselines * n_times != n_rows)
+    if (file->takes_any_rows)
+        FX8_TRY(find_irregular(place, n_baselines * n_times != n_rows,
+                               &header->is_irregular, error));
+    else if (n_baselines * n_times != n_rows)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: Nblts: %" PRId64 ": expected Nbls x Ntimes = "
                         "%" PRId64 " x %" PRId64
-                        ", the same baselines in every dump",
-                        file->path, n_rows, n_baselines, n_times);
+                        ", the same baselines in every dump%s",
+                        file->path, n_rows, n_baselines, n_times,
+                        fx8_h5_has(place, "extra_keywords/TIMELOSS")
+                            ? ", a result without output.time_average_loss"
+                            : "");
     header->n_antennas = (size_t)n_antennas;
     header->n_baselines = (size_t)n_baselines;
     header->n_times = file->n_times = (size_t)n_times;
     header->n_channels = file->n_channels = (size_t)n_channels;
     header->n_products = file->n_products = (size_t)n_products;
-    file->n_rows = (size_t)n_rows;
+    file->n_rows = header->n_rows = (size_t)n_rows;
     return FX8_OK;
 }
 
@@ -446,7 +474,9 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
     FX8_TRY(check_lists(&place, header, file->n_rows, error));
     FX8_TRY(allocate(header, error));
     FX8_TRY(get_lists(&place, header, error));
-    FX8_TRY(get_columns(file, &place, header, error));
+    FX8_TRY(header->is_irregular
+                ? fx8_uvh5_get_rows(file, &place, header, error)
+                : get_columns(file, &place, header, error));
     return get_keywords(file, header, error);
 }
 

@@ -36,12 +36,12 @@ static const struct column {
 
 #define N_COLUMNS (sizeof columns / sizeof columns[0])
 
-/* Where the values of a row come from: bytes from one dump to the next and from
- * one baseline to the next; 0: the same for all. */
+/* Where the values of a row come from: bytes from one interval to the next and
+ * from one baseline to the next; 0: the same for all. */
 struct values {
     const void *first;
-    size_t per_dump, per_baseline;
-    const struct fx8_place *turn_to; /* NULL, or [n_times]: vectors in east,
+    size_t per_interval, per_baseline;
+    const struct fx8_place *turn_to; /* NULL, or [intervals]: vectors in east,
                                         north, up become u, v, w */
 };
 
@@ -50,7 +50,7 @@ struct fx8_uvh5_columns {
     size_t n_columns; /* number of open ones */
     struct values values[N_COLUMNS];
     hid_t dataset[N_COLUMNS];
-    double *dates; /* [n_times] Julian */
+    double *dates; /* [intervals] Julian */
     double latitude_rad;
     char *rows;       /* buffer for a block of one column */
     size_t n_written; /* rows of every column, whole blocks */
@@ -69,17 +69,25 @@ static void turn(const struct fx8_place *place, double vector[3])
 
 /* Fill rows [first, first + n) of a column. */
 static void fill_rows(const struct values *values, size_t size,
-                      size_t n_baselines, size_t first, size_t n, char *rows)
+                      const struct fx8_uvh5_rows *of, size_t first, size_t n,
+                      char *rows)
 {
-    for (size_t i = 0; i < n; i++) {
-        const size_t dump = (first + i) / n_baselines;
-        const size_t baseline = (first + i) % n_baselines;
+    const size_t *baselines;
+    size_t dump = fx8_uvh5_rows_find(of, first);
+    size_t at = first - fx8_uvh5_rows_before(of, dump);
+    size_t n_of_dump = fx8_uvh5_rows_of(of, dump, &baselines);
+    for (size_t i = 0; i < n; i++, at++) {
+        for (; at == n_of_dump; at = 0)
+            n_of_dump = fx8_uvh5_rows_of(of, ++dump, &baselines);
+        const size_t baseline = baselines == NULL ? at : baselines[at];
+        const size_t interval = fx8_uvh5_interval_of(of, baseline, dump);
         memcpy(rows + i * size,
-               (const char *)values->first + dump * values->per_dump +
+               (const char *)values->first + interval * values->per_interval +
                    baseline * values->per_baseline,
                size);
         if (values->turn_to != NULL)
-            turn(&values->turn_to[dump], (double *)(void *)(rows + i * size));
+            turn(&values->turn_to[interval],
+                 (double *)(void *)(rows + i * size));
     }
 }
 
@@ -96,7 +104,7 @@ enum fx8_status fx8_uvh5_create_column(const struct fx8_uvh5_writer *writer,
                                        size_t width, hid_t *dataset,
                                        struct fx8_error *error)
 {
-    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const size_t n_rows = fx8_uvh5_count_rows(writer);
     const hsize_t extent[2] = {n_rows, width};
     const hsize_t chunk[2] = {n_rows < BLOCK_ROWS ? n_rows : BLOCK_ROWS, width};
     const bool packed = writer->compression != FX8_COMPRESSION_NONE;
@@ -145,24 +153,24 @@ static void list_values(struct fx8_uvh5_columns *c,
     const size_t a_place = sizeof *places, a_real = sizeof(double);
     const bool is_phased = header->is_phased;
     const struct values lst = {.first = header->apparent_lst_rad,
-                               .per_dump = a_real};
+                               .per_interval = a_real};
     const struct values values[N_COLUMNS] = {
         {.first = header->ant_1, .per_baseline = sizeof *header->ant_1},
         {.first = header->ant_2, .per_baseline = sizeof *header->ant_2},
         {.first = header->uvw_m,
          .per_baseline = 3 * a_real,
          .turn_to = is_phased ? places : NULL},
-        {.first = c->dates, .per_dump = a_real},
-        {.first = header->integration_s, .per_dump = a_real},
+        {.first = c->dates, .per_interval = a_real},
+        {.first = header->integration_s, .per_interval = a_real},
         {.first = &entry},
-        is_phased
-            ? (struct values){.first = &places->app_ra_rad, .per_dump = a_place}
-            : lst,
+        is_phased ? (struct values){.first = &places->app_ra_rad,
+                                    .per_interval = a_place}
+                  : lst,
         is_phased ? (struct values){.first = &places->app_dec_rad,
-                                    .per_dump = a_place}
+                                    .per_interval = a_place}
                   : (struct values){.first = &c->latitude_rad},
         is_phased ? (struct values){.first = &places->frame_pa_rad,
-                                    .per_dump = a_place}
+                                    .per_interval = a_place}
                   : (struct values){.first = &no_angle},
         lst,
     };
@@ -201,13 +209,15 @@ static enum fx8_status begin_columns(struct fx8_uvh5_writer *writer,
                          &writer->columns, error));
     struct fx8_uvh5_columns *c = writer->columns;
     c->latitude_rad = header->site.latitude_deg * radians_per_degree;
+    const size_t n_intervals =
+        fx8_uvh5_first_interval(&writer->rows, writer->rows.n_levels);
     const struct fx8_array arrays[] = {
-        {&c->dates, header->n_times, sizeof *c->dates},
+        {&c->dates, n_intervals, sizeof *c->dates},
         {&c->rows, 3 * (size_t)BLOCK_ROWS, sizeof(double)},
     };
     FX8_TRY(fx8_allocate_arrays(arrays, 2, "columns of the header", error));
-    /* one date per dump, so that equal times are equal doubles */
-    for (size_t i = 0; i < header->n_times; i++)
+    /* one date per interval, so that equal times are equal doubles */
+    for (size_t i = 0; i < n_intervals; i++)
         c->dates[i] = fx8_time_julian_date(header->times[i]);
     list_values(c, header);
     return FX8_OK;
@@ -225,17 +235,63 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
                                        size_t n_rows, struct fx8_error *error)
 {
     struct fx8_uvh5_columns *c = writer->columns;
-    const size_t all = writer->n_times * writer->n_baselines;
+    const size_t all = fx8_uvh5_count_rows(writer);
     for (; c != NULL && c->n_written < n_rows; c->n_written += BLOCK_ROWS) {
         const size_t first = c->n_written;
         const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
         for (size_t i = 0; i < c->n_columns; i++) {
             fill_rows(&c->values[i], columns[i].width * sizeof(double),
-                      writer->n_baselines, first, n, c->rows);
+                      &writer->rows, first, n, c->rows);
             FX8_TRY(write_rows(writer, &columns[i], c->dataset[i], first, n,
                                c->rows, error));
         }
     }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_rewrite_columns(struct fx8_uvh5_writer *writer,
+                                         const struct fx8_uvh5_header *header,
+                                         size_t first, struct fx8_error *error)
+{
+    enum fx8_status status = fx8_uvh5_open_columns(writer, header, error);
+    if (status == FX8_OK) {
+        writer->columns->n_written = first - first % BLOCK_ROWS;
+        status =
+            fx8_uvh5_write_columns(writer, fx8_uvh5_count_rows(writer), error);
+    }
+    fx8_uvh5_close_columns(writer);
+    return status;
+}
+
+static int compare_dates(const void *a, const void *b)
+{
+    double x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+enum fx8_status fx8_uvh5_count_dates(const struct fx8_uvh5_header *header,
+                                     size_t *n, struct fx8_error *error)
+{
+    const struct fx8_uvh5_rows rows = fx8_uvh5_rows_of_header(header);
+    const size_t n_intervals = fx8_uvh5_first_interval(&rows, rows.n_levels);
+    FX8_AUTO_FREE double *dates = NULL;
+    size_t n_dates = 0;
+    *n = header->n_times;
+    if (header->rows == NULL)
+        return FX8_OK;
+    FX8_TRY(fx8_allocate(n_intervals, sizeof *dates, "dates", &dates, error));
+    for (size_t level = 0; level < rows.n_levels; level++)
+        for (size_t i = fx8_uvh5_first_interval(&rows, level);
+             rows.n_of_level[level] > 0 &&
+             i < fx8_uvh5_first_interval(&rows, level + 1);
+             i++)
+            dates[n_dates++] = fx8_time_julian_date(header->times[i]);
+    qsort(dates, n_dates, sizeof *dates, compare_dates);
+    *n = n_dates > 0;
+    for (size_t i = 1; i < n_dates; i++)
+        *n += dates[i] != dates[i - 1];
     return FX8_OK;
 }
 
@@ -262,9 +318,16 @@ static enum fx8_status compare_column(
     const struct column *column = &columns[index];
     const hid_t type = column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
     FX8_H5_AUTO dataset = FX8_H5_NONE;
-    const size_t all = writer->n_times * writer->n_baselines;
-    const size_t n_rows = rows_of(writer, column, &dataset);
-    if (n_rows == 0 || n_rows > all || n_rows % writer->n_baselines != 0)
+    const size_t all = fx8_uvh5_count_rows(writer);
+    size_t n_rows = rows_of(writer, column, &dataset);
+    /* the end of a block that a run has not completed is written anew */
+    const size_t n_whole = fx8_uvh5_rows_before(&writer->rows, writer->n_whole);
+    const bool has_rows = writer->rows.n_levels > 1
+                              ? n_rows >= n_whole
+                              : n_rows > 0 && n_rows % writer->n_baselines == 0;
+    if (writer->rows.n_levels > 1)
+        n_rows = n_whole;
+    if (!has_rows || n_rows > all)
         differences->take(differences->context, column->name,
                           n_rows == 0 ? "missing" : "another length",
                           "as this run writes it");
@@ -274,7 +337,7 @@ static enum fx8_status compare_column(
             const hsize_t start[2] = {first, 0};
             const hsize_t count[2] = {n, column->width};
             fill_rows(&c->values[index], column->width * sizeof(double),
-                      writer->n_baselines, first, n, c->rows);
+                      &writer->rows, first, n, c->rows);
             if (fx8_h5_read_part(dataset, type, start, count, theirs) < 0)
                 return fx8_output_fail(writer->output, column->name, error);
             if (!fx8_uvh5_compare_values(differences, column->name, type,
@@ -300,7 +363,7 @@ enum fx8_status fx8_uvh5_compare_columns(
 
 bool fx8_uvh5_has_columns(const struct fx8_uvh5_writer *writer)
 {
-    const size_t all = writer->n_times * writer->n_baselines;
+    const size_t all = fx8_uvh5_count_rows(writer);
     bool has_all = true;
     for (size_t i = 0; i < N_COLUMNS && has_all; i++) {
         FX8_H5_AUTO dataset = FX8_H5_NONE;
@@ -337,17 +400,17 @@ static enum fx8_status rewrite_count(const struct fx8_uvh5_writer *writer,
 }
 
 enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error)
+                                     struct fx8_error *error)
 {
-    const size_t n_rows = n_dumps * writer->n_baselines;
+    const size_t n_rows = fx8_uvh5_count_rows(writer);
     FX8_TRY(rewrite_count(writer, "Nblts", (int64_t)n_rows, error));
-    return rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
+    return rewrite_count(writer, "Ntimes", (int64_t)writer->n_dates, error);
 }
 
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error)
+                                     struct fx8_error *error)
 {
-    const size_t n_rows = n_dumps * writer->n_baselines;
+    const size_t n_rows = fx8_uvh5_count_rows(writer);
     for (size_t i = 0; i < N_COLUMNS; i++) {
         const char *name = columns[i].name;
         if (H5Lexists(writer->header, name, H5P_DEFAULT) <= 0)
@@ -357,5 +420,5 @@ enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
         if (dataset < 0 || H5Dset_extent(dataset, extent) < 0)
             return fx8_output_fail(writer->output, name, error);
     }
-    return fx8_uvh5_put_lengths(writer, n_dumps, error);
+    return fx8_uvh5_put_lengths(writer, error);
 }

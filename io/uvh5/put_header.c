@@ -34,6 +34,9 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
  * nor read its own UVFITS files made from them. */
 static bool baselines_ascend(const struct fx8_uvh5_header *header)
 {
+    const struct fx8_uvh5_rows rows = fx8_uvh5_rows_of_header(header);
+    if (!fx8_uvh5_rows_are_alike(&rows))
+        return false;
     for (size_t i = 1; i < header->n_baselines; i++)
         if (header->ant_1[i] < header->ant_1[i - 1] ||
             (header->ant_1[i] == header->ant_1[i - 1] &&
@@ -52,6 +55,7 @@ static const char *name_of_centre(const struct fx8_uvh5_header *header)
 
 static enum fx8_status put_values(const struct fx8_h5_target *target,
                                   const struct fx8_uvh5_header *header,
+                                  const struct fx8_uvh5_writer *writer,
                                   struct fx8_error *error)
 {
     const int64_t window = 0;
@@ -74,8 +78,8 @@ static enum fx8_status put_values(const struct fx8_h5_target *target,
         {FX8_PUT_INTEGER("Nants_data", n_antennas_used)},
         {FX8_PUT_INTEGER("Nants_telescope", n_antennas)},
         {FX8_PUT_INTEGER("Nbls", header->n_baselines)},
-        {FX8_PUT_INTEGER("Nblts", header->n_baselines * header->n_times)},
-        {FX8_PUT_INTEGER("Ntimes", header->n_times)},
+        {FX8_PUT_INTEGER("Nblts", fx8_uvh5_count_rows(writer))},
+        {FX8_PUT_INTEGER("Ntimes", writer->n_dates)},
         {FX8_PUT_INTEGER("Nfreqs", header->n_channels)},
         {FX8_PUT_INTEGER("Npols", header->n_products)},
         {FX8_PUT_INTEGER("Nspws", 1)},
@@ -84,7 +88,8 @@ static enum fx8_status put_values(const struct fx8_h5_target *target,
         {FX8_PUT_REAL("longitude", header->site.longitude_deg)},
         {FX8_PUT_REAL("altitude", header->site.altitude_m)},
         {FX8_PUT_BOOL("flex_spw", false)},
-        {FX8_PUT_BOOL("blts_are_rectangular", true)},
+        {FX8_PUT_BOOL("blts_are_rectangular",
+                      fx8_uvh5_rows_are_alike(&writer->rows))},
         {FX8_PUT_BOOL("time_axis_faster_than_bls", false)},
         {FX8_PUT_LIST("spw_array", FX8_H5_INTEGER, 1, &window)},
         {FX8_PUT_LIST("antenna_numbers", FX8_H5_INTEGER, n_antennas,
@@ -218,7 +223,7 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
 {
     const struct fx8_h5_target target = {writer->output, writer->header, false};
     FX8_H5_AUTO keywords = FX8_H5_NONE;
-    FX8_TRY(put_values(&target, header, error));
+    FX8_TRY(put_values(&target, header, writer, error));
     FX8_TRY(put_feeds(&target, header, error));
     FX8_TRY(put_catalogue(&target, header, error));
     FX8_TRY(fx8_h5_put_group(&target, "extra_keywords", &keywords, error));

@@ -212,6 +212,21 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
     return open_as(path, open_whole, file, header, error);
 }
 
+static enum fx8_status open_any(struct fx8_uvh5_file *file,
+                                struct fx8_uvh5_header *header,
+                                struct fx8_error *error)
+{
+    file->takes_any_rows = true;
+    return open_whole(file, header, error);
+}
+
+enum fx8_status fx8_uvh5_open_any(const char *path, struct fx8_uvh5_file **file,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error)
+{
+    return open_as(path, open_any, file, header, error);
+}
+
 enum fx8_status fx8_uvh5_open_words(const char *path,
                                     struct fx8_uvh5_file **file,
                                     struct fx8_uvh5_header *header,

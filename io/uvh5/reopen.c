@@ -53,20 +53,34 @@ static enum fx8_status open_group(const struct fx8_uvh5_writer *writer,
     return *group < 0 ? fx8_output_fail(writer->output, name, error) : FX8_OK;
 }
 
+/* Drop the rows of a block that was not completed: the file may have ended
+ * within it, with shorter intervals. */
+static enum fx8_status drop_block(struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error)
+{
+    return fx8_h5_cubes_resize(
+        writer->output, writer->cubes, FX8_UVH5_CUBES,
+        fx8_uvh5_rows_before(&writer->rows, writer->n_whole), error);
+}
+
 /* Grow what was cut to the finished dumps. */
 static enum fx8_status restore_length(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error)
 {
     bool is_whole = fx8_uvh5_has_columns(writer);
+    if (writer->rows.n_levels > 1) {
+        FX8_TRY(drop_block(writer, error));
+        is_whole = false;
+    }
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
         is_whole = is_whole && fx8_h5_cube_rows(&writer->cubes[i]) ==
-                                   writer->n_times * writer->n_baselines;
+                                   fx8_uvh5_count_rows(writer);
     if (!is_whole) {
         FX8_TRY(fx8_uvh5_open_columns(writer, header, error));
         FX8_TRY(fx8_uvh5_grow(writer, error));
     }
-    return fx8_uvh5_put_lengths(writer, writer->n_times, error);
+    return fx8_uvh5_put_lengths(writer, error);
 }
 
 /* Open the file, and what it has of dumps. */
@@ -85,7 +99,10 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
     fx8_h5_quiet();
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
-    return fx8_uvh5_create_checksums(writer, error);
+    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    return writer->rows.n_levels == 1
+               ? FX8_OK
+               : fx8_uvh5_count_whole(writer, &writer->n_whole, error);
 }
 
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
@@ -99,6 +116,8 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    if (writer->rows.n_levels > 1)
+        FX8_TRY(fx8_uvh5_unmark(writer, writer->n_whole, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return writer->compression == FX8_COMPRESSION_NONE
                ? fx8_output_reserve(writer->output, error)

@@ -12,6 +12,7 @@
 #include "config/observation.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"
+#include "io/uvh5/rows.h"
 
 /** Which member of a keyword holds its value. */
 enum fx8_keyword_type {
@@ -34,7 +35,8 @@ struct fx8_keyword {
  *
  * Ownership: for a writer, the caller owns every array; for a reader, they are
  *            allocated, and released by fx8_uvh5_header_clear()
- * Notes: 1) rows ("blts") are time-major: dump 0 with all baselines, dump 1 …
+ * Notes: 1) rows ("blts") are time-major: dump 0 with all baselines, dump 1 …,
+ *           unless a writer is given other ones
  *        2) uvw_m = r(ant_2) - r(ant_1)
  *        3) visibilities are conj(E_ant_1) E_ant_2
  */
@@ -57,10 +59,20 @@ struct fx8_uvh5_header {
     int64_t *ant_2; /**< [n_baselines] */
     double *uvw_m;  /**< [n_baselines][3] writer: east, north, up; reader: as
                          in the first dump */
-    size_t n_times;
-    struct fx8_time *times;   /**< [n_times] centres; writer */
-    double *julian_dates;     /**< [n_times]; reader */
-    double *integration_s;    /**< [n_times] lengths; the last may be shorter */
+    size_t n_times; /**< dumps */
+    /** Writer: rows of n_times dumps, which outlive it; NULL: each dump has one
+     *  of each baseline.  With them, what follows has an entry per interval in
+     *  place of one per dump.  Reader: NULL */
+    const struct fx8_uvh5_rows *rows;
+    struct fx8_time *times; /**< [n_times] centres; writer */
+    double *julian_dates;   /**< [n_times]; reader */
+    double *integration_s;  /**< [n_times] lengths; the last may be shorter */
+    size_t n_rows;          /**< reader */
+    /** Reader: baselines have rows of their own times.  Then n_times counts
+     *  the different dates, in order, integration_s has the longest row of
+     *  each, and ant_1, ant_2, uvw_m and apparent_lst_rad are not filled. */
+    bool is_irregular;
+    double lengths_s[2];      /**< then: of the shortest and the longest row */
     double *apparent_lst_rad; /**< [n_times] true apparent LST */
     struct fx8_place *places; /**< [n_times] of the phase centre, if phased;
                                    writer */
@@ -75,6 +87,10 @@ struct fx8_uvh5_header {
     struct fx8_keyword *keywords; /**< [n_keywords] */
     size_t n_keywords;
 };
+
+/** The rows that a header describes. */
+struct fx8_uvh5_rows fx8_uvh5_rows_of_header(
+    const struct fx8_uvh5_header *header);
 
 /** Release the arrays that a reader allocated; a zeroed header is legal. */
 void fx8_uvh5_header_clear(struct fx8_uvh5_header *header);
@@ -187,8 +203,10 @@ enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_counted *counts,
                                       struct fx8_error *error);
 
-/** Write the result of dump `dump`, an index in [0, n_times), flush it to the
- *  file, and mark it as finished. */
+/** Write the result of dump `dump`, an index in [0, n_times), which has the
+ * rows that end with it.  With the last dump of a block, flush the block to the
+ *  file, and mark its dumps as finished.  Without other rows each dump is one.
+ */
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);
@@ -376,6 +394,20 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
                                      struct fx8_error *error);
 
 /**
+ * fx8_uvh5_end_early -- let a file end within a block, whose dumps were
+ * written: the intervals that go on end with the last one.
+ *
+ * Given: header  as at first, but of n_times fewer dumps, which are then all of
+ *                the file, with rows for them
+ *        result  of the last dump, with a row of every baseline; NULL if it
+ *                is the last one of a block
+ */
+enum fx8_status fx8_uvh5_end_early(struct fx8_uvh5_writer *writer,
+                                   const struct fx8_uvh5_header *header,
+                                   const struct fx8_result *result,
+                                   struct fx8_error *error);
+
+/**
  * fx8_uvh5_close -- finish or abandon; nulls the handle.
  *
  * Given:  n_dumps  dumps finished, from 0 on: if fewer than n_times, the file
@@ -408,6 +440,11 @@ void fx8_uvh5_leave(struct fx8_uvh5_writer **writer, size_t n_dumps,
 enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
                               struct fx8_uvh5_header *header,
                               struct fx8_error *error);
+
+/** The same, but with rows in any order: see is_irregular. */
+enum fx8_status fx8_uvh5_open_any(const char *path, struct fx8_uvh5_file **file,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error);
 
 /** The same of a result that a run has not completed, or was killed while it
  *  took it up, so that its lengths may differ: only history and keywords are
@@ -442,6 +479,11 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
 
 /** Dumps of a file of fx8 that are not finished; 0 in other files. */
 size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file);
+
+/** Dumps of a file of fx8, and how many of them are finished; 0 in other
+ *  files. */
+void fx8_uvh5_count_finished(const struct fx8_uvh5_file *file, size_t *n_dumps,
+                             size_t *n_finished);
 
 /** Whether a file of fx8 has n_dumps dumps, all of them finished. */
 bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps);

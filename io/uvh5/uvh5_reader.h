@@ -20,6 +20,7 @@ struct fx8_uvh5_file {
     hid_t flag_type;     /**< in memory, of one byte */
     hid_t valid_spectra; /**< of /fx8, once it is found */
     hid_t clips;         /**< likewise */
+    bool takes_any_rows; /**< not just the same baselines in every dump */
     size_t n_times;
     size_t n_rows;
     size_t n_channels;
@@ -31,6 +32,12 @@ struct fx8_uvh5_file {
 enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
+
+/** Read dates and lengths of rows in any order. */
+enum fx8_status fx8_uvh5_get_rows(const struct fx8_uvh5_file *file,
+                                  const struct fx8_h5_place *place,
+                                  struct fx8_uvh5_header *header,
+                                  struct fx8_error *error);
 
 /** The same, but only history and keywords. */
 enum fx8_status fx8_uvh5_get_words(struct fx8_uvh5_file *file,

@@ -18,6 +18,11 @@
 
 /* --- visibilities, flags and weights -------------------------------------- */
 
+size_t fx8_uvh5_count_rows(const struct fx8_uvh5_writer *writer)
+{
+    return fx8_uvh5_rows_before(&writer->rows, writer->rows.n_dumps);
+}
+
 /* Choose shapes and chunks of Data/. */
 static void describe_cubes(struct fx8_uvh5_writer *writer)
 {
@@ -32,7 +37,9 @@ static void describe_cubes(struct fx8_uvh5_writer *writer)
     };
     struct fx8_h5_cube *cubes = writer->cubes;
     cubes[FX8_UVH5_VISDATA] = visdata;
-    fx8_h5_cube_chunk(&cubes[FX8_UVH5_VISDATA], 0, writer->n_times,
+    const size_t n_dumps =
+        (fx8_uvh5_count_rows(writer) - 1) / writer->n_baselines + 1;
+    fx8_h5_cube_chunk(&cubes[FX8_UVH5_VISDATA], 0, n_dumps,
                       writer->compression == FX8_COMPRESSION_NONE);
     cubes[FX8_UVH5_NSAMPLES] = cubes[FX8_UVH5_FLAGS] = cubes[FX8_UVH5_VISDATA];
     cubes[FX8_UVH5_NSAMPLES].name = "nsamples";
@@ -72,7 +79,7 @@ enum fx8_status fx8_uvh5_grow(struct fx8_uvh5_writer *writer,
                               struct fx8_error *error)
 {
     size_t grown = fx8_h5_cube_rows(&writer->cubes[0]);
-    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const size_t n_rows = fx8_uvh5_count_rows(writer);
     const size_t chunk = (size_t)writer->cubes[0].chunk[0];
     const size_t step = writer->compression != FX8_COMPRESSION_NONE ? n_rows
                         : chunk > writer->n_baselines               ? chunk
@@ -186,7 +193,7 @@ static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
                               size_t n_keywords)
 {
     const hsize_t *chunk = writer->cubes[0].chunk;
-    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const size_t n_rows = fx8_uvh5_count_rows(writer);
     const size_t n_chunks =
         (n_rows / (size_t)chunk[0] + 1) *
         ((writer->n_channels + (size_t)chunk[1] - 1) / (size_t)chunk[1]);
@@ -227,9 +234,10 @@ enum fx8_status fx8_uvh5_plan_writer(const char *path,
     writer->n_baselines = header->n_baselines;
     writer->n_channels = header->n_channels;
     writer->n_products = header->n_products;
+    writer->rows = fx8_uvh5_rows_of_header(header);
     describe_cubes(writer);
     *result = writer;
-    return FX8_OK;
+    return fx8_uvh5_count_dates(header, &writer->n_dates, error);
 }
 
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
@@ -254,11 +262,12 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
     FX8_AUTO(discard) struct fx8_uvh5_writer *writer = NULL;
     FX8_TRY(
         fx8_uvh5_plan_writer(path, header, model, compression, &writer, error));
-    uint64_t dump_bytes = COLUMN_BYTES * header->n_baselines;
+    uint64_t row_bytes = COLUMN_BYTES;
     for (int i = 0; i < FX8_UVH5_CUBES; i++)
-        dump_bytes += fx8_h5_cube_bytes(&writer->cubes[i]);
-    const uint64_t expected =
-        compression != FX8_COMPRESSION_NONE ? 0 : header->n_times * dump_bytes;
+        row_bytes += fx8_h5_cube_bytes(&writer->cubes[i]) / header->n_baselines;
+    const uint64_t expected = compression != FX8_COMPRESSION_NONE
+                                  ? 0
+                                  : fx8_uvh5_count_rows(writer) * row_bytes;
     FX8_TRY(fx8_output_open(path, force, expected, fx8_uvh5_holds_no_dump,
                             &writer->output, error));
     FX8_TRY(fx8_output_create_hdf5(writer->output,
@@ -275,11 +284,13 @@ bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
                            size_t n_channels, size_t n_products,
                            enum fx8_compression compression)
 {
-    struct fx8_uvh5_writer writer = {.compression = compression,
-                                     .n_times = n_times,
-                                     .n_baselines = n_baselines,
-                                     .n_channels = n_channels,
-                                     .n_products = n_products};
+    struct fx8_uvh5_writer writer = {
+        .compression = compression,
+        .n_times = n_times,
+        .n_baselines = n_baselines,
+        .n_channels = n_channels,
+        .n_products = n_products,
+        .rows = fx8_uvh5_all_rows(n_times, n_baselines)};
     describe_cubes(&writer);
     return fx8_h5_cube_has_whole_rows(&writer.cubes[FX8_UVH5_VISDATA]);
 }
@@ -288,30 +299,38 @@ static enum fx8_status check_slice(const struct fx8_uvh5_writer *writer,
                                    size_t dump, size_t first, size_t n,
                                    struct fx8_error *error)
 {
+    const size_t *baselines;
+    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
     if (dump >= writer->n_times)
         return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
                         fx8_output_part(writer->output), dump,
                         writer->n_times - 1);
-    if (first == writer->n_written && n <= writer->n_baselines - first)
+    if (first == writer->n_written && n <= n_rows - first)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s: dump %zu: %zu baselines from %zu on: expected at most "
                     "%zu from %zu on",
                     fx8_output_part(writer->output), dump, n, first,
-                    writer->n_baselines - writer->n_written, writer->n_written);
+                    n_rows - writer->n_written, writer->n_written);
 }
 
-/* All of a dump is written: flush it and mark it as finished. */
+/* All of a dump is written: with the last one of a block, flush the block and
+ * mark its dumps as finished. */
 static enum fx8_status end_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                 struct fx8_error *error)
 {
-    const int64_t checksum = fx8_uvh5_crc_join(&writer->crc);
+    const size_t begin = fx8_uvh5_block_begin(&writer->rows, dump);
+    writer->checksums[dump - begin] = fx8_uvh5_crc_join(&writer->crc);
     writer->n_written = 0;
     writer->crc = (struct fx8_uvh5_crc){.bytes = {0}};
+    if (dump + 1 < fx8_uvh5_block_end(&writer->rows, dump))
+        return fx8_output_check(writer->output, error);
     for (int i = FX8_UVH5_CUBES; i-- > 0;)
         FX8_TRY(fx8_h5_cube_flush(writer->output, &writer->cubes[i], error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
-    return fx8_uvh5_mark(writer, dump, checksum, error);
+    for (size_t d = begin; d <= dump; d++)
+        FX8_TRY(fx8_uvh5_mark(writer, d, writer->checksums[d - begin], error));
+    return FX8_OK;
 }
 
 /* A packed chunk of which a slice has only some rows waits for the others in
@@ -326,17 +345,19 @@ static enum fx8_status write_slice(struct fx8_uvh5_writer *writer, size_t dump,
         [FX8_UVH5_NSAMPLES] = result->nsamples,
         [FX8_UVH5_FLAGS] = result->flags,
     };
-    for (int i = FX8_UVH5_CUBES; i-- > 0;) {
+    const size_t *baselines;
+    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
+    const size_t place = fx8_uvh5_rows_before(&writer->rows, dump) + first;
+    for (int i = FX8_UVH5_CUBES; i-- > 0 && n > 0;) {
         const struct fx8_h5_cube *cube = &writer->cubes[i];
         const size_t row = fx8_h5_cube_bytes(cube) / writer->n_baselines;
-        FX8_TRY(fx8_h5_cube_write_rows(writer->output, cube, dump, first, n,
+        FX8_TRY(fx8_h5_cube_write_rows(writer->output, cube, 0, place, n,
                                        values[i], error));
         fx8_uvh5_crc_pass(&writer->crc, i, values[i], n * row);
     }
     writer->n_written += n;
-    return writer->n_written < writer->n_baselines
-               ? fx8_output_check(writer->output, error)
-               : end_dump(writer, dump, error);
+    return writer->n_written < n_rows ? fx8_output_check(writer->output, error)
+                                      : end_dump(writer, dump, error);
 }
 
 enum fx8_status fx8_uvh5_write_slice(struct fx8_uvh5_writer *writer,
@@ -357,8 +378,10 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error)
 {
-    return fx8_uvh5_write_slice(writer, dump, 0, writer->n_baselines, result,
-                                error);
+    const size_t *baselines;
+    return fx8_uvh5_write_slice(
+        writer, dump, 0, fx8_uvh5_rows_of(&writer->rows, dump, &baselines),
+        result, error);
 }
 
 /* --- additions at any time: datasets below /fx8, extra keywords ----------- */

@@ -69,8 +69,14 @@ struct fx8_uvh5_writer {
     size_t n_baselines;
     size_t n_channels;
     size_t n_products;
-    size_t n_written; /**< baselines of a dump that is written in slices */
-    struct fx8_uvh5_crc crc;  /**< of these */
+    struct fx8_uvh5_rows rows;
+    size_t n_dates;   /**< that differ */
+    size_t n_whole;   /**< of averages: dumps up to the last block that an
+                           earlier run has marked */
+    size_t n_written; /**< rows of a dump that is written in slices */
+    struct fx8_uvh5_crc crc; /**< of these */
+    /** Checksums of the dumps of a block, which are its marks. */
+    int64_t checksums[FX8_UVH5_BLOCK_DUMPS];
     struct fx8_error failure; /**< the first failure, reported again by close */
 };
 
@@ -102,6 +108,18 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error);
+
+/** How many rows the file has. */
+size_t fx8_uvh5_count_rows(const struct fx8_uvh5_writer *writer);
+
+/** How many different dates the rows of a header have: *n. */
+enum fx8_status fx8_uvh5_count_dates(const struct fx8_uvh5_header *header,
+                                     size_t *n, struct fx8_error *error);
+
+/** Write the rows from `first` on again. */
+enum fx8_status fx8_uvh5_rewrite_columns(struct fx8_uvh5_writer *writer,
+                                         const struct fx8_uvh5_header *header,
+                                         size_t first, struct fx8_error *error);
 
 /** Write these datasets up to n_rows, and the rest of that block; nothing if
  *  they are not open. */
@@ -193,16 +211,24 @@ enum fx8_status fx8_uvh5_open_cubes(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_grow(struct fx8_uvh5_writer *writer,
                               struct fx8_error *error);
 
+/** Correct Nblts and Ntimes to those of the writer's rows. */
+enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
+                                     struct fx8_error *error);
+
+/** Cut these datasets to the writer's rows and correct Nblts and Ntimes. */
+enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
+                                     struct fx8_error *error);
+
 /** Cut all of a file to n_dumps, and shorten it. */
 enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error);
 
-/** Correct Nblts and Ntimes. */
-enum fx8_status fx8_uvh5_put_lengths(const struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error);
+/** Dumps up to the last block of which all dumps are marked. */
+enum fx8_status fx8_uvh5_count_whole(struct fx8_uvh5_writer *writer,
+                                     size_t *n_dumps, struct fx8_error *error);
 
-/** Cut these datasets to n_dumps and correct Nblts and Ntimes. */
-enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error);
+/** Forget the marks of dumps from this one on. */
+enum fx8_status fx8_uvh5_unmark(struct fx8_uvh5_writer *writer, size_t first,
+                                struct fx8_error *error);
 
 #endif

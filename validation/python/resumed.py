@@ -47,7 +47,7 @@ class ResumedJob(program.Job):
             self.want[path] = path + ".want"
             os.rename(path, self.want[path])
         with h5py.File(self.want[self.outputs[0]], "r") as file:
-            self.n_dumps = int(file["Header/Ntimes"][()])
+            self.n_dumps = int(file["fx8/planned_dumps"][()])
 
     def start_held(self, *extra):
         """Start a run that waits amid the recording until end(), or let_go();

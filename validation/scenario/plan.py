@@ -3,7 +3,8 @@
 node with round numbers; what it refuses.
 
 Shows (commands, planning): input, plan and channels are the lines of a dry run; a
-    result is as large as said, with some of its baselines too; with --inputs, work is that of the array; times of
+    result is as large as said, with some of its baselines or averaged too; with
+    --inputs, work is that of the array; times of
     the document follow from its stages; a node measured here is kept, and serves
     again; wrong use is refused in one line
 Within: sizes 128 kB and 5 %; sums 10⁻⁹
@@ -13,6 +14,8 @@ Because: besides its rows, a file has a header; a document has all digits of a
 import json
 import math
 import os
+
+import h5py
 
 import oracle
 import program
@@ -128,6 +131,22 @@ class Plan(program.Job):
         real = self.document(*words, "--real")
         self.assertAlmostEqual(self.stage(real, "correlator")["amount"] / cmac,
                                0.5, delta=1e-4)
+
+    def test_averages_in_time(self):
+        """Fewer rows, as many as there are then."""
+        words = "--set", "output.time_average_loss=1e-10"
+        self.well(*self.words(self.input, *words))
+        with h5py.File(self.output, "r") as file:
+            n_rows = int(file["Header/Nblts"][()])
+        self.assertLess(n_rows, 8 * 21)
+        document = self.document(self.input, *words)
+        self.assertAlmostEqual(document["result_bytes"],
+                               n_rows * (64 * 4 * 13 + 96))
+        self.assertEqual([row["nodes"] for row in document["nodes"]], [1])
+        self.assert_one_line(program.run(
+            "plan", self.config, self.input, *words, "--nodes", "4",
+            *self.machine), 2, "--nodes: 4: expected 1 with "
+            "output.time_average_loss")
 
     def test_nodes_for_real_time(self):
         words = ("--inputs", "64", "--set", "observation.sample_rate_hz=1e6",
