@@ -250,8 +250,8 @@ missing-dependencies:
 	$(error $(missing_text))
 endif
 
-# The stamp changes when compiler or flags do, and rebuilds everything then.
-STAMP_TEXT := $(CC) $(CXX) $(REQUIRED) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+# The stamp changes when a compiler or flags do, and rebuilds everything then.
+STAMP_TEXT := $(CC) $(CXX) $(MPICC) $(REQUIRED) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 NVCC_STAMP_TEXT = $(HAVE_NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
