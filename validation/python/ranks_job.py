@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of several ranks of MPI on this machine, for the scenarios about them."""
+import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -10,21 +12,64 @@ import oracle
 import program
 import same_file
 
-MPIRUN = shutil.which("mpirun")
-PLUGIN = os.path.join(program.BUILD, "fx8-mpi.so")
-# Ranks of a test share processors and one machine's loopback.  The path of
+# FX8_MPIRUN and FX8_MPI_PLUGIN name those of another MPI; see
+# validation/README.md.
+MPIRUN = os.environ.get("FX8_MPIRUN") or shutil.which("mpirun")
+PLUGIN = (os.environ.get("FX8_MPI_PLUGIN") or
+          os.path.join(program.BUILD, "fx8-mpi.so"))
+# What differs: the signals that a launcher passes on to its ranks, by a word of
+# its --version.  Open MPI kills them two seconds after any other.
+PASSED_ON = {"Open MPI": (signal.SIGUSR1,),
+             "HYDRA": (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)}
+# Ranks of a test share processors and one machine's loopback; they work where
+# no file may be large, shared memory included (UCX: MPICH).  The path of
 # temporary files must be short enough for a socket.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_hwloc_base_binding_policy":
-    "none"}
+    "none", "UCX_TLS": "self,sysv"}
 # What a launcher leaves must not reach a process that is to run alone.
 LAUNCHED = re.compile(r"OMPI_COMM_|PMIX?_|SLURM_")
 
 
-@unittest.skipUnless(MPIRUN and os.path.exists(PLUGIN),
+def descendants(pid):
+    """Ids of the processes that a process has started, and that those have."""
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            children = program.text(path).split()
+        except OSError:     # it has just ended
+            continue
+        for child in children:
+            yield int(child)
+            yield from descendants(int(child))
+
+
+def is_fx8(pid):
+    """Whether a process runs fx8."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program.FX8)
+    except OSError:
+        return False
+
+
+def ranks_of(launcher):
+    """Ids of the processes of the ranks, in no order: mpirun's children, with
+    MPICH its grandchildren."""
+    return [pid for pid in descendants(launcher.pid) if is_fx8(pid)]
+
+
+def passed_on():
+    """The signals that this launcher passes on."""
+    version = subprocess.run([MPIRUN, "--version"], capture_output=True,
+                             text=True, check=True).stdout
+    return next(signals for word, signals in PASSED_ON.items()
+                if word in version)
+
+
+@unittest.skipUnless("FX8_MPIRUN" in os.environ
+                     or MPIRUN and os.path.exists(PLUGIN),
                      "no mpirun, or fx8 was built without mpicc")
 class Ranks(program.Job):
     """Runs of several ranks."""

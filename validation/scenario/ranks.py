@@ -238,6 +238,7 @@ class Launchers(program.Job):
                      OMPI_COMM_WORLD_SIZE="2", FX8_MPI_PLUGIN="/nowhere.so")
         lonely = shutil.copy(program.FX8, self.path("fx8"))
         environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2"}
+        environment.pop("FX8_MPI_PLUGIN", None)
         done = subprocess.run(
             [lonely, *self.words(self.recording(), "--mpi")],
             capture_output=True, text=True, timeout=60, env=environment)

@@ -2,10 +2,10 @@
 """Runs of several ranks that do not end well, and what goes on with them.
 
 Shows (failures, ends of ranks): a rank without its recording, another recording
-    on one rank, no launcher, no plug-in, a full disk, a signal: one line, all
-    end with its code; finished dumps are kept, and --resume with any number of
-    ranks makes the result of one process of them; all of it also where ranks
-    share dumps
+    on one rank, no launcher, no plug-in, a full disk, a signal to a rank or to
+    the launcher: one line, all end with its code; finished dumps are kept, and
+    --resume with any number of ranks makes the result of one process of them;
+    all of it also where ranks share dumps
 """
 import os
 import re
@@ -19,7 +19,7 @@ import numpy as np
 
 import oracle
 import program
-from ranks_job import MPIRUN, Ranks
+from ranks_job import MPIRUN, Ranks, passed_on, ranks_of
 
 
 class Ends(Ranks):
@@ -152,8 +152,7 @@ class Ends(Ranks):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.wait_for(process, self.output + ".part")
-        children = f"/proc/{process.pid}/task/{process.pid}/children"
-        ranks = [int(pid) for pid in program.text(children).split()]
+        ranks = ranks_of(process)
         self.assertEqual(len(ranks), n)
         return process, ranks
 
@@ -164,12 +163,17 @@ class Ends(Ranks):
         return process.communicate(timeout=60)[1]
 
     def test_a_signal_to_one_rank_stops_all(self):
-        recording = self.many_dumps()
-        want = self.result(recording)
+        """The signal passes within milliseconds; meanwhile rank 1 must not
+        finish all dumps before those of rank 2, or the result would have them:
+        it waits at its second of 67, and one takes 5 ms."""
+        recording = self.many_dumps(n_antennas=12)
+        extra = "--quiet", "--set", "correlator.kernel=reference"
+        want = self.result(recording, *extra)
         for victim in 0, 2:
             with self.subTest(victim=victim):
                 process, ranks = self.start_ranks(
-                    3, recording, *self.words(recording, "--mpi", "--quiet"))
+                    3, recording, *self.words(recording, "--mpi", *extra),
+                    share=0.34)
                 self.wait_for_dump(process, self.output + ".part")
                 os.kill(sorted(ranks)[victim], signal.SIGTERM)
                 errors = self.errors_of(process)
@@ -212,6 +216,28 @@ class Ends(Ranks):
                 self.assert_same(look, self.path("want.h5"))
                 os.remove(self.output)
                 os.remove(look)
+
+    def test_a_signal_to_the_launcher(self):
+        """It passes some on, waits, and ends with the code of the ranks."""
+        recording = self.many_dumps()
+        self.well(*self.words(recording, "--quiet"))
+        os.rename(self.output, self.path("want"))
+        words = self.words(recording, "--quiet", "--mpi")
+        for number in passed_on():
+            with self.subTest(signal=number.name):
+                process, _ = self.start_ranks(3, recording, *words)
+                self.wait_for_dump(process, self.output + ".part")
+                process.send_signal(number)
+                errors = self.errors_of(process)
+                is_pause = number == signal.SIGUSR1
+                self.assertEqual(process.returncode, 75 if is_pause else 130,
+                                 errors)
+                self.assertRegex(errors, "paused after" if is_pause
+                                 else "interrupted after")
+                done = self.mpirun(2, *words, "--resume")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assert_same(self.output, self.path("want"))
+                os.remove(self.output)
 
     def many_shared(self):
         """4 dumps of 4 segments, for more ranks than dumps."""

@@ -22,7 +22,7 @@ import subprocess
 import time
 
 import program
-from ranks_job import MPIRUN, Ranks
+from ranks_job import MPIRUN, Ranks, ranks_of
 from resumed import ResumedJob
 import waiting
 
@@ -146,20 +146,19 @@ class KilledRanks(ResumedJob, Ranks):
                 self.input, "--mpi", "--quiet"))],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**self.environment, **hold})
-        children = f"/proc/{process.pid}/task/{process.pid}/children"
         # most of its life a short run finds its ranks
-        first = self.part if waits or dice.random() < 0.9 else children
+        first = self.part if waits or dice.random() < 0.9 else self.input
         ranks = []
         while process.poll() is None and (
                 len(ranks) < 4 or not os.path.exists(first) or
                 waits and not waiting.marked(self.part)):
-            ranks = program.text(children).split()
+            ranks = ranks_of(process)
             time.sleep(0.001)
         time.sleep(dice.uniform(0, alone_s))
         marked = waiting.marked(self.part)
         if process.poll() is None:
             try:
-                os.kill(int(dice.choice(ranks)), signal.SIGKILL)
+                os.kill(dice.choice(ranks), signal.SIGKILL)
             except ProcessLookupError:
                 pass    # it has just ended
         self.let_go()
