@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Averages in time by their definition: how many dumps each baseline is averaged
-over, and the rows that the dumps of a full result then give.  Written from
-correlator/CONVENTIONS.md; shares no code with fx8."""
+"""Averages in time by their definition: how many dumps each baseline is
+averaged over, and the rows that the dumps of a full result then give.  Written
+from correlator/CONVENTIONS.md; shares no code with fx8."""
 from fractions import Fraction
 
 import h5py
