@@ -7,6 +7,7 @@ Shows (failures, ends of ranks): a rank without its recording, another recording
     --resume with any number of ranks makes the result of one process of them;
     all of it also where ranks share dumps
 """
+import contextlib
 import os
 import re
 import shutil
@@ -91,8 +92,10 @@ class Ends(Ranks):
         self.assert_one_error(done, 1, f"rank 1: {recording}", "keeps")
         self.assert_part(want, self.errors(done)[0])
 
-    def assert_part(self, want, line):
-        """As many dumps of the .part as a line says are marked, and right."""
+    def assert_part(self, want, line, n_killed=0):
+        """As many dumps of the .part as a line says are marked, and right; of
+        others it has nothing, but for one of each rank whose kill came between
+        the dump and its mark."""
         part = self.output + ".part"
         found = re.search(rf"; {re.escape(part)} keeps (\d+) dumps?:", line)
         self.assertIsNotNone(found, line)
@@ -104,7 +107,8 @@ class Ends(Ranks):
         for name in "visibilities", "flags", "nsamples":
             np.testing.assert_array_equal(getattr(got, name)[is_there],
                                           getattr(want, name)[is_there])
-        self.assertFalse(np.any(got.nsamples[~is_there]))
+        begun = np.any(got.nsamples[~is_there] != 0, axis=(1, 2, 3))
+        self.assertLessEqual(np.count_nonzero(begun), n_killed)
         os.remove(part)
         return is_there
 
@@ -376,7 +380,9 @@ class Ends(Ranks):
                     share=1)
                 self.wait_for_dump(process, self.output + ".part")
                 for rank in ranks:
-                    os.kill(rank, signal.SIGKILL)
+                    # the launcher kills the others, and may come first
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(rank, signal.SIGKILL)
                 self.errors_of(process)
                 with h5py.File(self.output + ".part") as file:
                     n = np.count_nonzero(file["fx8/checksum"][...] != -1)
@@ -406,7 +412,8 @@ class Ends(Ranks):
             n = np.count_nonzero(file["fx8/checksum"][...] != -1)
         self.assertGreater(n, 0)
         shutil.copy(part, self.path("kept"))
-        self.assert_part(want, f"; {part} keeps {n} dumps: --resume goes on")
+        self.assert_part(want, f"; {part} keeps {n} dumps: --resume goes on",
+                         n_killed=3)
         os.rename(self.path("kept"), part)
         done = self.mpirun(4, *self.words(recording, "--mpi", "--resume"))
         self.assertEqual(done.returncode, 0, done.stderr)
