@@ -306,6 +306,13 @@ const struct fx8_key fx8_keys[] = {
      .help = "Central part of each band to keep, such as 27/32 of an "
              "oversampled one; it must be a whole number of channels. Complex "
              "samples only."},
+    {"channelizer", "ripple_file", PATH(ripple_file), .fallback = "",
+     .help =
+         "CSV of the power response of the filter that cut out the recorded "
+         "bands, to be divided out: a header line and the columns "
+         "offset_hz, from the centre of a band and ascending, and power; "
+         "between rows it is interpolated. It must cover the centres of all "
+         "channels."},
     {"channelizer", "flag_edges",
      INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
      .unit = "channels", .fallback = "auto",

@@ -360,7 +360,7 @@ static enum fx8_status spare_tables(const struct fx8_settings *settings,
     const char *const tables[] = {
         settings->array.positions,     settings->array.gains,
         settings->delay.phase_centers, settings->delay.iers_file,
-        settings->simulate.sources,
+        settings->simulate.sources,    settings->ripple_file,
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct stat status;

@@ -117,6 +117,7 @@ struct fx8_settings {
     } array;
     struct fx8_channelizer channelizer; /**< n_kept: from keep_fraction */
     struct fx8_fraction keep_fraction;
+    char *ripple_file;              /**< path, or "" for none */
     struct fx8_quantizer quantizer; /**< remove_bias: [postprocess] */
     struct fx8_machine machine; /**< of [correlator]; the settings own device
                                      and kernel */

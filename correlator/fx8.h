@@ -409,6 +409,10 @@ struct fx8_plan {
     const double *input_gain; /**< [n_bands][n_inputs] 2^-30 to 2^30, by which
                                    the samples were multiplied; rounded to float
                                    and divided out of all results; NULL: 1 */
+    const double *ripple;     /**< [n_bands][K] 1e-9 to 1e9: power response, in
+                                   each channel, of the filter that cut out the
+                                   bands; divided out of all results.  NULL: 1.
+                                   Not with van_vleck */
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
     struct fx8_marker marker;
     struct fx8_blanking blanking;

@@ -389,6 +389,7 @@ struct fx8_unscale {
     const double *gain_i; /**< [n_channels][step] of inputs i: floats */
     const double *gain_j; /**< [n_channels][gain_j_step] of input j */
     size_t step, gain_j_step;
+    const double *ripple;    /**< [n_channels] a divisor after these, or NULL */
     bool negates;            /**< imaginary parts */
     bool ends_on_auto;       /**< the last pair is (j, j) */
     double noise;            /**< of a component, removed from an auto where a
@@ -493,7 +494,7 @@ struct fx8_operations {
                   int64_t *counts);
 
     /**
-     * unscale -- sums over counts over gains.
+     * unscale -- sums over counts over gains, over ripple.
      *
      * Numerics: as fx8_visibility_of(); 0 without a valid product, and for the
      *           imaginary part of an auto; equal bit for bit in every variant

@@ -69,6 +69,8 @@ struct fx8_postprocess {
     const float *gain;        /**< [n_inputs][row_channels] or NULL; INT8's */
     const double *input_gain; /**< [n_inputs] floats, whose products are exact;
                                    used without gain; NULL: 1 */
+    const double *ripple;     /**< [n_channels] powers by which the results
+                                   are divided; NULL: 1 */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none;
@@ -103,7 +105,8 @@ static inline size_t fx8_postprocess_starts(const struct fx8_postprocess *plan)
  *           0.  Bounds: the same operations in the same order, rounded
  *           downwards and upwards in any rounding mode of the caller.  The
  *           exact mean of any sums between the bounds lies between the results;
- *           so do the FP32 results of such sums
+ *           so do the FP32 results of such sums.  With ripple each channel is
+ *           divided by it last, before it is rounded to float or averaged
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
  *              per product of complex spectra; twice that with dither.

@@ -32,9 +32,13 @@ static double mean(const struct fx8_series *series,
 {
     double sum = 0.0;
     for (size_t c = group->first; c < group->first + group->n; c++)
-        if (fx8_group_uses(group, series, c))
-            sum +=
+        if (fx8_group_uses(group, series, c)) {
+            double value =
                 sign * sums[c * series->stride] / series->count / series->scale;
+            if (series->ripple != NULL)
+                value /= series->ripple[c];
+            sum += value;
+        }
     return sum / group->n_used;
 }
 

@@ -161,6 +161,7 @@ static struct fx8_unscale open_row(const struct tile *tile, size_t row,
         .gain_j = &tile->gain_j[c][row],
         .step = PADDED,
         .gain_j_step = ROWS,
+        .ripple = plan->ripple == NULL ? NULL : plan->ripple + first,
         .negates = plan->negate_imaginary,
         .ends_on_auto = ends_on_auto(tile, row),
         .noise =

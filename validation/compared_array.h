@@ -358,9 +358,13 @@ static inline void compare_array(struct array *array,
     if (array->spoil_gain != NULL)
         array->spoil_gain(gain, clips);
     const struct fx8_compare_theory theory = {
-        n_plan,          gain,
-        clips,           (double)array->n_spectra,
-        array->has_bias, array->has_dither};
+        .n_plan_channels = n_plan,
+        .gain = gain,
+        .clip_fraction = clips,
+        .spectra_per_dump = (double)array->n_spectra,
+        .has_bias = array->has_bias,
+        .has_dither = array->has_dither,
+    };
     struct fx8_error error;
     must(fx8_compare_open(shape, array->has_no_theory ? NULL : &theory,
                           comparison, &error),

@@ -14,6 +14,7 @@
 struct scene {
     struct fx8_postprocess plan;
     double *input_gain;  /* [n_inputs] floats; not in the plan yet */
+    double *ripple;      /* [n_channels] likewise */
     size_t n_row, first; /* channels of a row, and the first one of this band */
     size_t n_cells;      /* of all bands */
 };
@@ -39,6 +40,7 @@ static inline struct scene make_scene(size_t antennas, size_t pols,
     float *gain = temporary(inputs * n_row * sizeof *gain);
     struct scene s = {
         .input_gain = temporary(inputs * sizeof *s.input_gain),
+        .ripple = temporary(channels * sizeof *s.ripple),
         .n_row = n_row,
         .first = n_row - channels,
         .n_cells = n * (n_row / average),
@@ -49,6 +51,8 @@ static inline struct scene make_scene(size_t antennas, size_t pols,
     for (size_t i = 0; i < inputs; i++)
         s.input_gain[i] = (float)ldexp((double)random_in(g, 1, 3000),
                                        -(int)random_below(g, 9));
+    for (size_t c = 0; c < channels; c++)
+        s.ripple[c] = 0.3 + 0.7 * (double)(c * c % 11);
     s.plan = (struct fx8_postprocess){
         .n_antennas = antennas,
         .n_products = n_products,

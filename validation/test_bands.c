@@ -45,6 +45,8 @@ static struct fx8_plan band_plan(const struct fx8_plan *wide, size_t band)
     plan.dc_frequency_hz += wide->band_offset_hz[band];
     if (wide->input_gain != NULL)
         plan.input_gain += band * wide->n_antennas * wide->n_polarizations;
+    if (wide->ripple != NULL)
+        plan.ripple += band * fx8_plan_axes(wide).n_kept;
     return plan;
 }
 
@@ -301,12 +303,16 @@ TEST(kept_channels_keep_the_power)
 TEST(gains_of_the_input_leave_no_trace)
 {
     static const double gains[] = {0.25, 1.0, 0.5};
+    double ripple[N_BANDS * 12];
+    for (size_t c = 0; c < LENGTH(ripple); c++)
+        ripple[c] = 0.3 + 0.1 * (double)(c * c % 13);
     for (int i = 0; i < 6; i++) {
         const bool is_none = i % 3 == 2;
         struct fx8_plan plan =
             wide_plan(2, 2, true, is_none ? 1 : 12, is_none ? 900 : 60);
         plan.channelizer.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_PFB;
         plan.channel_average = i % 3 == 1 ? 4 : 1;
+        plan.ripple = i % 2 == 0 ? ripple : NULL;
         plan.quantizer.gain_per =
             i < 3 ? FX8_GAIN_PER_CHANNEL : FX8_GAIN_PER_INPUT;
         struct voltages recorded = make_voltages(12, 2, 3000, 5, 860);

@@ -143,6 +143,8 @@ TEST(results_of_the_device_equal_the_hosts)
             w.plan.input_gain = w.input_gain;
         if (k > 1)
             w.plan.gain = NULL;
+        if (k % 2 == 1)
+            w.plan.ripple = w.ripple;
         if (k % 3 == 0)
             setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
         check_process(&task, &w, 1, false);

@@ -394,6 +394,40 @@ TEST(bands_that_cannot_be_helped)
                 "expected 1: the samples are real");
 }
 
+/* Offsets are from the centre of each band, whatever is kept of it. */
+TEST(ripple_by_offset_from_the_centre)
+{
+    struct fx8_observation o = coarse_recording();
+    char key[600];
+    snprintf(key, sizeof key, "channelizer.ripple_file=%s",
+             scratch_text("ripple", "offset_hz,power\n-390625,1\n"
+                                    "376157.4074074,54\n"));
+    good(&o, LIST("channelizer.channels=64", "channelizer.keep_fraction=27/32",
+                  key));
+    for (size_t c = 0; c < 4 * 54; c++)
+        assert_true(fabs(job.plan.ripple[c] - (double)(1 + c % 54)) < 1e-9);
+    snprintf(key, sizeof key, "channelizer.ripple_file=%s",
+             scratch_text("ripple", "offset_hz,power\n-390625,1\n376157,54\n"));
+    refuse_last(
+        &o,
+        LIST("channelizer.channels=64", "channelizer.keep_fraction=27/32", key),
+        "covers -390625 to 376157 Hz: expected a power for each "
+        "channel; one is at 376157.4074 Hz");
+    /* 32 channels of real samples of either sideband: from fs/4 below */
+    o = recording();
+    o.is_complex = false;
+    o.sample_rate = (struct fx8_rate){1024000, 1};
+    snprintf(key, sizeof key, "channelizer.ripple_file=%s",
+             scratch_text("ripple", "offset_hz,power\n-256000,1\n240000,32\n"));
+    for (enum fx8_sideband side = FX8_SIDEBAND_UPPER;
+         side <= FX8_SIDEBAND_LOWER; side++) {
+        o.sideband = side;
+        good(&o, LIST("channelizer.channels=32", key));
+        for (size_t c = 0; c < 32; c++)
+            assert_true(job.plan.ripple[c] == (double)(1 + c));
+    }
+}
+
 /* Keys reach the plan one by one; a value from a file is named with its line.
  */
 TEST(keys_reach_the_plan)

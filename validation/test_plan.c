@@ -78,6 +78,16 @@ static void take_bands(struct fx8_plan *plan, size_t n, const double *offsets)
     plan->band_offset_hz = offsets;
 }
 
+/* All channels have this power but the last. */
+static void take_ripple(struct fx8_plan *plan, double power)
+{
+    static double ripple[16];
+    for (size_t c = 0; c < LENGTH(ripple); c++)
+        ripple[c] = c + 1 < LENGTH(ripple) ? 1.0 : power;
+    plan->channelizer.n_channels = LENGTH(ripple);
+    plan->ripple = ripple;
+}
+
 TEST(rules_of_a_plan)
 {
     static const char rate[] =
@@ -96,6 +106,7 @@ TEST(rules_of_a_plan)
     static const char kept[] =
         "plan: n_kept: expected at most the channels, 0 for real samples";
     static const char gain[] = "plan: input_gain: expected 2^-30 to 2^30";
+    static const char ripple[] = "plan: ripple: expected 1e-9 to 1e9";
     RANGE("plan: n_antennas: expected 1 to 32768", n_antennas, 1, 32768);
     RANGE("plan: n_polarizations: expected 1 or 2", n_polarizations, 1, 2);
     RANGE("plan: first_sample: expected 0 to 2^61", first_sample, 0,
@@ -157,6 +168,12 @@ TEST(rules_of_a_plan)
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = high_gains);
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = low_gains);
     CHANGE(gain, plan->n_antennas = 3; plan->input_gain = no_gains);
+    CHANGE(NULL, take_ripple(plan, 1e-9));
+    CHANGE(NULL, take_ripple(plan, 1e9));
+    CHANGE(ripple, take_ripple(plan, 0));
+    CHANGE(ripple, take_ripple(plan, -1));
+    CHANGE(ripple, take_ripple(plan, 1.1e9));
+    CHANGE(ripple, take_ripple(plan, NAN));
     CHANGE(NULL, (void)plan);
     CHANGE(rate, plan->sample_rate.numerator_hz = 0);
     CHANGE(rate, plan->sample_rate.denominator = -1);

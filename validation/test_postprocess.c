@@ -53,8 +53,9 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
         scale = plan->input_gain[i] * plan->input_gain[j];
     }
     const double sign = (i > j) == plan->negate_imaginary ? 1 : -1;
+    const double ripple = plan->ripple == NULL ? 1 : plan->ripple[channel];
     return (struct cell){
-        part[0] / scale, i == j ? 0 : sign * part[1] / scale,
+        part[0] / scale / ripple, i == j ? 0 : sign * part[1] / scale / ripple,
         count / (double)plan->spectra_per_dump,
         plan->flag_channel[channel] || plan->flag_input[i] ||
             plan->flag_input[j] ||
@@ -157,6 +158,7 @@ TEST(random_tasks_by_the_rules)
         plan->first_is_real = random_below(&g, 2) == 1;
         plan->gain = random_below(&g, 4) == 0 ? NULL : plan->gain;
         plan->input_gain = random_below(&g, 2) == 0 ? task.s.input_gain : NULL;
+        plan->ripple = i % 3 == 0 ? NULL : task.s.ripple;
         if (random_below(&g, 4) == 0)
             plan->flag_cell = plan->flag_float_cell = NULL;
         void *sums[FX8_N_RESULTS] = {NULL};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of gains and of phase centres: good ones and every kind of bad one.
- * test_antennas.c tests those of antennas.
+ * Tables of gains, of ripple and of phase centres: good ones and every kind of
+ * bad one. test_antennas.c tests those of antennas.
  *
  * Shows: as test_config.c
  */
 #include "config/catalogue.h"
 #include "config/gain_table.h"
+#include "config/ripple_table.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
@@ -100,6 +101,60 @@ TEST(gains_that_are_refused)
                  ":1: gain: unknown column: expected number, pol, amplitude, "
                  "phase_deg or delay_ns");
     refuse_gains(GAINS, true, ": expected rows below the header");
+}
+
+/* --- ripple ------------------------------------------------------- */
+
+TEST(ripple_between_its_rows)
+{
+    struct fx8_ripple_table table;
+    struct fx8_error error;
+    must(fx8_ripple_load(scratch_text("ripple", "# measured\npower,offset_hz\n"
+                                                "1e-9,-4e5\n2,-100.5\n3,0\n"
+                                                "1e9,4e5\n"),
+                         &table, &error),
+         error);
+    static const double at[][2] = {
+        {-4e5, 1e-9},  {-4.1e5, 1e-9}, {-100.5, 2},     {-50.25, 2.5}, {0, 3},
+        {-1e15, 1e-9}, {4e5, 1e9},     {4.0001e5, 1e9}, {1e15, 1e9}};
+    for (size_t i = 0; i < LENGTH(at); i++)
+        assert_true(fx8_ripple_at(&table, at[i][0]) == at[i][1]);
+    assert_true(fabs(fx8_ripple_at(&table, 1e5) - (3 + (1e9 - 3) / 4)) < 1e-6);
+    fx8_ripple_clear(&table);
+    must(fx8_ripple_load(scratch_text("ripple", "offset_hz,power\n5,0.25\n"),
+                         &table, &error),
+         error);
+    assert_true(fx8_ripple_at(&table, 4) == 0.25);
+    assert_true(fx8_ripple_at(&table, 6) == 0.25);
+    fx8_ripple_clear(&table);
+    fx8_ripple_clear(&table);
+}
+
+TEST(ripple_that_is_refused)
+{
+    static const struct {
+        const char *text, *expected;
+    } bad[] = {
+        {"0,0\n", ":2: power: 0: expected a number from 1e-09 to 1e+09"},
+        {"0,-1\n", ":2: power: -1: expected a number from 1e-09 to 1e+09"},
+        {"0,nan\n", ":2: power: nan: expected a number from 1e-09 to 1e+09"},
+        {"0,1\n2 kHz,1\n",
+         ":3: offset_hz: 2 kHz: expected a number from -1e+15 to 1e+15"},
+        {"0,1\n1,1\n1,2\n",
+         ":4: offset_hz: 1: expected more than in the row before"},
+        {"", ": expected rows below the header"},
+    };
+    struct fx8_ripple_table table;
+    struct fx8_error error;
+    char whole[FX8_ERROR_MESSAGE_SIZE];
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        snprintf(whole, sizeof whole, "offset_hz,power\n%s", bad[i].text);
+        const char *path = scratch_text("ripple", whole);
+        snprintf(whole, sizeof whole, "%s%s", path, bad[i].expected);
+        must_fail(fx8_ripple_load(path, &table, &error), error, FX8_ERR_USAGE,
+                  whole);
+        assert_true(table.offset_hz == NULL && table.power == NULL);
+    }
 }
 
 /* --- phase centres ------------------------------------------------ */

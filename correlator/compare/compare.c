@@ -123,11 +123,14 @@ static void combine_levels(const struct fx8_compare_theory *theory,
     const size_t n_average = theory->n_plan_channels / n_channels;
     for (size_t cell = 0; cell < n_inputs(comparison) * n_channels; cell++) {
         const double *gain = theory->gain + cell * n_average;
+        const size_t first = cell % n_channels * n_average;
         double sum = 0.0, most = 0.0, least = INFINITY;
         for (size_t c = 0; c < n_average; c++) {
             int exponent;
+            const double ripple =
+                theory->ripple == NULL ? 1.0 : theory->ripple[first + c];
             const double step_2 =
-                gain[c] > 0.0 ? 1.0 / (gain[c] * gain[c]) : 0.0;
+                gain[c] > 0.0 ? 1.0 / (gain[c] * gain[c]) / ripple : 0.0;
             sum += step_2;
             most = fmax(most, step_2);
             least = fmin(least, step_2);

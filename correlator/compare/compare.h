@@ -128,6 +128,7 @@ struct fx8_compare_level {
 struct fx8_compare_theory {
     size_t n_plan_channels;      /**< channels before channel_average */
     const double *gain;          /**< [n_inputs][n_plan_channels], 0: none */
+    const double *ripple;        /**< [n_plan_channels] divided out; NULL: 1 */
     const double *clip_fraction; /**< the same shape, of the whole run */
     double spectra_per_dump;     /**< M */
     bool has_bias;               /**< autos include the quantiser's noise */
@@ -230,7 +231,8 @@ struct fx8_comparison {
     double dump_spectra;    /**< the same for this dump, which may be shorter */
     bool has_bias;          /**< as in the theory */
     bool has_dither;        /**< likewise */
-    double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
+    double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2, over ripple;
+                                    0: none */
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
     double *finest_2;       /**< likewise: smallest */
     bool *has_unit_gain; /**< likewise: a gain set because the level is zero */

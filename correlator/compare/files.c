@@ -71,6 +71,28 @@ static enum fx8_status check_levels(const struct fx8_compare_sides *sides,
     return FX8_OK;
 }
 
+/* What was divided out of each plan channel; NULL: nothing. */
+static enum fx8_status get_ripple(const struct fx8_compare_side *side,
+                                  size_t n_plan_channels, double **ripple,
+                                  struct fx8_error *error)
+{
+    size_t extent[3];
+    FX8_TRY(fx8_uvh5_get(side->file, "ripple", extent, ripple, error));
+    if (*ripple == NULL)
+        return FX8_OK;
+    if (extent[0] != n_plan_channels || extent[1] != 1 || extent[2] != 1)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: /fx8/ripple: %zu x %zu: expected %zu channels, as "
+                        "in /fx8/gain",
+                        side->path, extent[0], extent[1], n_plan_channels);
+    for (size_t i = 0; i < n_plan_channels; i++)
+        if (!((*ripple)[i] > 0.0 && (*ripple)[i] <= (double)FLT_MAX))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: /fx8/ripple: %g: expected a positive number",
+                            side->path, (*ripple)[i]);
+    return FX8_OK;
+}
+
 /* Clips of each dump, if the file has them. */
 static enum fx8_status find_clips(struct walk *walk, size_t n_plan_channels,
                                   struct fx8_error *error)
@@ -104,7 +126,8 @@ static enum fx8_status open_with_levels(struct walk *walk,
     const struct fx8_compare_sides *sides = &walk->sides;
     struct fx8_comparison *comparison = walk->comparison;
     const struct fx8_compare_side *side = &sides->side[SUBJECT];
-    FX8_AUTO_FREE double *gain = NULL, *clips = NULL, *spectra = NULL;
+    FX8_AUTO_FREE double *gain = NULL, *clips = NULL, *spectra = NULL,
+                         *ripple = NULL;
     size_t extent[3], n_plan_channels = 0;
     FX8_TRY(fx8_uvh5_get(side->file, "gain", extent, &gain, error));
     if (gain == NULL || !sides->has_autos) {
@@ -127,9 +150,11 @@ static enum fx8_status open_with_levels(struct walk *walk,
                         "expected the number of spectra in a dump",
                         side->path);
     FX8_TRY(find_clips(walk, n_plan_channels, error));
+    FX8_TRY(get_ripple(side, n_plan_channels, &ripple, error));
     const struct fx8_compare_theory theory = {
         .n_plan_channels = n_plan_channels,
         .gain = gain,
+        .ripple = ripple,
         .clip_fraction = clips,
         .spectra_per_dump = spectra[0],
         .has_bias = fx8_compare_side_has_bias(side),

@@ -122,6 +122,7 @@ static bool begin(struct fx8_compare_live *live, const double *gains)
         const struct fx8_compare_theory theory = {
             .n_plan_channels = live->counts.n_fine,
             .gain = live->gains,
+            .ripple = live->job->ripple,
             .clip_fraction = live->clip_fraction,
             .spectra_per_dump = (double)live->job->most_spectra,
             .has_bias = fx8_compare_side_has_bias(&live->sides.side[0]),

@@ -269,18 +269,18 @@ class fx8_plan(Structure):
         ("n_polarizations", c_size_t), ("sample_rate", fx8_rate),
         ("dc_frequency_hz", c_double), ("lower_sideband", c_bool),
         ("n_bands", c_size_t), ("band_offset_hz", POINTER(c_double)),
-        ("input_gain", POINTER(c_double)), ("first_sample", c_int64),
-        ("marker", fx8_marker), ("blanking", fx8_blanking),
-        ("van_vleck", c_bool), ("delays", fx8_delays),
-        ("channelizer", fx8_channelizer), ("quantizer", fx8_quantizer),
-        ("reread", fx8_reread_callback), ("reread_context", c_void_p),
-        ("machine", fx8_machine), ("precision", c_uint),
-        ("spectra_per_dump", c_int64), ("grid", fx8_dump_grid),
-        ("n_spectra", c_int64), ("channel_average", c_size_t),
-        ("flag_antenna", POINTER(c_uint8)), ("flag_channel", POINTER(c_uint8)),
-        ("min_weight", c_double), ("sk_false_alarm", c_double),
-        ("baselines", POINTER(c_size_t)), ("n_baselines", c_size_t),
-        ("quicklook", c_bool), ("math", c_uint)]
+        ("input_gain", POINTER(c_double)), ("ripple", POINTER(c_double)),
+        ("first_sample", c_int64), ("marker", fx8_marker),
+        ("blanking", fx8_blanking), ("van_vleck", c_bool),
+        ("delays", fx8_delays), ("channelizer", fx8_channelizer),
+        ("quantizer", fx8_quantizer), ("reread", fx8_reread_callback),
+        ("reread_context", c_void_p), ("machine", fx8_machine),
+        ("precision", c_uint), ("spectra_per_dump", c_int64),
+        ("grid", fx8_dump_grid), ("n_spectra", c_int64),
+        ("channel_average", c_size_t), ("flag_antenna", POINTER(c_uint8)),
+        ("flag_channel", POINTER(c_uint8)), ("min_weight", c_double),
+        ("sk_false_alarm", c_double), ("baselines", POINTER(c_size_t)),
+        ("n_baselines", c_size_t), ("quicklook", c_bool), ("math", c_uint)]
 
 
 fx8_plan_default = _function("fx8_plan_default", fx8_plan)

@@ -62,6 +62,8 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
         plan.input_gain = s->plan.input_gain + row;
+    if (s->plan.ripple != NULL)
+        plan.ripple = s->plan.ripple + channel;
     if (s->gains != NULL) {
         const struct fx8_input_gains gains = fx8_gains_get(s->gains);
         plan.gain = gains.gain + channel;

@@ -25,6 +25,9 @@
 #define LEAST_INPUT_GAIN 0x1p-30
 #define MOST_INPUT_GAIN  0x1p30
 
+#define LEAST_RIPPLE 1e-9
+#define MOST_RIPPLE  1e9
+
 /* Fastest rate of samples with delays: 20 s of them, and samples up to
  * FX8_LAST_SAMPLE beside, fit 63 bits. */
 #define FASTEST_DELAYED_HZ 1e15
@@ -159,10 +162,11 @@ static size_t averaged_channels(const struct fx8_plan *plan)
     return n_kept == 1 ? plan->n_bands : n_kept;
 }
 
-static bool are_gains(const double *gains, size_t n)
+static bool are_within(const double *values, size_t n, double least,
+                       double most)
 {
-    for (size_t i = 0; gains != NULL && i < n; i++)
-        if (!(gains[i] >= LEAST_INPUT_GAIN && gains[i] <= MOST_INPUT_GAIN))
+    for (size_t i = 0; values != NULL && i < n; i++)
+        if (!(values[i] >= least && values[i] <= most))
             return false;
     return true;
 }
@@ -238,6 +242,8 @@ static enum fx8_status check_van_vleck(const struct fx8_plan *plan,
          "van_vleck: expected keep_fraction 1: lags need every channel"},
         {plan->channel_average == 1,
          "van_vleck: expected channel_average 1: lags need every channel"},
+        {plan->ripple == NULL,
+         "van_vleck: expected no ripple: lags are of the spectra as recorded"},
         {!fx8_plan_has_delays(plan),
          "van_vleck: expected no delays, and gains without phases: they turn "
          "the spectra"},
@@ -299,9 +305,15 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "band_offset_hz: expected ascending bands whose kept channels do not "
          "overlap"},
         {!has_bands || !has_antennas || !has_feeds ||
-             are_gains(plan->input_gain, plan->n_bands * plan->n_antennas *
-                                             plan->n_polarizations),
+             are_within(plan->input_gain,
+                        plan->n_bands * plan->n_antennas *
+                            plan->n_polarizations,
+                        LEAST_INPUT_GAIN, MOST_INPUT_GAIN),
          "input_gain: expected 2^-30 to 2^30"},
+        {!has_bands || !has_channels || bank->n_kept > bank->n_channels ||
+             are_within(plan->ripple, plan->n_bands * kept(plan), LEAST_RIPPLE,
+                        MOST_RIPPLE),
+         "ripple: expected 1e-9 to 1e9"},
         {!has_antennas || !has_feeds ||
              are_finite(plan->delays.turns,
                         plan->n_antennas * plan->n_polarizations),

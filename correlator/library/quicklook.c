@@ -30,7 +30,17 @@ struct fx8_session_quicklook {
     struct fx8_quicklook_dump dump;
     struct cell_products lengths[N_LENGTHS];
     double inflation; /* factor on the variance of a mean over cells */
+    float *gain;      /* [n_inputs][n_fine] of INT8 autos over ripple; NULL
+                         without ripple */
 };
+
+/* Items of it. */
+static size_t count_gains(const struct fx8_session *s)
+{
+    return s->plan.ripple != NULL && (s->plan.precision & FX8_PRECISION_INT8)
+               ? fx8_product(s->axes.n_inputs, s->axes.n_fine, 1, 1)
+               : 0;
+}
 
 static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
 {
@@ -74,7 +84,10 @@ size_t fx8_session_quicklook_size(const struct fx8_session *s)
     list_arrays(&shape, &unused, arrays);
     const size_t dump = fx8_arrays_size(arrays, FX8_QUICKLOOK_ARRAYS);
     const size_t sums = fx8_quicklook_size(&shape);
-    return dump > SIZE_MAX - sums ? SIZE_MAX : dump + sums;
+    const size_t gains = fx8_product(count_gains(s), sizeof(float), 1, 1);
+    return dump > SIZE_MAX - sums || gains > SIZE_MAX - sums - dump
+               ? SIZE_MAX
+               : dump + sums + gains;
 }
 
 /* Products of overlapping windows that count as one. */
@@ -138,7 +151,22 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
         find_overlap(s, (size_t)whole, s->axes.band_average);
     FX8_TRY(
         fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error));
+    if (count_gains(s) > 0)
+        FX8_TRY(fx8_allocate(count_gains(s), sizeof *s->quicklook->gain,
+                             "gains", &s->quicklook->gain, error));
     return fx8_quicklook_open(&shape, &s->quicklook->quicklook, error);
+}
+
+/* Gains by which autos become powers in steps of the quantiser; NULL: none. */
+static const float *find_gains(const struct fx8_session *s)
+{
+    const float *gain = fx8_gains(s).gain;
+    float *const to = s->quicklook->gain;
+    if (to == NULL || gain == NULL)
+        return gain;
+    for (size_t i = 0; i < count_gains(s); i++)
+        to[i] = gain[i] * (float)sqrt(s->plan.ripple[i % s->axes.n_fine]);
+    return to;
 }
 
 enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
@@ -152,7 +180,7 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
     const struct fx8_result *result =
         &dump->results[is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32];
-    const float *gain = is_int8 ? fx8_gains(s).gain : NULL;
+    const float *gain = is_int8 ? find_gains(s) : NULL;
     enum fx8_status status = FX8_OK;
     dump->quicklook = quicklook->dump;
     for (size_t k = 0; k < N_LENGTHS; k++)
@@ -195,6 +223,7 @@ void fx8_session_quicklook_close(struct fx8_session *s)
     list_arrays(&shape, &s->quicklook->dump, arrays);
     fx8_free_arrays(arrays, FX8_QUICKLOOK_ARRAYS);
     fx8_quicklook_close(&s->quicklook->quicklook);
+    free(s->quicklook->gain);
     free(s->quicklook);
 }
 

@@ -496,12 +496,14 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         s->plan.machine.threads.count = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
     const bool has_choice = plan->baselines != NULL;
+    const bool has_ripple = plan->ripple != NULL;
     const struct fx8_array arrays[] = {
         {&s->baselines, plan->n_baselines, has_choice * sizeof *s->baselines},
         {&s->needed, count_blocks(s), has_choice},
         FX8_ITEMS(s->engines, plan->n_bands),
         FX8_ITEMS(s->flag_antenna, plan->n_antennas),
         {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
+        {&s->ripple, s->axes.n_fine, has_ripple * sizeof *s->ripple},
     };
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "plan",
                                 error));
@@ -515,8 +517,11 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     /* products of two floats are exact */
     for (size_t row = 0; has_gains && row < s->axes.n_rows; row++)
         s->input_gain[row] = (float)plan->input_gain[row];
+    if (has_ripple)
+        memcpy(s->ripple, plan->ripple, s->axes.n_fine * sizeof *s->ripple);
     s->plan.flag_antenna = s->flag_antenna;
     s->plan.input_gain = s->input_gain;
+    s->plan.ripple = s->ripple;
     s->plan.baselines = s->baselines;
     return FX8_OK;
 }
@@ -586,6 +591,7 @@ void fx8_close(struct fx8_session **session)
     free(s->engines);
     free(s->flag_antenna);
     free(s->input_gain);
+    free(s->ripple);
     free(s->baselines);
     free(s->needed);
     free(s);

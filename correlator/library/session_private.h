@@ -31,6 +31,7 @@ struct fx8_session {
     /* copies; plan points to them */
     uint8_t *flag_antenna; /* [n_antennas] */
     double *input_gain;    /* [n_bands][n_inputs] */
+    double *ripple;        /* [n_bands][n_kept] */
     size_t *baselines;     /* [n_baselines]; NULL: all */
     uint8_t *needed;       /* of an engine's plan; NULL: all pairs */
     char reason[512];      /* why this engine was chosen */

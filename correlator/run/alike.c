@@ -58,11 +58,12 @@ static enum fx8_status print_tables(const struct fx8_job *job, FILE *stream,
     for (size_t i = 0; i < job->plan.n_antennas; i++)
         fprintf(stream, "%a %a %a\n", o->antennas[i].enu_m[0],
                 o->antennas[i].enu_m[1], o->antennas[i].enu_m[2]);
-    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
-        const struct fx8_input_item *item = &fx8_input_items[i];
+    for (size_t i = 0; i < FX8_TABLE_ITEMS; i++) {
+        const struct fx8_table_item *item = &fx8_table_items[i];
         FX8_AUTO_FREE double *values = NULL;
-        FX8_TRY(fx8_describe_inputs(job, item, &values, error));
-        for (size_t v = 0; v < job->axes.n_inputs * item->n_columns; v++)
+        size_t n_rows;
+        FX8_TRY(fx8_describe_table(job, item, &n_rows, &values, error));
+        for (size_t v = 0; v < n_rows * item->n_columns; v++)
             fprintf(stream, "%a\n", values[v]);
     }
     for (size_t i = 0; i < job->n_centers; i++)

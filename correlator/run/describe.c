@@ -332,7 +332,12 @@ enum fx8_status fx8_describe(const struct fx8_job_center *center,
     return status;
 }
 
-/* --- tables of the inputs ---------------------------------------- */
+/* --- tables of the inputs and channels --------------------------- */
+
+static size_t count_inputs(const struct fx8_job *job)
+{
+    return job->axes.n_inputs;
+}
 
 static void fill_cable_delay(const struct fx8_job *job, size_t input,
                              double *columns)
@@ -351,24 +356,38 @@ static void fill_calibration(const struct fx8_job *job, size_t input,
     columns[2] = gain->delay_s * 1e9;
 }
 
-const struct fx8_input_item fx8_input_items[FX8_INPUT_ITEMS] = {
+static size_t count_ripple(const struct fx8_job *job)
+{
+    return job->ripple == NULL ? 0 : job->axes.n_fine;
+}
+
+static void fill_ripple(const struct fx8_job *job, size_t channel,
+                        double *columns)
+{
+    columns[0] = job->ripple[channel];
+}
+
+const struct fx8_table_item fx8_table_items[FX8_TABLE_ITEMS] = {
     {"cable_delay",
      "cable delay of the antenna tables, s, by input (antenna-major); not "
      "removed in mode none",
-     1, fill_cable_delay},
+     1, fill_cable_delay, count_inputs},
     {"calibration",
      "gain divided out, by input: amplitude, phase (deg), delay (ns)", 3,
-     fill_calibration},
+     fill_calibration, count_inputs},
+    {"ripple", "power response divided out, by channel before averages", 1,
+     fill_ripple, count_ripple},
 };
 
-enum fx8_status fx8_describe_inputs(const struct fx8_job *job,
-                                    const struct fx8_input_item *item,
-                                    double **values, struct fx8_error *error)
+enum fx8_status fx8_describe_table(const struct fx8_job *job,
+                                   const struct fx8_table_item *item,
+                                   size_t *n_rows, double **values,
+                                   struct fx8_error *error)
 {
-    const size_t n = job->axes.n_inputs;
-    FX8_TRY(fx8_allocate(fx8_product(n, item->n_columns, 1, 1), sizeof **values,
-                         item->name, values, error));
-    for (size_t input = 0; input < n; input++)
-        item->fill(job, input, *values + input * item->n_columns);
+    *n_rows = item->count(job);
+    FX8_TRY(fx8_allocate(fx8_product(*n_rows, item->n_columns, 1, 1),
+                         sizeof **values, item->name, values, error));
+    for (size_t row = 0; row < *n_rows; row++)
+        item->fill(job, row, *values + row * item->n_columns);
     return FX8_OK;
 }

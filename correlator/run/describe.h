@@ -51,22 +51,24 @@ enum fx8_status fx8_describe(const struct fx8_job_center *center,
                              struct fx8_uvh5_header *header,
                              struct fx8_error *error);
 
-/** A dataset of /fx8 with what tables say of each input. */
-struct fx8_input_item {
+/** A dataset of /fx8 with what tables say of each input or channel. */
+struct fx8_table_item {
     const char *name;
     const char *text; /**< its description */
     size_t n_columns; /**< 1: one axis */
-    void (*fill)(const struct fx8_job *job, size_t input, double *columns);
+    void (*fill)(const struct fx8_job *job, size_t row, double *columns);
+    size_t (*count)(const struct fx8_job *job); /**< rows; 0: no dataset */
 };
 
-/** Cable delays, and gains. */
-#define FX8_INPUT_ITEMS 2
-extern const struct fx8_input_item fx8_input_items[FX8_INPUT_ITEMS];
+/** Cable delays, gains, and ripple. */
+#define FX8_TABLE_ITEMS 3
+extern const struct fx8_table_item fx8_table_items[FX8_TABLE_ITEMS];
 
-/** Its values [n_inputs][n_columns], antenna-major; the caller frees them.
+/** Its values [n_rows][n_columns], inputs antenna-major; the caller frees them.
  *  Status: memory. */
-enum fx8_status fx8_describe_inputs(const struct fx8_job *job,
-                                    const struct fx8_input_item *item,
-                                    double **values, struct fx8_error *error);
+enum fx8_status fx8_describe_table(const struct fx8_job *job,
+                                   const struct fx8_table_item *item,
+                                   size_t *n_rows, double **values,
+                                   struct fx8_error *error);
 
 #endif

@@ -95,7 +95,8 @@ static enum fx8_status plan_channels(struct fx8_job *job,
                                  "expected a divisor of the %zu %s written%s",
                                  FX8_COUNTED(averaged, "channel", "channels"),
                                  kept == 1 ? "" : " of a band");
-    return fx8_job_check_bands(job, error);
+    FX8_TRY(fx8_job_check_bands(job, error));
+    return fx8_job_load_ripple(job, error);
 }
 
 /* Whether an incomplete last dump of `rest` spectra instead of M is written. */
@@ -445,6 +446,7 @@ void fx8_job_clear(struct fx8_job *job)
     free(job->inputs);
     free(job->flag_antenna);
     free(job->flag_channel);
+    free(job->ripple);
     free(job->baselines);
     fx8_earth_close(&job->earth);
     free(job->gains);

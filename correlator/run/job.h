@@ -53,6 +53,8 @@ struct fx8_job {
     uint8_t *flag_antenna;             /**< [plan.n_antennas] */
     uint8_t *flag_channel; /**< [axes.n_fine] of [flag] channels; NULL: none */
     size_t n_flagged_channels; /**< of them */
+    double *ripple;            /**< [axes.n_fine] of [channelizer] ripple_file;
+                                    NULL: none */
     size_t *baselines;         /**< [plan.n_baselines] to write; NULL: all */
     int64_t n_samples;    /**< samples to process, from plan.first_sample on */
     int64_t n_dumps;      /**< at least 1; the last may be shorter */

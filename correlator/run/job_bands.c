@@ -4,10 +4,17 @@
 #include "config/base/divisor.h"
 #include "config/base/line.h"
 #include "config/base/number.h"
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "config/ripple_table.h"
 #include "correlator/run/job_private.h"
 
 /* Largest denominator of a fraction that is still readable. */
 #define LARGEST_DENOMINATOR 65536
+
+/* A table that ends this share of a channel before its centre covers it: its
+ * decimals may be rounded. */
+#define ROUNDING 1e-6
 
 /* Distance between the two nearest bands. */
 static double least_distance_hz(const struct fx8_plan *plan)
@@ -78,6 +85,53 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                              "expected at most %s",
                              job->path, distance_hz, width_hz - distance_hz,
                              expected);
+}
+
+/* Sky frequency of a channel minus that of the centre of its band. */
+static double offset_hz(const struct fx8_job *job, size_t channel)
+{
+    const double rate_hz = fx8_rate_hz(job->plan.sample_rate);
+    const double step = (double)job->axes.step; /* of 2C real samples */
+    return job->plan.is_complex
+               ? ((double)channel - (double)(job->axes.n_kept / 2)) * rate_hz /
+                     step
+               : (double)channel * rate_hz / step - rate_hz / 4.0;
+}
+
+/* Whether a table covers a frequency, but for rounding. */
+static bool covers(const struct fx8_ripple_table *table, double hz,
+                   double tolerance_hz)
+{
+    return hz >= table->offset_hz[0] - tolerance_hz &&
+           hz <= table->offset_hz[table->n - 1] + tolerance_hz;
+}
+
+enum fx8_status fx8_job_load_ripple(struct fx8_job *job,
+                                    struct fx8_error *error)
+{
+    static const char key[] = "channelizer.ripple_file";
+    const char *path = job->settings->ripple_file;
+    const size_t kept = job->axes.n_kept;
+    FX8_AUTO(fx8_ripple_clear) struct fx8_ripple_table table = {0};
+    if (path[0] == '\0')
+        return FX8_OK;
+    FX8_TRY(fx8_ripple_load(path, &table, error));
+    FX8_TRY(fx8_allocate(job->axes.n_fine, sizeof *job->ripple, "ripple",
+                         &job->ripple, error));
+    const double width_hz =
+        fx8_rate_hz(job->plan.sample_rate) / (double)job->axes.step;
+    for (size_t c = 0; c < job->axes.n_fine; c++) {
+        const double hz = offset_hz(job, c % kept);
+        if (!covers(&table, hz, ROUNDING * width_hz))
+            return fx8_settings_fail(
+                job->settings, key, error,
+                "covers %.10g to %.10g Hz: expected a power for each channel; "
+                "one is at %.10g Hz",
+                table.offset_hz[0], table.offset_hz[table.n - 1], hz);
+        job->ripple[c] = fx8_ripple_at(&table, hz);
+    }
+    job->plan.ripple = job->ripple;
+    return FX8_OK;
 }
 
 double fx8_job_band_mhz(const struct fx8_job *job, size_t band)

@@ -47,6 +47,17 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                                     struct fx8_error *error);
 
 /**
+ * fx8_job_load_ripple -- fill in plan.ripple; NULL without `[channelizer]
+ * ripple_file`.
+ *
+ * Given:  job   observation complete; plan with samples, bands and channels set
+ * Status: FX8_ERR_USAGE: as fx8_ripple_load(); the table does not cover all
+ *         channels, or samples of a few bits are corrected
+ */
+enum fx8_status fx8_job_load_ripple(struct fx8_job *job,
+                                    struct fx8_error *error);
+
+/**
  * fx8_job_load_gains -- fill in job->gains; 1 without `[array] gains`.
  *
  * Given:  table   [n_table] antennas that rows may name, correlated or not

@@ -173,21 +173,21 @@ static void take_difference(void *differences, const char *name,
     add(differences, "%s: %s: expected %s", name, theirs, mine);
 }
 
-/* What tables say of the inputs: CONFSHA knows but the names of their files. */
-static enum fx8_status compare_inputs(const struct fx8_job *job,
+/* What tables say: CONFSHA knows but the names of their files. */
+static enum fx8_status compare_tables(const struct fx8_job *job,
                                       struct fx8_uvh5_file *file,
                                       struct differences *d,
                                       struct fx8_error *error)
 {
-    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
-        const struct fx8_input_item *item = &fx8_input_items[i];
-        const size_t n = job->axes.n_inputs * item->n_columns;
+    for (size_t i = 0; i < FX8_TABLE_ITEMS; i++) {
+        const struct fx8_table_item *item = &fx8_table_items[i];
         FX8_AUTO_FREE double *theirs = NULL, *mine = NULL;
-        size_t shape[3];
+        size_t shape[3], n_rows;
         char name[32];
         snprintf(name, sizeof name, "fx8/%s", item->name);
         FX8_TRY(fx8_uvh5_get(file, item->name, shape, &theirs, error));
-        FX8_TRY(fx8_describe_inputs(job, item, &mine, error));
+        FX8_TRY(fx8_describe_table(job, item, &n_rows, &mine, error));
+        const size_t n = n_rows * item->n_columns;
         const size_t n_theirs =
             theirs == NULL ? 0 : shape[0] * shape[1] * shape[2];
         if (n_theirs != n)
@@ -246,7 +246,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
     compare_keywords(header, &found, &d);
     FX8_TRY(fx8_uvh5_compare_header(writer, header, &differences, error));
-    FX8_TRY(compare_inputs(request->job, file, &d, error));
+    FX8_TRY(compare_tables(request->job, file, &d, error));
     if (planned == NULL || planned[0] != (double)header->n_times)
         add(&d, "fx8/%s: %.0f: expected %zu", FX8_PLANNED_DUMPS,
             planned == NULL ? 0.0 : planned[0], header->n_times);

@@ -26,18 +26,19 @@ static struct fx8_provenance provenance_of(
     };
 }
 
-/* What the file says of delays and gains besides the keywords. */
-static enum fx8_status put_inputs(const struct fx8_job *job,
+/* What the file says of delays, gains and ripple besides the keywords. */
+static enum fx8_status put_tables(const struct fx8_job *job,
                                   struct fx8_uvh5_writer *file,
                                   struct fx8_error *error)
 {
-    for (size_t i = 0; i < FX8_INPUT_ITEMS; i++) {
-        const struct fx8_input_item *item = &fx8_input_items[i];
-        const size_t shape[] = {job->axes.n_inputs, item->n_columns};
+    for (size_t i = 0; i < FX8_TABLE_ITEMS; i++) {
+        const struct fx8_table_item *item = &fx8_table_items[i];
+        size_t shape[] = {0, item->n_columns};
         FX8_AUTO_FREE double *values = NULL;
-        FX8_TRY(fx8_describe_inputs(job, item, &values, error));
-        FX8_TRY(fx8_uvh5_put(file, item->name, item->n_columns == 1 ? 1 : 2,
-                             shape, values, item->text, error));
+        FX8_TRY(fx8_describe_table(job, item, &shape[0], &values, error));
+        if (shape[0] > 0)
+            FX8_TRY(fx8_uvh5_put(file, item->name, item->n_columns == 1 ? 1 : 2,
+                                 shape, values, item->text, error));
     }
     return FX8_OK;
 }
@@ -220,7 +221,7 @@ static enum fx8_status create_file(struct fx8_sink *s,
                                   header, s->job->settings->output.compression,
                                   &s->files[kind], error));
     FX8_TRY(open_counts(s, kind, error));
-    FX8_TRY(put_inputs(s->job, s->files[kind], error));
+    FX8_TRY(put_tables(s->job, s->files[kind], error));
     FX8_TRY(fx8_uvh5_put(s->files[kind], FX8_PLANNED_DUMPS, 0, NULL, &n_dumps,
                          "dumps of the whole run", error));
     return fx8_uvh5_put(s->files[kind], "spectra_per_dump", 0, NULL, &spectra,

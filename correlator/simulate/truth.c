@@ -361,6 +361,8 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
     slab.spectra_per_dump = n_spectra;
     slab.n_channels = n;
     slab.flag_channel += first;
+    if (slab.ripple != NULL)
+        slab.ripple += first;
     const size_t cell = first / slab.channel_average * slab.n_products;
     const struct fx8_result results[FX8_N_RESULTS] = {
         [FX8_RESULT_FP32] = fx8_result_from(&truth->results, cell)};
@@ -497,6 +499,7 @@ static void plan_postprocess(struct fx8_truth *truth)
         .row_channels = truth->n_channels,
         .channel_average = plan->channel_average,
         .products = truth->products,
+        .ripple = plan->ripple,
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = truth->flag_channel,
         .flag_input = truth->flag_input,

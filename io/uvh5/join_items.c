@@ -78,6 +78,7 @@ static enum fate fate_of(const char *name, bool by_time)
                  {KEYWORDS "*", AGREED, AGREED},
                  {"fx8", FIRST, FIRST},
                  {"fx8/gain", NAMED, LEVELS},
+                 {"fx8/ripple", SAME, CHANNELS},
                  {"fx8/checksum", NOTHING, NOTHING},
                  {"fx8/valid_spectra", NOTHING, NOTHING},
                  {"fx8/dead", NOTHING, NOTHING},
@@ -98,10 +99,16 @@ static enum fate fate_of(const char *name, bool by_time)
     return by_time ? fates[i].by_time : fates[i].by_frequency;
 }
 
-/* Whether it is of /fx8, which no file needs. */
 static bool is_extra(const char *name)
 {
     return strncmp(name, "fx8/", 4) == 0;
+}
+
+/* Whether it is of /fx8, of which no file needs more than ripple: visibilities
+ * are divided by it in all files or in none. */
+static bool is_optional(const char *name)
+{
+    return is_extra(name) && strcmp(name, "fx8/ripple") != 0;
 }
 
 /* --- the same in all pieces ----------------------------------------------- */
@@ -205,7 +212,7 @@ static enum fx8_status join_lists(const struct fx8_uvh5_join *join,
     hsize_t shape[3];
     if (fate != ROWS)
         lists.count = is_extra(name) ? NULL : channels_of;
-    if (is_extra(name) &&
+    if (is_optional(name) &&
         fx8_uvh5_find_shape(join, &lists, shape, NULL) != FX8_OK)
         return leave_out(join, name);
     FX8_TRY(fx8_uvh5_find_shape(join, &lists, shape, error));
@@ -305,7 +312,7 @@ static enum fx8_status take(const struct walk *walk, const char *name)
                    ? fx8_h5_put_group(&walk->join->target, name, &made,
                                       walk->error)
                    : join_item(walk->join, name, walk->error);
-    return is_extra(name) || fate > LEVELS || fx8_h5_has(first, name)
+    return is_optional(name) || fate > LEVELS || fx8_h5_has(first, name)
                ? FX8_OK
                : fx8_refuse(walk->error, first->path, name,
                             "missing: expected it as in %s", walk->piece->path);

@@ -110,6 +110,8 @@ FX8_INLINE vec_double find_values(const struct fx8_unscale *row,
     const vec_double gains =
         vec_load_twice(row->gain_i + channel * row->step + pairs->first);
     v = v / (gains * VEC(set1_pd)(row->gain_j[channel * row->gain_j_step]));
+    if (row->ripple != NULL)
+        v = v / VEC(set1_pd)(row->ripple[channel]);
     v = vec_if_nonzero(pairs->counts,
                        (vec_double)((vec_int)v ^ (vec_int)pairs->signs));
     return is_end ? (vec_double)((vec_int)v & pairs->is_kept) : v;

@@ -170,7 +170,8 @@ struct fx8_cuda_results {
     float *gain;                  /**< [n_inputs][n_channels] */
     uint8_t *flag_cell;           /**< likewise */
     double *input_gain;           /**< [n_inputs] */
-    uint8_t *flag_input;          /**< likewise */
+    double *ripple;               /**< [n_channels] */
+    uint8_t *flag_input;          /**< [n_inputs] */
     uint8_t *flag_channel;        /**< [n_channels] */
     /** [plan_bytes] on the host: staging for the above, because a copy from
      *  memory that is not pinned may wait for all earlier work. */

@@ -55,12 +55,14 @@ static enum fx8_status upload_plan(const struct fx8_engine *engine,
         {to->gain, from.gain, sizeof *to->gain, row, channels, inputs},
         {to->flag_cell, from.flag_cell, 1, row, channels, inputs},
         {to->input_gain, from.input_gain, sizeof *to->input_gain, 0, inputs, 1},
+        {to->ripple, from.ripple, sizeof *to->ripple, 0, channels, 1},
         {to->flag_input, from.flag_input, 1, 0, inputs, 1},
         {to->flag_channel, from.flag_channel, 1, 0, channels, 1},
     };
     plan->products = to->products;
     plan->gain = from.gain == nullptr ? nullptr : to->gain;
     plan->input_gain = from.input_gain == nullptr ? nullptr : to->input_gain;
+    plan->ripple = from.ripple == nullptr ? nullptr : to->ripple;
     plan->flag_cell = from.flag_cell == nullptr ? nullptr : to->flag_cell;
     plan->flag_input = to->flag_input;
     plan->flag_channel = to->flag_channel;

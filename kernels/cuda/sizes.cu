@@ -114,7 +114,8 @@ static void choose_slab(const struct fx8_engine_plan *plan,
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
 }
 
-/* Bytes of products, counts, gains and flags, each aligned to 16 bytes. */
+/* Bytes of products, counts, gains, ripple and flags, each aligned to 16 bytes.
+ */
 static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
                                 const struct fx8_cuda_shape *shape)
 {
@@ -125,9 +126,9 @@ static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
         fx8_product(shape->n_pairs, sizeof(int64_t), 1, 1),
         fx8_product(inputs, channels, sizeof(float) + 1, 1),
         fx8_product(inputs, sizeof(double) + 1, 1, 1),
-        channels,
+        fx8_product(channels, sizeof(double) + 1, 1, 1),
     };
-    size_t total = 7 * FX8_CUDA_PLAN_UNIT;
+    size_t total = 8 * FX8_CUDA_PLAN_UNIT;
     for (const size_t bytes : parts)
         total = bytes > SIZE_MAX / 4 - total ? SIZE_MAX / 4 : total + bytes;
     return shape->n_baselines == 0 ? 0 : total;

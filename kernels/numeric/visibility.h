@@ -59,6 +59,7 @@ struct fx8_series {
     double count;                /**< valid products */
     double nsamples;             /**< the same, over M */
     double scale;                /**< divisor without gains: input_gain's */
+    const double *ripple;        /**< [n_channels] another divisor, or NULL */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
     bool is_flagged;                          /**< in every channel */
@@ -90,6 +91,7 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     series.flag_channel = plan->flag_channel;
     series.flag_cell_1 = cells != NULL ? cells + row_1 : NULL;
     series.flag_cell_2 = cells != NULL ? cells + row_2 : NULL;
+    series.ripple = plan->ripple;
     series.scale = 1.0;
     if (plan->input_gain != NULL)
         series.scale = plan->input_gain[product->input_1] *
@@ -204,6 +206,10 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     } else if (series->scale != 1.0) {
         re /= series->scale;
         im /= series->scale;
+    }
+    if (series->ripple != NULL) {
+        re /= series->ripple[channel];
+        im /= series->ripple[channel];
     }
     const struct fx8_visibility value = {re, series->is_auto      ? 0.0
                                              : series->is_negated ? -im

@@ -48,7 +48,8 @@ struct Shape {
 
 /** What a task may leave out. */
 struct Extras {
-    bool gain, flag_cell, input_gain, remove_bias, first_is_real, negate;
+    bool gain, flag_cell, input_gain, remove_bias, first_is_real, negate,
+        ripple;
 };
 
 template <class T, class Value> std::vector<T> make(size_t n, Value value)
@@ -133,7 +134,7 @@ struct Task {
     size_t n_inputs, n_pairs, n_sums, n_levels;
     Both<fx8_product> products;
     Both<int64_t> int8, counts;
-    Both<double> fp32, input_gain;
+    Both<double> fp32, input_gain, ripple;
     Both<float> gain;
     Both<uint8_t> flag_channel, flag_input, flag_cell;
 
@@ -147,6 +148,9 @@ struct Task {
           fp32(make<double>(n_sums, random_fp32)),
           input_gain(make<double>(n_inputs,
                                   [] { return below(2) == 0 ? 1.0 : 0.1F; })),
+          ripple(make<double>(
+              s.n_channels,
+              [] { return 0.3 + 0.1 * static_cast<double>(below(90)); })),
           gain(make<float>(
               n_levels,
               [] { return static_cast<float>(1 + below(3000)) / 1000.0F; })),
@@ -169,6 +173,7 @@ struct Task {
         plan.gain = extras.gain ? gain.data(on_device) : nullptr;
         plan.input_gain =
             extras.input_gain ? input_gain.data(on_device) : nullptr;
+        plan.ripple = extras.ripple ? ripple.data(on_device) : nullptr;
         plan.flag_channel = flag_channel.data(on_device);
         plan.flag_input = flag_input.data(on_device);
         plan.flag_cell = extras.flag_cell ? flag_cell.data(on_device) : nullptr;
@@ -252,16 +257,17 @@ TEST(results_of_any_size_equal_the_hosts)
     size_t n = 0;
     for (const Shape &shape : shapes)
         if (!is_short || n++ % 3 == 2)
-            check_task(shape, {true, true, false, true, true, false});
+            check_task(shape, {true, true, false, true, true, false, true});
 }
 
 /* Everything optional, left out and present. */
 TEST(every_rule_holds_on_the_device)
 {
-    for (unsigned bits = 0; bits < 64; ++bits) {
+    for (unsigned bits = 0; bits < 128; ++bits) {
         const Extras extras = {(bits & 1) != 0,  (bits & 2) != 0,
                                (bits & 4) != 0,  (bits & 8) != 0,
-                               (bits & 16) != 0, (bits & 32) != 0};
+                               (bits & 16) != 0, (bits & 32) != 0,
+                               (bits & 64) != 0};
         if (!is_short || bits % 5 == 0)
             check_task({4, 2, 4, 12, bits % 3 + 1}, extras);
     }
@@ -271,14 +277,16 @@ TEST(every_rule_holds_on_the_device)
 TEST(no_thread_waits_in_vain)
 {
     in_every_order([] {
-        check_task({10, 2, 4, 40, 1}, {true, true, true, true, true, true});
+        check_task({10, 2, 4, 40, 1},
+                   {true, true, true, true, true, true, true});
     });
 }
 
 /* Slabs of antennas are parts of the whole. */
 TEST(baselines_of_some_antennas)
 {
-    const Task task({37, 1, 1, 40, 2}, {true, true, false, true, true, false});
+    const Task task({37, 1, 1, 40, 2},
+                    {true, true, false, true, true, false, true});
     const std::vector<Cell> whole = task.run_on_host(true);
     const auto cell = [&](size_t antenna) {
         return whole.begin() + static_cast<ptrdiff_t>(task.first_cell(antenna));

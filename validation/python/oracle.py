@@ -59,6 +59,7 @@ class Setup:
     dither: bool = False
     quantization_bias: bool = True
     channel_average: int = 1
+    ripple: tuple = ()                  # (offset from the centre, Hz, power)
 
 
 @dataclasses.dataclass
@@ -392,6 +393,11 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
                             / length))
         lengths = dump_lengths(n_spectra, per_dump, setup.last_dump_min)
         numbers = np.arange(n_spectra) // lengths[0]
+    ripple = 1
+    if setup.ripple:
+        centre_hz = 0 if is_complex else rate / 4
+        ripple = np.interp(bins * rate / length - centre_hz,
+                           *np.transpose(setup.ripple))
     n_dumps = len(lengths)
     ends = np.cumsum(lengths)
     shifts = np.zeros((len(inputs), n_spectra), int)
@@ -473,7 +479,7 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
                         level = np.sqrt(np.maximum(power[0] - bias, 0)
                                         / components)
                         value = value - np.where(level >= 1, bias, 0)
-                unit = unit * np.abs(factors[i] * factors[j])
+                unit = unit * np.abs(factors[i] * factors[j]) * ripple
                 values[dump, row, :, product] = (
                     value.real if i == j else value) / unit
                 scale[dump, row, :, product] = np.sqrt(

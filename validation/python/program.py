@@ -253,6 +253,12 @@ def ini_of(setup, extra=None):
     return ini_text({**keys, **(extra or {})})
 
 
+def ripple_text(rows):
+    """The table of (offset, power)."""
+    return "offset_hz,power\n" + "".join(
+        f"{float(offset)!r},{float(power)!r}\n" for offset, power in rows)
+
+
 def ini_text(keys):
     """The INI text of "section.key": value."""
     sections = {}
@@ -428,7 +434,11 @@ class Case(Waits, unittest.TestCase):
         return path
 
     def ini(self, setup, extra=None, name="config.ini"):
-        """Write the INI file of an oracle.Setup; returns its path."""
+        """Write the INI file of an oracle.Setup, and its table; returns its
+        path."""
+        if setup.ripple:
+            extra = {"channelizer.ripple_file": self.save(
+                "ripple.csv", ripple_text(setup.ripple)), **(extra or {})}
         return self.save(name, ini_of(setup, extra))
 
     def fx8(self, recording, setup, extra=None, environment=None,

@@ -47,6 +47,7 @@ CHOICES = {
     "dumps": (1, 3, 12, "all", 0.7),
     "last": (0, 0.5, 1),
     "align": ("none", "utc"),
+    "ripple": ((), ((-5e5, 0.4), (-1.1e5, 2.5), (0, 0.9), (5e5, 1.7))),
 }
 
 
@@ -138,6 +139,7 @@ def make_setup(choice, precision):
         window=window, start_s=start, duration_s=duration, antennas=antennas,
         polarizations=choice["pols"][1], polarization_order=choice["pols"][2],
         missing_value=marker, channel_average=average, precision=precision,
+        ripple=choice["ripple"],
         **flags, **(choice["quantiser"] if precision == "int8" else {}))
 
 
