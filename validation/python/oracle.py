@@ -62,6 +62,12 @@ class Setup:
     ripple: tuple = ()                  # (offset from the centre, Hz, power)
 
 
+def ripple_text(rows):
+    """The table of (offset, power)."""
+    return "offset_hz,power\n" + "".join(
+        f"{float(offset)!r},{float(power)!r}\n" for offset, power in rows)
+
+
 @dataclasses.dataclass
 class Recording:
     """A recording in memory: samples [antenna][pol][time] of integers."""

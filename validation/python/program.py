@@ -253,12 +253,6 @@ def ini_of(setup, extra=None):
     return ini_text({**keys, **(extra or {})})
 
 
-def ripple_text(rows):
-    """The table of (offset, power)."""
-    return "offset_hz,power\n" + "".join(
-        f"{float(offset)!r},{float(power)!r}\n" for offset, power in rows)
-
-
 def ini_text(keys):
     """The INI text of "section.key": value."""
     sections = {}
@@ -434,11 +428,11 @@ class Case(Waits, unittest.TestCase):
         return path
 
     def ini(self, setup, extra=None, name="config.ini"):
-        """Write the INI file of an oracle.Setup, and its table; returns its
-        path."""
+        """Write an oracle.Setup as INI, with its table; returns the path."""
         if setup.ripple:
-            extra = {"channelizer.ripple_file": self.save(
-                "ripple.csv", ripple_text(setup.ripple)), **(extra or {})}
+            table = oracle.ripple_text(setup.ripple)
+            extra = {"channelizer.ripple_file": self.save("ripple.csv", table),
+                     **(extra or {})}
         return self.save(name, ini_of(setup, extra))
 
     def fx8(self, recording, setup, extra=None, environment=None,

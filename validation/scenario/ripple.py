@@ -56,7 +56,7 @@ def power_of(taps, offsets_hz):
 
 def line(least_hz, least, most_hz, most):
     """The text of a table of two rows."""
-    return program.ripple_text(((least_hz, least), (most_hz, most)))
+    return oracle.ripple_text(((least_hz, least), (most_hz, most)))
 
 
 class Flat(program.Case):
@@ -95,7 +95,7 @@ class Flat(program.Case):
                          in enumerate(self.noise(4, 400_000)))
         rows_hz = np.arange(-400_000, 400_001, 200.0)
         ripple = {"channelizer.ripple_file": self.save(
-            "ripple.csv", program.ripple_text(zip(
+            "ripple.csv", oracle.ripple_text(zip(
                 rows_hz, power_of(lowpass(), rows_hz))))}
         for precision in ("int8", "fp32"):
             want = self.autos(before, precision)
@@ -138,7 +138,7 @@ class Ratio(program.Job):
 
     def setUp(self):
         super().setUp()
-        self.table = self.save("ripple.csv", program.ripple_text(self.ROWS))
+        self.table = self.save("ripple.csv", oracle.ripple_text(self.ROWS))
         self.ripple = {"channelizer.ripple_file": self.table}
 
     def powers(self, n_channels, is_complex):
