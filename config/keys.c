@@ -210,7 +210,7 @@ const struct fx8_key fx8_keys[] = {
      .help = "Correct visibilities of samples of 1 to 4 bits (at most 16 "
              "values) for their levels and means, measured in each dump. Needs "
              "method = fft without window, all channels, precision int8 or "
-             "fp32, the CPU; no delays, averages or quick-look."},
+             "fp32; no delays, averages or quick-look."},
     {"input", "start_s", REAL(input.start_s, 0, LONGEST_S, "s"),
      .fallback = "0",
      .help = "Where to start, counted from the first sample and rounded to a "

@@ -420,8 +420,7 @@ struct fx8_plan {
     bool van_vleck; /**< samples have at most 4 bits: correct the visibilities
                          for their levels, which are measured in each dump.
                          FX8_METHOD_FFT with a rectangular window, all channels,
-                         INT8 or FP32, on the CPU; no delays, average or
-                         quick-look */
+                         INT8 or FP32; no delays, average or quick-look */
     struct fx8_delays delays; /**< not with FX8_METHOD_NONE */
     struct fx8_channelizer channelizer;
     struct fx8_quantizer quantizer;

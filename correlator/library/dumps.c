@@ -144,7 +144,7 @@ static enum fx8_status end_band(struct fx8_session *s, size_t band,
 {
     struct fx8_result results[FX8_N_RESULTS];
     const struct fx8_postprocess plan = plan_band(s, band, results);
-    if (s->operations->end_dump == NULL)
+    if (fx8_session_has_sums(s, s->operations))
         return FX8_OK;
     return s->operations->end_dump(s->engines[band], &plan, results, error);
 }
@@ -176,7 +176,7 @@ static enum fx8_status take_sums(struct fx8_session *s, size_t band,
     struct fx8_engine *engine = s->engines[band];
     s->band.strip = (struct fx8_strip){s->slice.begin * s->plan.n_polarizations,
                                        s->slice.end * s->plan.n_polarizations};
-    FX8_TRY(s->operations->end_dump == NULL
+    FX8_TRY(fx8_session_has_sums(s, s->operations)
                 ? s->operations->finish_dump(engine, &s->band, error)
                 : s->operations->take_dump(engine, &s->band, is_taken, error));
     if (is_taken != NULL && !*is_taken)
@@ -353,7 +353,7 @@ enum fx8_status fx8_session_end_dump(struct fx8_session *s,
     s->dump++;
     s->position = 0;
     s->has_ended = true;
-    if (s->operations->end_dump == NULL ||
+    if (fx8_session_has_sums(s, s->operations) ||
         (s->plan.precision & FX8_PRECISION_INTERVAL) != 0)
         return fx8_session_take_dump(s, true, error);
     return FX8_OK;

@@ -253,8 +253,6 @@ static enum fx8_status check_van_vleck(const struct fx8_plan *plan,
          "a comparison predicts do not hold with it"},
         {!plan->quicklook, "van_vleck: expected no quick-look, whose intervals "
                            "do not hold with it"},
-        {plan->machine.backend != FX8_BACKEND_CUDA,
-         "van_vleck: expected backend auto or cpu: a GPU does not have it"},
     };
     return plan->van_vleck
                ? check_rules(rules, sizeof rules / sizeof *rules, error)

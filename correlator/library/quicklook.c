@@ -128,6 +128,13 @@ static void find_lengths(const struct fx8_session *s,
         lengths[k] = find_products(s, spectra[k]);
 }
 
+/* Whether an engine runs it, beside the results that it computes. */
+static bool is_on_device(const struct fx8_session *s)
+{
+    return s->operations->consume != NULL &&
+           !fx8_session_has_sums(s, s->operations);
+}
+
 enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
                                            struct fx8_error *error)
 {
@@ -141,7 +148,7 @@ enum fx8_status fx8_session_quicklook_open(struct fx8_session *s,
     struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
     shape.functions = operations->functions;
     shape.half = &operations->half;
-    shape.is_on_device = s->operations->consume != NULL;
+    shape.is_on_device = is_on_device(s);
     list_arrays(&shape, &s->quicklook->dump, arrays);
     const int64_t whole = s->plan.spectra_per_dump;
     find_lengths(s, s->quicklook->lengths);
@@ -187,7 +194,7 @@ enum fx8_status fx8_session_quicklook_take(struct fx8_session *s,
         if (quicklook->lengths[k].n_spectra == dump->n_spectra)
             fx8_quicklook_set_products(quicklook->quicklook,
                                        quicklook->lengths[k].products);
-    if (s->operations->consume == NULL)
+    if (!is_on_device(s))
         fx8_quicklook_process(quicklook->quicklook, result, gain,
                               &quicklook->dump);
     else

@@ -57,8 +57,9 @@ static size_t list_results(struct fx8_session *s,
     size_t n = 0;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
         const bool is_planned = s->plan.precision >> kind & 1;
-        const bool has_sums = is_planned && (operations->end_dump == NULL ||
-                                             kind >= FX8_RESULT_DOWN);
+        const bool has_sums =
+            is_planned &&
+            (fx8_session_has_sums(s, operations) || kind >= FX8_RESULT_DOWN);
         arrays[n++] = (struct fx8_array){&s->band.sums[kind], n_sums,
                                          has_sums * sizeof(double)};
         fx8_list_result(&s->results[kind], n_cells, is_planned, arrays + n);
@@ -297,9 +298,7 @@ static enum fx8_status open_engines(struct fx8_session *s,
         [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
         [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
     };
-    /* the correction takes the results of the CPU engine */
-    const enum fx8_engine_wish wish =
-        s->plan.van_vleck ? FX8_ENGINE_CPU : wishes[s->plan.machine.backend];
+    const enum fx8_engine_wish wish = wishes[s->plan.machine.backend];
     struct fx8_error why;
     const enum fx8_status status = open_alike(s, wish, plan, &why);
     if (status == FX8_OK)
@@ -345,6 +344,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
 {
     const struct fx8_plan *plan = &s->plan;
     const struct fx8_filterbank bank = s->bank;
+    const bool has_results = !fx8_session_needs_sums(s);
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
     FX8_AUTO_FREE float *coefficients = NULL;
@@ -372,10 +372,11 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .n_devices = n_devices,
         .admit = admit,
         .admit_context = s,
-        .n_result_antennas = plan->n_antennas,
+        .n_result_antennas = has_results ? plan->n_antennas : 0,
         .n_result_products = s->axes.n_products,
         .channel_average = s->axes.band_average,
-        .consumed_channels = plan->quicklook ? s->axes.n_channels : 0,
+        .consumed_channels =
+            has_results && plan->quicklook ? s->axes.n_channels : 0,
         .n_watched_inputs = plan->machine.spot_check == FX8_SPOT_NO
                                 ? 0
                                 : fx8_spot_inputs(&s->axes),

@@ -108,6 +108,21 @@ static inline bool fx8_session_has_real(const struct fx8_session *s)
     return fx8_filterbank_is_real(&s->bank, 0) && s->tracker == NULL;
 }
 
+/* Whether results depend on more of a dump than an engine that computes them
+ * itself is given: they are computed here. */
+static inline bool fx8_session_needs_sums(const struct fx8_session *s)
+{
+    return s->plan.sk_false_alarm > 0.0 || s->plan.van_vleck;
+}
+
+/* Whether results are computed here, from the sums of engines of these
+ * operations. */
+static inline bool fx8_session_has_sums(
+    const struct fx8_session *s, const struct fx8_engine_operations *operations)
+{
+    return operations->end_dump == NULL || fx8_session_needs_sums(s);
+}
+
 /* Spectra of the current dump, up to the end of the part to compute; 0 behind
  * the last one to compute. */
 static inline int64_t fx8_session_spectra(const struct fx8_session *s)

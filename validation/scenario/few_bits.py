@@ -9,6 +9,7 @@ Shows (commands, few bits): each setting with which the correction does not
     value is flagged and 0. `fx8 compare` predicts nothing for corrected
     samples, `fx8 join` refuses to mix them with others
 Within: equal
+In: scenario/device.py
 """
 import signal
 
@@ -55,7 +56,6 @@ class Refused(program.Job):
                  KEY + "precision int8 or fp32"),
                 ({"correlator.precision": "interval"},
                  KEY + "precision int8 or fp32"),
-                ({"correlator.backend": "cuda"}, KEY + "backend auto or cpu"),
                 ({"postprocess.quicklook": self.path("look.h5")},
                  "not supported with input.van_vleck")):
             with self.subTest(**keys):
