@@ -49,16 +49,6 @@ find_place(const fx8_corner_turn_launch &launch)
     return place;
 }
 
-/** FFT bin of a channel, as fx8_filterbank_bin(). */
-static __device__ __forceinline__ size_t
-bin_of(const struct fx8_filterbank &bank, size_t channel)
-{
-    if (!bank.is_complex)
-        return channel;
-    const size_t half = bank.n_channels / 2;
-    return channel >= half ? channel - half : bank.fft_length + channel - half;
-}
-
 /* --- rotation ----------------------------------------------------------------
  */
 
@@ -240,8 +230,8 @@ static __device__ __forceinline__ void load_times(
     const fx8_cuda_corner_turn_job &job = launch.job;
     const size_t spectrum = place.time - job.part.first_time;
     const size_t row = place.input * job.part.n_spectra + spectrum;
-    const fx8_cf32 *bins =
-        job.bins + row * job.bins_stride + bin_of(job.bank, place.channel);
+    const fx8_cf32 *bins = job.bins + row * job.bins_stride +
+                           fx8_spectra_bin(job.bank, place.channel);
 #pragma unroll
     for (int t = 0; t < TIMES; ++t) {
         x[t] = (bits >> t & 1) != 0 ? *reinterpret_cast<const float2 *>(bins)

@@ -88,6 +88,16 @@ static __device__ __forceinline__ unsigned fx8_part_bits(
     return static_cast<unsigned>(word >> time % 64) & exist;
 }
 
+/** FFT bin of a channel, as fx8_filterbank_bin(). */
+static __device__ __forceinline__ size_t
+fx8_spectra_bin(const struct fx8_filterbank &bank, size_t channel)
+{
+    if (!bank.is_complex)
+        return channel;
+    const size_t half = bank.n_channels / 2;
+    return channel >= half ? channel - half : bank.fft_length + channel - half;
+}
+
 /** Groups of sixteen times that a part writes. */
 static inline size_t fx8_part_groups(const fx8_cuda_part *part)
 {
