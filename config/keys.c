@@ -457,8 +457,7 @@ const struct fx8_key fx8_keys[] = {
          "Flag a channel of an input in a dump, and so of all its baselines, "
          "if the spectral kurtosis of its valid spectra before the quantiser "
          "is beyond the limits that Gaussian noise passes with this "
-         "probability, both sides together. Needs 64 valid spectra; computed "
-         "on the CPU."},
+         "probability, both sides together. Needs 64 valid spectra."},
     {"flag", "channels", .type = &fx8_type_frequencies, MEMBER(flag.channels),
      .word = "none", .fallback = "none",
      .help =

@@ -447,7 +447,7 @@ struct fx8_plan {
     double sk_false_alarm;   /**< 1e-9 .. 0.1: flag an input's channel in a dump
                                   whose spectral kurtosis is beyond limits that
                                   Gaussian noise passes this often; 0: no limits.
-                                  On the CPU only, M at least 64 */
+                                  M at least 64 */
     const size_t *baselines; /**< [n_baselines] those to deliver, ascending, by
                                   their places in the order of
                                   fx8_baseline_antennas(); NULL: all.  Not with

@@ -39,7 +39,8 @@ struct fx8_engine_plan {
     int64_t spectra_per_dump; /**< M */
     unsigned precisions;      /**< bits of enum fx8_precision: each bit set is
                                    one correlation of the same spectra */
-    bool has_moments;         /**< whether dumps have moments; not on devices */
+    bool has_moments; /**< whether dumps have moments; then end_dump() is not
+                         called */
     size_t margin; /**< most samples of a shift; 0: blocks have no rotation */
     struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
     struct fx8_quantizer quantizer;     /**< only dither matters to an engine */

@@ -93,10 +93,6 @@ static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
 {
     struct fx8_engine_plan with_host = *plan;
     struct fx8_error why;
-    if (plan->has_moments)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "plan: sk_false_alarm: no GPU computes spectral "
-                        "kurtosis: expected none, or backend auto or cpu");
     FX8_TRY(fx8_operations_select("auto", &with_host.host_operations, error));
     const struct fx8_plugin *plugin;
     FX8_TRY(fx8_plugin_find(&plugin, error));

@@ -65,6 +65,7 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
     FX8_TRY(trial->tried->open(&plan, &trial->engine, error));
     plan.machine.kernel = "auto";
     plan.precisions |= FX8_PRECISION_FP32; /* to check quantised spectra */
+    plan.has_moments = false;
     FX8_TRY(fx8_engine_cpu.open(&plan, &trial->cpu, error));
     const size_t blocks[] = {trial->tried->facts(trial->engine)->block_spectra,
                              fx8_engine_cpu.facts(trial->cpu)->block_spectra};
@@ -109,6 +110,8 @@ static enum fx8_status allocate(struct fx8_trial *trial,
         {&trial->most_clips, trial->n_gains, sizeof(int64_t)},
         {&trial->got.counts, trial->n_pairs, sizeof(int64_t)},
         {&trial->got.clips, trial->n_gains, sizeof(int64_t)},
+        {&trial->got.moments, 2 * trial->n_gains,
+         plan->has_moments * sizeof(double)},
         {&trial->wanted.counts, trial->n_pairs, sizeof(int64_t)},
         {&trial->wanted.clips, trial->n_gains, sizeof(int64_t)},
         {&trial->products, n_products, sizeof *trial->products},

@@ -12,6 +12,9 @@
 /* Relative error of a float sum: struct fx8_correlate_fp32. */
 #define SUM_ERROR (520 * 0x1p-24)
 
+/* Relative error of a power from three roundings, and of double sums. */
+#define POWER_ERROR (4 * 0x1p-24)
+
 /* Error in steps of a quantised number, at most 127, from one rounding: of its
  * product with a gain, or of the sum of that and noise. */
 #define STEP_ERROR (128 * 0x1p-24)
@@ -260,6 +263,45 @@ static enum fx8_status check_sums(const struct fx8_trial *trial,
     return FX8_OK;
 }
 
+/* The moments of an input in a channel against those of the CPU's spectra, from
+ * which its own differ by up to `most`. */
+static bool are_moments_right(const struct fx8_trial *trial, size_t input,
+                              size_t channel, double most)
+{
+    const size_t inputs = trial->plan.n_inputs;
+    const size_t channels = trial->plan.bank.n_channels;
+    const double *got = trial->got.moments + 2 * input * channels + channel;
+    const struct fx8_cf32 *x =
+        trial->wanted_fp32 + channel * trial->n_spectra * inputs + input;
+    double power = 0.0, square = 0.0, power_error = 0.0, square_error = 0.0;
+    for (size_t t = 0; t < trial->n_spectra; t++, x += inputs) {
+        const double size = hypot((double)x->re, (double)x->im);
+        const double p = size * size;
+        const double off = (2.0 * size + most) * most + POWER_ERROR * p;
+        power += p;
+        square += p * p;
+        power_error += off;
+        square_error += (2.0 * p + off) * off;
+    }
+    return fabs(got[0] - power) <= power_error &&
+           fabs(got[channels] - square) <= square_error;
+}
+
+static enum fx8_status check_moments(const struct fx8_trial *trial,
+                                     struct fx8_error *error)
+{
+    const size_t channels = trial->plan.bank.n_channels;
+    const double most = spectrum_error(trial);
+    for (size_t k = 0; trial->got.moments != NULL && k < trial->n_gains; k++)
+        if (!are_moments_right(trial, k / channels, k % channels, most))
+            return fx8_trial_differs(
+                trial, error,
+                "moments of input %zu in channel %zu: expected those of the "
+                "spectra",
+                k / channels, k % channels);
+    return FX8_OK;
+}
+
 /* Both engines get the spectra of the engine under test. */
 enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
 {
@@ -268,6 +310,7 @@ enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
     FX8_TRY(fx8_engine_cpu.import_spectra(trial->cpu, &block, trial->int8,
                                           trial->fp32, error));
     FX8_TRY(fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error));
+    FX8_TRY(check_moments(trial, error));
     return check_sums(trial, error);
 }
 

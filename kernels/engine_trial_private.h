@@ -10,7 +10,8 @@
 /** Arrays of a precision that is not planned are NULL. */
 struct fx8_trial {
     const struct fx8_engine_operations *tried;
-    struct fx8_engine_plan plan; /* of both engines, except precisions */
+    struct fx8_engine_plan plan; /* of both engines, except precisions; moments
+                                    are of the engine under test */
     struct fx8_engine *engine, *cpu;
     size_t n_spectra, row_stride;
     size_t margin_bytes; /* of samples before and after each row */
@@ -27,7 +28,7 @@ struct fx8_trial {
     /* computed by the engine, by the host */
     struct fx8_result made[FX8_N_RESULTS], again[FX8_N_RESULTS];
     /* all of the above; eight per kind */
-    struct fx8_array arrays[16 + 8 * FX8_N_RESULTS];
+    struct fx8_array arrays[17 + 8 * FX8_N_RESULTS];
     size_t n_arrays;
 };
 

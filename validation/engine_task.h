@@ -364,7 +364,8 @@ static inline void check_sums(const struct task *task, const struct outcome *o)
         }
 }
 
-/* Equal bit for bit: spectra, sums, counts and clips, those that both have. */
+/* Equal bit for bit: spectra, sums, counts, clips and moments, those that both
+ * have. */
 static inline void check_equal(const struct task *task, const struct outcome *a,
                                const struct outcome *b)
 {
@@ -383,11 +384,79 @@ static inline void check_equal(const struct task *task, const struct outcome *a,
         {a->up, b->up, sums},
         {a->counts, b->counts,
          fx8_pair_count(task->plan.n_inputs) * sizeof(int64_t)},
+        {a->moments, b->moments, moment_bytes(task)},
         {a->clips, b->clips, have_int8 ? clips * sizeof(int64_t) : 0},
     };
     for (size_t k = 0; k < LENGTH(arrays); k++)
         if (arrays[k].a != NULL && arrays[k].b != NULL)
             check_bytes(arrays[k].a, arrays[k].b, arrays[k].n_bytes);
+}
+
+/* The sums of powers and of their squares are those of the exported spectra.  A
+ * power is rounded twice, its square five times, a sum of 32 in lanes at most
+ * 10 times. */
+static inline void check_moments(const struct task *task,
+                                 const struct outcome *o)
+{
+    const size_t inputs = task->plan.n_inputs;
+    const size_t n_channels = task->plan.bank.n_channels;
+    for (size_t k = 0; k < inputs * n_channels; k++) {
+        const size_t input = k / n_channels, c = k % n_channels;
+        double power = 0.0, square = 0.0;
+        for (size_t t = 0; t < task->n_spectra; t++) {
+            const struct fx8_cf32 x =
+                o->x32[(c * task->n_spectra + t) * inputs + input];
+            const double p = (double)x.re * x.re + (double)x.im * x.im;
+            power += p;
+            square += p * p;
+        }
+        const double *at = o->moments + 2 * input * n_channels + c;
+        assert_near(at[0], power, 12 * 0x1p-24 * power);
+        assert_near(at[n_channels], square, 16 * 0x1p-24 * square);
+    }
+}
+
+/* A dump of three segments, loud and quiet in turn, by kind: complex, real,
+ * method none. */
+static inline struct task make_moment_task(size_t kind, struct generator *g)
+{
+    struct task task = make_task(2, kind != 1, kind == 2 ? 1 : 8, 1,
+                                 2 * 8192 + 777, 1, kind == 2, g);
+    const size_t row = fx8_filterbank_row(&task.plan.bank);
+    for (size_t i = 0; i < 2 * task.row_stride; i++)
+        if (i % task.row_stride / row / 600 % 2 == 1)
+            task.samples[i] /= 100;
+    task.plan.has_moments = true;
+    return task;
+}
+
+/* Moments of a dump are those of its segments, added in their order.  Returns
+ * the dump. */
+static inline struct outcome check_segments(const struct task *task)
+{
+    struct outcome o = run_task(task, NULL);
+    struct fx8_engine *engine = open_engine(task);
+    struct fx8_error error;
+    const size_t block = task->engine->facts(engine)->block_spectra;
+    const size_t n = moment_bytes(task) / sizeof(double);
+    double *sum = temporary_zeros(moment_bytes(task));
+    double *part = temporary(moment_bytes(task));
+    struct fx8_engine_dump dump = {.sums = {o.sums8, o.sums32},
+                                   .counts = o.counts,
+                                   .clips = o.clips,
+                                   .moments = part};
+    for (size_t first = 0; first < task->n_spectra; first += block) {
+        const size_t rest = task->n_spectra - first;
+        run_block(task, engine, first, rest < block ? rest : block, NULL, &o);
+        if ((first + block) % 8192 != 0 && rest > block)
+            continue;
+        must(task->engine->finish_dump(engine, &dump, &error), error);
+        for (size_t i = 0; i < n; i++)
+            sum[i] += part[i];
+    }
+    assert_memory_equal(sum, o.moments, moment_bytes(task));
+    task->engine->close(&engine);
+    return o;
 }
 
 #endif

@@ -371,8 +371,7 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
 
 /* It asks once, for the memory that it then allocates. */
 /* The sums of powers and of their squares: those of the exported spectra; the
- * same bits on any number of threads.  A power is rounded twice, its square
- * five times, a sum of 32 in lanes at most 10 times. */
+ * same bits on any number of threads. */
 TEST(moments_of_spectra)
 {
     struct generator g = {23};
@@ -385,20 +384,7 @@ TEST(moments_of_spectra)
         task.plan.has_moments = true;
         task.plan.machine.kernel = "auto";
         const struct outcome o = run_task(&task, NULL);
-        for (size_t i = 0; i < 3 * n_channels; i++) {
-            const size_t input = i / n_channels, c = i % n_channels;
-            double power = 0.0, square = 0.0;
-            for (size_t t = 0; t < task.n_spectra; t++) {
-                const struct fx8_cf32 x =
-                    o.x32[(c * task.n_spectra + t) * 3 + input];
-                const double p = (double)x.re * x.re + (double)x.im * x.im;
-                power += p;
-                square += p * p;
-            }
-            const double *at = o.moments + 2 * input * n_channels + c;
-            assert_near(at[0], power, 12 * 0x1p-24 * power);
-            assert_near(at[n_channels], square, 16 * 0x1p-24 * square);
-        }
+        check_moments(&task, &o);
         for (size_t threads = 2; threads <= 5; threads++) {
             task.plan.machine.threads.count = threads;
             const struct outcome other = run_task(&task, NULL);
@@ -407,43 +393,15 @@ TEST(moments_of_spectra)
     }
 }
 
-/* Moments of a dump are those of its segments, added in their order.  Loud and
- * quiet stretches: squares of powers then exceed the bits of a double. */
+/* Loud and quiet stretches: squares of powers then exceed the bits of a
+ * double. */
 TEST(moments_of_segments)
 {
     struct generator g = {24};
     for (size_t k = 0; k < 3; k++) {
-        struct task task = make_task(2, k != 1, k == 2 ? 1 : 8, 1,
-                                     2 * 8192 + 777, 1, k == 2, &g);
-        const size_t row = fx8_filterbank_row(&task.plan.bank);
-        for (size_t i = 0; i < 2 * task.row_stride; i++)
-            if (i % task.row_stride / row / 600 % 2 == 1)
-                task.samples[i] /= 100;
-        task.plan.has_moments = true;
+        struct task task = make_moment_task(k, &g);
         task.plan.machine.kernel = "auto";
-        struct outcome o = run_task(&task, NULL);
-        struct fx8_engine *engine = open_engine(&task);
-        struct fx8_error error;
-        const size_t block = cpu->facts(engine)->block_spectra;
-        const size_t n = moment_bytes(&task) / sizeof(double);
-        double *sum = temporary_zeros(moment_bytes(&task));
-        double *part = temporary(moment_bytes(&task));
-        struct fx8_engine_dump dump = {.sums = {o.sums8, o.sums32},
-                                       .counts = o.counts,
-                                       .clips = o.clips,
-                                       .moments = part};
-        for (size_t first = 0; first < task.n_spectra; first += block) {
-            const size_t rest = task.n_spectra - first;
-            run_block(&task, engine, first, rest < block ? rest : block, NULL,
-                      &o);
-            if ((first + block) % 8192 != 0 && rest > block)
-                continue;
-            must(cpu->finish_dump(engine, &dump, &error), error);
-            for (size_t i = 0; i < n; i++)
-                sum[i] += part[i];
-        }
-        assert_memory_equal(sum, o.moments, moment_bytes(&task));
-        cpu->close(&engine);
+        check_segments(&task);
     }
 }
 

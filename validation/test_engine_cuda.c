@@ -8,12 +8,13 @@
  *     engines and on 1 and 3 pretend devices, agrees with the CPU engine: from
  *     the same spectra (1 to 17 inputs, ragged and long dumps, masks, four
  *     kernels) and from samples (real, complex, no filter, integer filter,
- *     rotated); with batches of any size; for bounds and their kernels, on
- *     several devices too
+ *     rotated); with batches of any size; for moments, also of segments; for
+ *     bounds and their kernels, on several devices too
  * Within: integers and counts equal; FP32 sums within the bound of
  *     `test_kernels_x.c`; spectra twice the bound of `test_engine.c`;
  *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
- *     of a card's FFT, which keep their bound; bounds as in `test_kernels_x.c`
+ *     of a card's FFT, which keep their bound; bounds as in `test_kernels_x.c`;
+ *     moments as in `test_engine.c`, of segments to the bit
  * Because: the two engines sum in different orders; a value near a tie rounds
  *     either way; cuFFT may round differently at another place in another batch
  */
@@ -141,6 +142,44 @@ TEST(samples_to_sums)
     }
 }
 
+/* From samples of every kind and with delays, in several chunks. */
+TEST(moments_of_spectra)
+{
+    struct generator g = {105};
+    setenv("FX8_CUDA_CHUNK_KIB", "40", 1);
+    for (size_t k = 0; k < (FX8_CHECKED ? 4 : 12); k++) {
+        const bool is_none = k % 4 == 3;
+        const size_t n_channels = is_none ? 1 : k % 2 == 0 ? 40 : 7;
+        struct task task =
+            make_task(3, is_none || k % 4 == 0, n_channels, is_none ? 1 : 3,
+                      1 + random_below(&g, 900), k / 3, is_none, &g);
+        if (k % 4 == 2)
+            make_rotation(&task, &g);
+        task.plan.has_moments = true;
+        task = on_cuda(&task, "fp32-16", 1);
+        const struct outcome o = run_task(&task, NULL);
+        check_moments(&task, &o);
+    }
+    unsetenv("FX8_CUDA_CHUNK_KIB");
+}
+
+/* Blocks go to the devices in turn, a segment each; once only integers are
+ * correlated. */
+TEST(moments_of_segments)
+{
+    struct generator g = {106};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t n_devices = 1; n_devices <= 3; n_devices += 2) {
+            struct task task = make_moment_task(k, &g);
+            if (n_devices == 1 && k == 1)
+                task.plan.precisions = FX8_PRECISION_INT8;
+            task = on_cuda(&task, "dp4a-16", n_devices);
+            const struct outcome o = check_segments(&task);
+            if (o.x32 != NULL)
+                check_moments(&task, &o);
+        }
+}
+
 /* The number of inputs that go to the device at a time, and the size of FIR and
  * FFT batches, change nothing: from ample memory to the least that suffices.
  * test_cuda_engine.cu tests the sizes themselves.  A named kernel: cards choose
@@ -149,6 +188,7 @@ TEST(batches_of_any_size)
 {
     struct generator g = {96};
     struct task task = make_task(13, true, 5, 3, 140, 1, false, &g);
+    task.plan.has_moments = true;
     /* a kernel for one precision leaves the other to a trial of all kernels,
      * those too that a user has left out */
     if (strcmp(kernel_in_place_of("auto"), "auto") != 0)

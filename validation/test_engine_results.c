@@ -189,7 +189,8 @@ TEST(every_range_of_dumps_on_devices)
         struct fx8_plan plan;
         const struct voltages v = eventful(&plan, k % 2 == 0);
         size_t n_inputs = 6;
-        plan.sk_false_alarm = 0.0; /* the CPU's */
+        if (k % 2 == 0) /* without it, devices compute results */
+            plan.sk_false_alarm = 0.0;
         plan.n_spectra = 4 * 90 + 37;
         plan.delays = (struct fx8_delays){find_delays, &n_inputs, 50e-6, NULL};
         plan.machine.backend = FX8_BACKEND_CUDA;

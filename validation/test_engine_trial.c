@@ -7,10 +7,11 @@
  * Shows (devices, trial of an engine): before it is trusted, an engine is
  *     compared with the CPU engine: a correct one passes ten plans in every
  *     precision; one that is wrong in one coefficient, gain, input, number,
- *     sum, count, clip, result, flag or weight fails
+ *     sum, count, clip, moment, result, flag or weight fails
  * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones half
  *     a step more; sums of the same spectra equal, float sums 2 · 520·2⁻²⁴ of
- *     the magnitudes, bounds half as much again; results equal to the bit
+ *     the magnitudes, bounds half as much again; moments as the spectra allow;
+ *     results equal to the bit
  * Because: both engines round: once a product, twice a halving of the
  *     transform, four times that for prime lengths; `kernels/operations.h`
  */
@@ -27,6 +28,7 @@ struct fault {
     float fp32;          /* added to a float one */
     int64_t sum8, count, clip;
     double sum32, down, up; /* relative to the sum of the magnitudes */
+    double moment;          /* relative */
     float value, weight;
     uint8_t flag;
     bool is_late; /* the fault is in the last channel, input or number */
@@ -137,6 +139,9 @@ static enum fx8_status fake_finish_dump(struct fx8_engine *engine,
             ((double *)dump->sums[kind])[at] += faults[kind];
     dump->counts[pick(fx8_pair_count(opened.n_inputs))] += fault.count;
     dump->clips[pick(opened.n_inputs * opened.bank.n_channels)] += fault.clip;
+    if (opened.has_moments)
+        dump->moments[pick(2 * opened.n_inputs * opened.bank.n_channels)] *=
+            1.0 + fault.moment;
     return status;
 }
 
@@ -251,6 +256,7 @@ TEST(engines_that_are_right)
         task.plan.devices = (const int[]){2, 0, 1};
         task.plan.n_devices = 3;
         task.plan.n_result_antennas = 0;
+        task.plan.has_moments = true;
         if (plans[k].n_channels < 100) {
             must(try_plan(&task.plan, &error), error);
             assert_int_equal(n_opened, 3);
@@ -289,6 +295,10 @@ TEST(engines_that_are_wrong)
           .is_late = true}},
         {1, {"clips of input ", .clip = 2}},
         {3, {"clips of input 17 in channel 7: ", .clip = -2, .is_late = true}},
+        {1, {"moments of input ", .moment = 1e-3}},
+        {3,
+         {"moments of input 17 in channel 7: ", .moment = -1e-3,
+          .is_late = true}},
         {1, {"int8, result ", .value = 1.0f}},
         {2, {"fp32, result ", .value = 1.0f, .is_late = true}},
         {3, {"int8, result ", .weight = 0.1f}},
@@ -300,6 +310,7 @@ TEST(engines_that_are_wrong)
             plan_task(30, true, 8, 4, false, faults[k].precisions);
         struct fx8_error error;
         fault = faults[k].fault;
+        task.plan.has_moments = fault.moment != 0.0;
         const enum fx8_status status = try_plan(&task.plan, &error);
         if (status == FX8_OK || strstr(error.message, fault.message) == NULL)
             fail_msg("fault %zu: %s", k,

@@ -257,8 +257,31 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
 /* --- samples to spectra ----------------------------------------------------
  */
 
-/* One chunk: FIR, FFT, rotation, quantiser, corner turn; `part` is its place.
- */
+/* Add the moments of a part, if planned; no bins: method none. */
+static enum fx8_status add_moments(const struct fx8_engine *engine,
+                                   const struct fx8_cuda_device *device,
+                                   const struct fx8_cuda_part *part,
+                                   const struct fx8_cf32 *bins,
+                                   const int8_t *samples,
+                                   struct fx8_error *error)
+{
+    struct fx8_cuda_moments_job job = {};
+    if (device->sums[FX8_CUDA_MOMENTS] == nullptr)
+        return FX8_OK;
+    job.part = *part;
+    job.bank = engine->plan.bank;
+    job.bins = bins;
+    job.bins_stride = engine->shape.folded_stride / 2;
+    job.samples = samples;
+    job.row_stride = engine->shape.samples_bytes;
+    job.moments = static_cast<double *>(device->sums[FX8_CUDA_MOMENTS]);
+    FX8_TRY(fx8_cuda_check(fx8_cuda_moments(&job, device->compute), device,
+                           error, "moments"));
+    return fx8_cuda_settle(device, "moments", error);
+}
+
+/* One chunk: FIR, FFT, moments, rotation, quantiser, corner turn; `part` is its
+ * place. */
 static enum fx8_status channelize_chunk(
     const struct fx8_engine *engine, const struct fx8_cuda_device *device,
     const int8_t *samples, const struct fx8_cuda_part *part,
@@ -297,6 +320,7 @@ static enum fx8_status channelize_chunk(
                 : cufftExecR2C(device->fft, device->folded, in_place),
             device, error, "cufftExec"));
     FX8_TRY(fx8_cuda_settle(device, "FFT", error));
+    FX8_TRY(add_moments(engine, device, part, bins, nullptr, error));
     struct fx8_cuda_corner_turn_job job = {};
     job.bank = *bank;
     job.part = *part;
@@ -324,6 +348,7 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
     const struct fx8_cuda_shape *shape = &engine->shape;
     const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     if (!engine->has_filterbank) {
+        FX8_TRY(add_moments(engine, device, whole, nullptr, samples, error));
         FX8_TRY(
             fx8_cuda_check(fx8_cuda_gather(whole, samples, shape->samples_bytes,
                                            &spectra, device->compute),

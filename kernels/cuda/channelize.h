@@ -5,9 +5,10 @@
  *
  *     fx8_cuda_fir or fx8_cuda_fir_int16    samples -> folded
  *     cuFFT, batched                        folded -> bins
+ *     fx8_cuda_moments, if planned          bins -> moments
  *     fx8_cuda_corner_turn                  bins -> spectra
  *
- * fx8_cuda_gather replaces all three if the recorded integers are the spectra
+ * fx8_cuda_gather replaces the others if the recorded integers are the spectra
  * (method none).
  *
  * Notes: 1) every function queues on `stream` of the current device and
@@ -146,6 +147,34 @@ struct fx8_cuda_corner_turn_job {
 cudaError_t fx8_cuda_corner_turn(const struct fx8_cuda_corner_turn_job *job,
                                  const struct fx8_cuda_spectra *spectra,
                                  cudaStream_t stream);
+
+/**
+ * Moments of spectra, which are bins as in fx8_cuda_corner_turn_job or, if
+ * bins is NULL, samples as for fx8_cuda_gather().
+ *
+ * moments: double [inputs of the block][2][n_channels]: the sums of |X|^2 and
+ *          of |X|^4 of the valid spectra, X before rotation and gain, are
+ *          added
+ */
+struct fx8_cuda_moments_job {
+    struct fx8_cuda_part part;
+    struct fx8_filterbank bank;
+    const struct fx8_cf32 *bins;
+    size_t bins_stride;
+    const int8_t *samples;
+    size_t row_stride;
+    double *moments;
+};
+
+/**
+ * fx8_cuda_moments -- add the moments of a part.
+ *
+ * Numerics: a power is rounded as the CPU rounds it, to float; sums are double.
+ *           Parts of the same block, one after the other, give the same bits
+ *           whatever their sizes
+ */
+cudaError_t fx8_cuda_moments(const struct fx8_cuda_moments_job *job,
+                             cudaStream_t stream);
 
 /**
  * fx8_cuda_gather -- recorded ci8 samples as the spectra of one channel.

@@ -126,6 +126,11 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
     FX8_TRY(collect(engine, device, is_first, additions[FX8_RESULT_INT8],
                     dump->clips, device->clips, engine->plan.n_inputs,
                     engine->plan.bank.n_channels, error));
+    if (device->sums[FX8_CUDA_MOMENTS] != nullptr)
+        FX8_TRY(collect(engine, device, is_first, additions[FX8_RESULT_FP32],
+                        dump->moments, device->sums[FX8_CUDA_MOMENTS],
+                        2 * engine->plan.n_inputs, engine->plan.bank.n_channels,
+                        error));
     FX8_TRY(fx8_cuda_wait(device, error));
     device->has_sums = false;
     return FX8_OK;
@@ -133,6 +138,12 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
 
 /* --- results ---------------------------------------------------------------
  */
+
+/* Moments are added as sums of floats are. */
+static size_t rounding_of(size_t kind)
+{
+    return kind == FX8_CUDA_MOMENTS ? size_t(FX8_RESULT_FP32) : kind;
+}
 
 /* Copy n numbers of another device to the slot of slab `number` on the first,
  * when the slot's previous numbers have been added, and add them to the first
@@ -160,9 +171,9 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
     FX8_TRY(fx8_cuda_record(device, is_there, device->copy, error));
     FX8_TRY(fx8_cuda_enter(first, error));
     FX8_TRY(fx8_cuda_hold(first, first->compute, is_there, error));
-    FX8_TRY(
-        fx8_cuda_check(fx8_cuda_add_sums(kind, n, received, to, first->compute),
-                       first, error, "adding sums"));
+    FX8_TRY(fx8_cuda_check(
+        fx8_cuda_add_sums(rounding_of(kind), n, received, to, first->compute),
+        first, error, "adding sums"));
     return fx8_cuda_record(first, is_free, first->compute, error);
 }
 
@@ -172,7 +183,7 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
                                struct fx8_cuda_device *device, size_t kind,
                                struct fx8_error *error)
 {
-    const size_t n = engine->shape.n_sums;
+    const size_t n = fx8_cuda_count_sums(engine, kind);
     const size_t step = engine->shape.staging_bytes / sizeof(int64_t);
     const cudaEvent_t is_made = device->staging[0].made;
     if (device->sums[kind] == nullptr)
@@ -218,23 +229,31 @@ static enum fx8_status pass_all_on(struct fx8_engine *engine, size_t first_kind,
 /* --- segments --------------------------------------------------------------
  */
 
-/* Add numbers of the first device, of every kind of floats, and zero them. */
+/* Add numbers of the first device, of every kind of floats and moments, and
+ * zero them. */
 static enum fx8_status add_all(const struct fx8_engine *engine,
                                void *const *from, void *const *to,
                                struct fx8_error *error)
 {
     const struct fx8_cuda_device *first = &engine->devices[0];
-    const size_t n = engine->shape.n_sums;
     FX8_TRY(fx8_cuda_enter(first, error));
-    for (size_t kind = FX8_RESULT_FP32; kind < FX8_N_RESULTS; ++kind) {
+    for (size_t kind = FX8_RESULT_FP32; kind < FX8_CUDA_N_SUMS; ++kind) {
+        const size_t n = fx8_cuda_count_sums(engine, kind);
         if (from[kind] == nullptr)
             continue;
-        FX8_TRY(fx8_cuda_check(
-            fx8_cuda_add_sums(kind, n, from[kind], to[kind], first->compute),
-            first, error, "adding sums"));
+        FX8_TRY(
+            fx8_cuda_check(fx8_cuda_add_sums(rounding_of(kind), n, from[kind],
+                                             to[kind], first->compute),
+                           first, error, "adding sums"));
         FX8_TRY(fx8_cuda_clear(first, from[kind], n * sizeof(double), error));
     }
     return FX8_OK;
+}
+
+/* Whether something is summed whose bits depend on the order. */
+static bool has_floats(const struct fx8_engine_plan *plan)
+{
+    return plan->precisions >> FX8_RESULT_FP32 != 0 || plan->has_moments;
 }
 
 enum fx8_status fx8_cuda_begin_segment(struct fx8_engine *engine,
@@ -245,11 +264,11 @@ enum fx8_status fx8_cuda_begin_segment(struct fx8_engine *engine,
     const int64_t segment = block->first_spectrum / engine->shape.segment;
     const bool is_next = engine->segment >= 0 && engine->segment != segment;
     engine->segment = segment;
-    if (!is_next || engine->plan.precisions >> FX8_RESULT_FP32 == 0)
+    if (!is_next || !has_floats(&engine->plan))
         return FX8_OK;
     engine->has_totals = true;
     FX8_TRY(end_calls(engine, error));
-    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_N_RESULTS, error));
+    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_CUDA_N_SUMS, error));
     return add_all(engine, first->sums, first->totals, error);
 }
 
@@ -264,7 +283,7 @@ static enum fx8_status end_segments(struct fx8_engine *engine,
     FX8_TRY(end_calls(engine, error));
     if (!has_totals)
         return FX8_OK;
-    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_N_RESULTS, error));
+    FX8_TRY(pass_all_on(engine, FX8_RESULT_FP32, FX8_CUDA_N_SUMS, error));
     return add_all(engine, first->totals, first->sums, error);
 }
 

@@ -43,6 +43,7 @@
 
 #include <cufft.h>
 
+#include "config/base/shape.h"
 #include "kernels/count_products.h"
 #include "kernels/cuda/channelize.h"
 #include "kernels/cuda/correlate.h"
@@ -54,6 +55,10 @@
 
 /** Slabs, and blocks, in flight at a time. */
 #define FX8_CUDA_SLOTS 2
+
+/** Moments, beside the kinds of sums. */
+#define FX8_CUDA_MOMENTS FX8_N_RESULTS
+#define FX8_CUDA_N_SUMS  (FX8_N_RESULTS + 1)
 
 /** Blocks share a call if they end on a fold of the FP32 correlator: the sums
  *  are then the same as with one call per block. */
@@ -218,13 +223,13 @@ struct fx8_cuda_device {
     unsigned long long *clips, *ended_clips; /**< the latter pinned */
     float *folded; /**< [chunk][folded_stride], FIR and FFT in place */
     struct fx8_cuda_call call;
-    /** By kind: [n_sums] as in struct fx8_engine_dump, and the correlators;
-     *  NULL: not planned. */
-    void *sums[FX8_N_RESULTS];
+    /** By kind, and FX8_CUDA_MOMENTS: [fx8_cuda_count_sums()] as in struct
+     *  fx8_engine_dump, and the correlators; NULL: not planned. */
+    void *sums[FX8_CUDA_N_SUMS];
     const struct fx8_cuda_correlator *correlators[FX8_N_RESULTS];
     /** Of the first device, likewise: sums of the segments that have ended of
      *  all devices; NULL for INT8, and unless dumps have several. */
-    void *totals[FX8_N_RESULTS];
+    void *totals[FX8_CUDA_N_SUMS];
     /** [slots][staging_bytes] of the first device: sums of other devices; NULL:
      *  not needed. */
     char *received;
@@ -267,6 +272,17 @@ struct fx8_engine {
 
 /** Set the sizes of a plan. */
 void fx8_cuda_lay_out(struct fx8_engine *engine);
+
+/** Numbers in device->sums[kind]; 0: not planned. */
+static inline size_t fx8_cuda_count_sums(const struct fx8_engine *engine,
+                                         size_t kind)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    if (kind == FX8_CUDA_MOMENTS)
+        return plan->has_moments *
+               fx8_product(plan->n_inputs, plan->bank.n_channels, 2, 1);
+    return fx8_is_planned(plan, kind) * engine->shape.n_sums;
+}
 
 /** 16-byte vectors from channel to channel in a call of up to most_spectra,
  *  `times_per_vector` times in each vector. */

@@ -81,11 +81,9 @@ static size_t list_totals(const struct fx8_engine *engine,
     const bool has_others = is_first && engine->n_devices > 1 &&
                             (shape->n_baselines > 0 || shape->is_divided);
     size_t n = 0;
-    for (size_t kind = FX8_RESULT_FP32; kind < FX8_N_RESULTS; ++kind) {
-        const bool is_used = is_divided && fx8_is_planned(&engine->plan, kind);
-        arrays[n++] = {&device->totals[kind], shape->n_sums,
-                       is_used * sizeof(double), false, true};
-    }
+    for (size_t kind = FX8_RESULT_FP32; kind < FX8_CUDA_N_SUMS; ++kind)
+        arrays[n++] = {&device->totals[kind], fx8_cuda_count_sums(engine, kind),
+                       is_divided * sizeof(double), false, true};
     arrays[n++] = {&device->received, has_others * size_t(FX8_CUDA_SLOTS),
                    shape->staging_bytes};
     return n;
@@ -135,10 +133,9 @@ static size_t list_arrays(const struct fx8_engine *engine,
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
-    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
-        arrays[n++] = {&device->sums[kind], shape->n_sums,
-                       fx8_is_planned(plan, kind) * sizeof(double), false,
-                       true};
+    for (size_t kind = 0; kind < FX8_CUDA_N_SUMS; ++kind)
+        arrays[n++] = {&device->sums[kind], fx8_cuda_count_sums(engine, kind),
+                       sizeof(double), false, true};
     n += list_totals(engine, device, arrays + n);
     arrays[n++] = {&device->samples, device->n_slots, samples};
     const size_t rotation = (plan->margin > 0) * sizeof(struct fx8_rotation);

@@ -158,6 +158,8 @@ INTENT = {
     **{f"fx8_corner_turn_{way}dithered_kernel": Intent(holds=("FRND", "FFMA"))
        for way in ("", "rotated_")},
     "fx8_gather_kernel": Intent(),
+    **{f"fx8_moments_{kind}kernel": Intent(holds=("DADD", "DMUL"), doubles=True)
+       for kind in ("", "none_")},
     "fx8_image_phasors_kernel": Intent(holds=("DADD", "DMUL", "FFMA"),
                                        doubles=True),
     **{f"fx8_image_{rows}_kernel": Intent(holds=("FFMA",)) for rows in (8, 32)},

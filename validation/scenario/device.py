@@ -232,10 +232,14 @@ class Device(program.Case):
         path = self.write(self.scene(True), "in.h5")
         setup = oracle.Setup(1, 0.0011, method="none", precision="int8",
                              last_dump_min=0)
-        for math, n_devices in (("ieee", 1), ("fast", 3)):
-            with self.subTest(math=math):
+        for math, n_devices, more in (
+                ("ieee", 1, {}), ("fast", 3, {}),
+                # the host makes results and quick-look
+                ("fast", 3, {"flag.sk_false_alarm": 0.1})):
+            with self.subTest(math=math, **more):
                 self.compare_looks(path, setup, n_devices, {
-                    "postprocess.math": math, "correlator.precision": "int8"})
+                    "postprocess.math": math, "correlator.precision": "int8",
+                    **more})
 
     def test_gains_of_16_bits(self):
         """16-bit inputs are scaled to 8 bits by a gain each. The device divides
