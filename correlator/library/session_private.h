@@ -108,11 +108,11 @@ static inline bool fx8_session_has_real(const struct fx8_session *s)
     return fx8_filterbank_is_real(&s->bank, 0) && s->tracker == NULL;
 }
 
-/* Whether results depend on more of a dump than an engine that computes them
- * itself is given: they are computed here. */
+/* Whether flags follow from the dump that ends: an engine that computes results
+ * itself would need them before, so they are computed here. */
 static inline bool fx8_session_needs_sums(const struct fx8_session *s)
 {
-    return s->plan.sk_false_alarm > 0.0 || s->plan.van_vleck;
+    return s->plan.sk_false_alarm > 0.0;
 }
 
 /* Whether results are computed here, from the sums of engines of these
