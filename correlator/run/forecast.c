@@ -132,6 +132,20 @@ static void print_channels(const struct fx8_job *job, FILE *stream)
             width_hz * 1e-3, hz[0] * 1e-6, hz[n - 1] * 1e-6);
 }
 
+/* What response is divided out of the channels, if one is. */
+static void print_ripple(const struct fx8_job *job, FILE *stream)
+{
+    double least = INFINITY, most = 0.0;
+    if (job->ripple == NULL)
+        return;
+    for (size_t c = 0; c < job->axes.n_fine; c++) {
+        least = fmin(least, job->ripple[c]);
+        most = fmax(most, job->ripple[c]);
+    }
+    fprintf(stream, "ripple     %s: powers from %.4g to %.4g are divided out\n",
+            job->settings->ripple_file, least, most);
+}
+
 /* How many baselines are written, if not all. */
 static void print_baselines(const struct fx8_job *job, FILE *stream)
 {
@@ -269,6 +283,7 @@ void fx8_forecast_print_plan(const struct fx8_job *job, const char *brief,
     print_input(job, brief, stream);
     print_plan(job, stream);
     print_channels(job, stream);
+    print_ripple(job, stream);
     print_baselines(job, stream);
 }
 

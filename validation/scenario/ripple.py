@@ -205,6 +205,7 @@ class Ratio(program.Job):
                                         for kind in ("int8", "fp32"))))
             self.assertEqual(found[-1]["verdict"], "good")
             self.assertIn(found[-1]["reason"], said)
+            self.assertEqual("\nripple " in said, bool(keys))
         for name in "measured", "predicted":
             # coherences of floats
             self.assertAlmostEqual(found[1]["overall"][name]
