@@ -545,6 +545,19 @@ static enum fx8_status find_ranks(struct work *work, const char *key,
                : fx8_fail(error, status, "%s: %s", key, why.message);
 }
 
+/* What several ranks cannot do; correlator.ranks = mpi is refused with it, too.
+ */
+static enum fx8_status check_ranks(const struct work *work,
+                                   struct fx8_error *error)
+{
+    if (work->ranks.n == 1 || !(work->settings.output.time_average_loss > 0.0))
+        return FX8_OK;
+    return fx8_settings_fail(&work->settings, "output.time_average_loss", error,
+                             "expected 0 with %d ranks: they write dumps in "
+                             "any order",
+                             work->ranks.n);
+}
+
 /* Settings, and then the ranks that they ask for; with --mpi the other way
  * round, so that failures are reported once. */
 static enum fx8_status load(const struct fx8_command_line *line,
@@ -553,9 +566,11 @@ static enum fx8_status load(const struct fx8_command_line *line,
     const bool is_asked = line->given[MPI] != NULL;
     if (is_asked)
         FX8_TRY(find_ranks(work, "--mpi", error));
-    const enum fx8_status status =
+    enum fx8_status status =
         fx8_settings_load(line->files[0], line->settings, line->n_settings,
                           false, &work->settings, error);
+    if (status == FX8_OK)
+        status = check_ranks(work, error);
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
     return work->settings.correlator.has_ranks && !is_asked
                ? find_ranks(work, "correlator.ranks: mpi", error)

@@ -135,6 +135,9 @@ static enum fx8_status check_averages(const struct fx8_job *job,
         {settings->output.compression != FX8_COMPRESSION_NONE,
          "expected 0 with output.compression: packed chunks do not end where "
          "the dumps do that are averaged"},
+        {settings->postprocess.quicklook[0] != '\0',
+         "expected 0 with postprocess.quicklook: --resume makes it again, of "
+         "dumps that are not averaged"},
         {settings->correlator.has_ranks,
          "expected 0 with correlator.ranks = mpi: ranks write dumps in any "
          "order"},

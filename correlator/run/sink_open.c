@@ -269,12 +269,6 @@ static enum fx8_status plan_outputs(struct fx8_sink *s,
     FX8_TRY(allocate(s, error));
     if (s->ranks->rank > 0)
         return FX8_OK;
-    if (request->resume && fx8_sink_has_averages(s) &&
-        s->output->path_quicklook != NULL)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "--resume: with output.time_average_loss and "
-                        "postprocess.quicklook: expected only one of them: a "
-                        "quick-look needs dumps that are not averaged");
     s->can_resume = s->is_complete = true;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (s->output->paths[kind] != NULL)

@@ -8,8 +8,9 @@ Shows (results, averages in time): a source anywhere above the horizon loses at
     flags, aligned dumps, channels averaged and phase centres, and of a run that
     a signal ends; counts of each dump stay; pyuvdata reads and
     selects such results without a warning; `--resume` completes them after
-    pauses, kills and signals; a dry run and a plan give their size; commands
-    that need the same baselines in every dump refuse them; where nothing is
+    pauses, kills and signals; a
+    dry run and a plan give their size; commands that need the same baselines in
+    every dump refuse them, and several ranks do not begin; where nothing is
     averaged, the result is the one without
 Within: values 2^-23 of each and 2^-40 of the mean amplitude, weights 2^-23;
     lengths 4e-16, uvw 1e-9 of the baseline, apparent places 1e-12; flags, dates,
@@ -18,7 +19,7 @@ Within: values 2^-23 of each and 2^-40 of the mean amplitude, weights 2^-23;
 Because: the same doubles are summed in another order, at most 64 of them, and
     the float of a sum near a tie may be its neighbour; in a row the sky turns by
     5 microradians, so its middle is that of its ends; three digits are printed
-In: Bound, Rows, Resumed, Refused, scenario/plan.py
+In: Bound, Rows, Resumed, Refused, SeveralRanks, scenario/plan.py
 """
 import json
 import os
@@ -35,6 +36,7 @@ import oracle
 import program
 import same_file
 import uvdata
+from ranks_job import Ranks
 from resumed import ResumedJob
 
 POSITIONS = np.array([[0, 0, 0], [40, 5, 1], [300, 40, 2], [3000, -500, 10],
@@ -349,20 +351,6 @@ class Rows(Averaged):
         np.testing.assert_array_equal(
             one.integration_time, got.header["integration_time"][chosen])
 
-    def test_quick_look_is_of_dumps(self):
-        """It is the same with and without."""
-        look = self.path("look.h5")
-        looks = []
-        for value in 0, LOSS:
-            config = self.ini(self.setup, {"postprocess.quicklook": look,
-                                           "output.time_average_loss": value})
-            self.well("correlate", config, self.input, "--force", "-o",
-                      self.path("out.uvh5"))
-            looks.append(shutil.move(look, self.path(f"look{value}.h5")))
-        self.assertEqual([name for name in same_file.differences(*looks)
-                          if "history" not in name
-                          and "configuration" not in name], [])
-
     def test_commands(self):
         (_, got), = self.pair()
         path = self.path("1.out.uvh5")
@@ -537,6 +525,8 @@ class Refused(Averaged):
                 ({"correlator.precision": "both"}, "needs every dump"),
                 ({"correlator.precision": "interval"}, "interval"),
                 ({"output.compression": "bitshuffle"}, "output.compression"),
+                ({"postprocess.quicklook": self.path("look.h5")},
+                 "expected 0 with postprocess.quicklook"),
                 ({**program.PLACE}, "array.positions = none"),
                 ({"output.time_average_loss": 0.6}, "0 to 0.5")):
             config = self.ini(self.setup, {"output.time_average_loss": LOSS,
@@ -547,11 +537,24 @@ class Refused(Averaged):
                                  word)
             self.assertFalse(os.path.exists(self.path("out.uvh5")))
 
-    def test_quick_look_and_resume(self):
-        config = self.ini(self.setup, {
-            "output.time_average_loss": LOSS,
-            "postprocess.quicklook": self.path("look.h5")})
-        done = program.run("correlate", config, self.input, "--resume", "-o",
-                           self.path("out.uvh5"))
-        self.assert_one_line(done, 2, "--resume", "output.time_average_loss",
-                             "postprocess.quicklook")
+
+class SeveralRanks(Ranks):
+    """They write dumps in any order."""
+
+    def test_refused_before_anything_is_written(self):
+        recording = self.eventful()
+        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
+                          "1,400,0,0\n2,900,600,0\n")
+        self.set_up(keys={"array.positions": table, **program.SITE_KEYS,
+                          "output.time_average_loss": 1e-6})
+        for more in (), ("--dry-run",):
+            done = self.mpirun(2, *self.words(recording, "--mpi", *more))
+            self.assert_one_error(done, 2, "output.time_average_loss",
+                                  "expected 0 with 2 ranks")
+            self.assertEqual(self.files(), [])
+        self.check(recording, (1,))
+        done = self.mpirun(2, *self.words(recording, "--set",
+                                          "correlator.ranks=mpi"))
+        self.assert_one_error(done, 2, "output.time_average_loss",
+                              "expected 0 with correlator.ranks = mpi")
+        self.assertEqual(self.files(), [])
