@@ -584,3 +584,9 @@ void fx8_output_abandon(struct fx8_output **output)
     release(*output);
     *output = NULL;
 }
+
+void fx8_output_remove(struct fx8_output **output)
+{
+    (*output)->is_reopened = false;
+    fx8_output_abandon(output);
+}

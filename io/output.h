@@ -53,8 +53,8 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
  *           may_replace  as for fx8_output_open(): such a .part is left to it
  * Returned: output       NULL: neither is there
  * Status:   as fx8_output_open()
- * Notes:    nothing is changed before fx8_output_take_up(), and the file is
- *           never removed
+ * Notes:    nothing is changed before fx8_output_take_up(), and only
+ *           fx8_output_remove() removes the file
  */
 enum fx8_status fx8_output_reopen(const char *path, bool force,
                                   bool (*may_replace)(hid_t file),
@@ -145,5 +145,8 @@ void fx8_output_leave(struct fx8_output **output, const char *what,
 /** Remove the .part, unless another file has replaced it, and release the
  *  output; a NULL handle is legal. */
 void fx8_output_abandon(struct fx8_output **output);
+
+/** The same, of what is reopened, too. */
+void fx8_output_remove(struct fx8_output **output);
 
 #endif

@@ -41,16 +41,22 @@ static enum fx8_status verify_dump(const struct fx8_run *run, int64_t dump,
     return FX8_OK;
 }
 
-/* Begin of the block of averages that a dump is in, and the dump behind it: of
- * the largest blocks, in which those of all branches end. */
-static int64_t block_begin(const struct fx8_run *run, int64_t dump)
+/* Dumps of the largest blocks of averages, in which those of all branches end.
+ */
+static int64_t most_block_dumps(const struct fx8_run *run)
 {
     int64_t most = 1;
     for (size_t b = 0; b < run->n; b++) {
         const int64_t n = fx8_sink_block_dumps(run->branches[b].sink);
         most = n > most ? n : most;
     }
-    return dump - dump % most;
+    return most;
+}
+
+/* Begin of the block that a dump is in, and the dump behind it. */
+static int64_t block_begin(const struct fx8_run *run, int64_t dump)
+{
+    return dump - dump % most_block_dumps(run);
 }
 
 static int64_t block_end(const struct fx8_run *run, int64_t dump)
@@ -234,8 +240,12 @@ static enum fx8_status take_earlier(struct fx8_run *run,
         FX8_TRY(fx8_sink_look_into(run->branches[b].sink, error));
     FX8_TRY(run->reports->is_old ? find_last(run, &last, error)
                                  : verify(run, &last, error));
+    for (size_t b = 0; b < run->n && last < 0 && !run->reports->is_old; b++)
+        fx8_sink_drop(run->branches[b].sink);
     if (last < 0)
         return FX8_OK;
+    for (size_t b = 0; b < run->n; b++)
+        FX8_TRY(fx8_sink_restore_gains(run->branches[b].sink, error));
     FX8_TRY(compute_again(run, last, error));
     warn_of_name(run);
     return run->reports->is_old ? FX8_OK : renew_sessions(run, error);
@@ -251,6 +261,8 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     if (run->request->is_trial || run->ranks->rank > 0)
         return FX8_OK;
+    for (size_t b = 0; b < run->n; b++)
+        fx8_sink_keep_blocks(run->branches[b].sink, most_block_dumps(run));
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
                                    &present, &absent, error));

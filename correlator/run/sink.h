@@ -54,8 +54,8 @@ bool fx8_sink_can_resume(const struct fx8_sink *sink);
  *  so, once fx8_sink_compare() has shown that it is the same. */
 bool fx8_sink_has_moved(const struct fx8_sink *sink, char *text, size_t size);
 
-/** Open the outputs of an earlier run, whose gains the session gets, without
- *  changing them; for the next two. */
+/** Open the outputs of an earlier run without changing them; for the next
+ *  four. */
 enum fx8_status fx8_sink_look_into(struct fx8_sink *sink,
                                    struct fx8_error *error);
 
@@ -70,6 +70,14 @@ enum fx8_status fx8_sink_verify(struct fx8_sink *sink, size_t dump,
 enum fx8_status fx8_sink_compare(struct fx8_sink *sink,
                                  const struct fx8_dump *dump,
                                  struct fx8_error *error);
+
+/** Give the session the gains of the earlier run. */
+enum fx8_status fx8_sink_restore_gains(struct fx8_sink *sink,
+                                       struct fx8_error *error);
+
+/** Remove the files of an earlier run, of which no dump is finished, before
+ *  fx8_sink_begin() creates others: nothing that they hold can be verified. */
+void fx8_sink_drop(struct fx8_sink *sink);
 
 /** Keep the gains of the session, which are those of the earlier run, and of
  *  inputs that began to deliver on another rank of it. */
@@ -110,6 +118,9 @@ bool fx8_sink_has_failed(const struct fx8_sink *sink);
 /** Dumps that a later run can keep, of those that are written from the first
  *  one on: those of whole blocks of averages. */
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *sink);
+
+/** Keep blocks of as many dumps as the phase centre with the largest ones. */
+void fx8_sink_keep_blocks(struct fx8_sink *sink, int64_t block_dumps);
 
 /** Dumps that must be computed one behind the other: a block of averages; 1
  *  without. */

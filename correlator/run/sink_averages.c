@@ -58,9 +58,12 @@ int64_t fx8_sink_block_dumps(const struct fx8_sink *sink)
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *s)
 {
     const int64_t n = fx8_sink_n_finished(s);
-    return n == s->job->n_dumps
-               ? n
-               : (int64_t)fx8_uvh5_block_begin(&s->rows, (size_t)n);
+    return n == s->job->n_dumps ? n : n - n % s->block_dumps;
+}
+
+void fx8_sink_keep_blocks(struct fx8_sink *sink, int64_t block_dumps)
+{
+    sink->block_dumps = block_dumps;
 }
 
 enum fx8_status fx8_sink_end_averages(struct fx8_sink *s,
@@ -70,7 +73,7 @@ enum fx8_status fx8_sink_end_averages(struct fx8_sink *s,
     const size_t n_dumps = (size_t)fx8_sink_n_finished(s);
     if (!fx8_sink_has_averages(s) || n_dumps == rows.n_dumps)
         return FX8_OK;
-    const bool is_whole = fx8_sink_whole_dumps(s) == (int64_t)n_dumps;
+    const bool is_whole = fx8_uvh5_block_begin(&rows, n_dumps) == n_dumps;
     rows.n_dumps = n_dumps;
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};

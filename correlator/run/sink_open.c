@@ -91,9 +91,8 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     return FX8_OK;
 }
 
-/* Give the session the gains that are kept. */
-static enum fx8_status restore_gains(struct fx8_sink *s,
-                                     struct fx8_error *error)
+enum fx8_status fx8_sink_restore_gains(struct fx8_sink *s,
+                                       struct fx8_error *error)
 {
     const struct fx8_uvh5_gains *gains = &s->copies[0].gains;
     const size_t n = fx8_sink_levels(s);
@@ -154,7 +153,15 @@ enum fx8_status fx8_sink_look_into(struct fx8_sink *s, struct fx8_error *error)
     s->has_gains = fx8_sink_levels(s) > 0;
     if (s->has_gains)
         memcpy(s->is_set, s->copies[0].gains.is_set, s->job->axes.n_rows);
-    return restore_gains(s, error);
+    return FX8_OK;
+}
+
+void fx8_sink_drop(struct fx8_sink *s)
+{
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        fx8_uvh5_drop(&s->files[f]);
+    s->input[0] = '\0';
+    s->has_moved = s->has_gains = false;
 }
 
 enum fx8_status fx8_sink_verify(struct fx8_sink *s, size_t dump,
@@ -202,7 +209,7 @@ enum fx8_status fx8_sink_change_session(struct fx8_sink *s,
                                         struct fx8_error *error)
 {
     s->session = session;
-    return restore_gains(s, error);
+    return fx8_sink_restore_gains(s, error);
 }
 
 /* Create the file of a result or take up the earlier one, and write what does
@@ -296,6 +303,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);
+    s->block_dumps = fx8_sink_block_dumps(s);
     if (status != FX8_OK)
         fx8_sink_close(&s, NULL, NULL, false, NULL);
     *sink = s;

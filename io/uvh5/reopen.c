@@ -105,6 +105,18 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
                : fx8_uvh5_count_whole(writer, &writer->n_whole, error);
 }
 
+void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)
+{
+    struct fx8_uvh5_writer *writer = *handle;
+    *handle = NULL;
+    if (writer == NULL)
+        return;
+    fx8_h5_quiet();
+    (void)fx8_uvh5_close_handles(writer, NULL);
+    fx8_output_remove(&writer->output);
+    free(writer);
+}
+
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
                                const struct fx8_uvh5_header *header,
                                struct fx8_error *error)

@@ -316,6 +316,9 @@ const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);
 /** Whether a run has ended the file that is reopened. */
 bool fx8_uvh5_has_ended(const struct fx8_uvh5_writer *writer);
 
+/** Remove it, and null the handle; a NULL handle is legal. */
+void fx8_uvh5_drop(struct fx8_uvh5_writer **writer);
+
 /** Make it a .part again, with room for all dumps of the header, and open it
  *  for writing. */
 enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,

@@ -8,7 +8,7 @@ Shows (results, averages in time): a source anywhere above the horizon loses at
     flags, aligned dumps, channels averaged and phase centres, and of a run that
     a signal ends; counts of each dump stay; pyuvdata reads and
     selects such results without a warning; `--resume` completes them after
-    pauses, kills and signals; a
+    pauses, kills and signals, and keeps nothing of less than a whole block; a
     dry run and a plan give their size; commands that need the same baselines in
     every dump refuse them, and several ranks do not begin; where nothing is
     averaged, the result is the one without
@@ -496,6 +496,63 @@ class Resumed(Checks, ResumedJob):
         full = averaged.Result(self.output)
         os.remove(self.output)
         return full
+
+    def one_block(self):
+        """A job of which each early end is within the first block."""
+        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
+                          "1,400,0,0\n2,900,600,0\n3,9000,0,0\n")
+        self.job({"array.positions": table, **program.SITE_KEYS,
+                  "output.time_average_loss": 1e-4}, setup=self.setup)
+        got = averaged.Result(self.want[self.output])
+        self.assertEqual(got.pairs.count((0, 0)), 1)
+        self.assertGreater(got.pairs.count((0, 3)), 1)
+
+    def test_nothing_is_kept_of_less_than_a_block(self):
+        """Not even gains or names: they could be of another recording."""
+        self.one_block()
+        first = averaged.Result(self.want[self.output])
+        self.end(self.start_held(), signal.SIGTERM)
+        self.assertLess(len(averaged.Result(self.output).own["checksum"]), 30)
+        ended = shutil.copy(self.output, self.path("ended.uvh5"))
+        # another recording of the same name, length and begin
+        self.record(seed=222)
+        self.clear()
+        self.well(*self.words(self.input))
+        os.rename(self.output, self.want[self.output])
+        other = averaged.Result(self.want[self.output])
+        self.assertTrue((first.own["gain"] != other.own["gain"]).any())
+        shutil.copy(ended, self.output)
+        self.assertEqual(self.resume(), 0)
+        self.check()
+        # killed while the marks of the first block were written
+        shutil.copy(self.want[self.output], self.part)
+        with h5py.File(self.part, "r+") as file:
+            file["fx8/checksum"][1:] = -1
+            file["fx8/gain"][...] *= 2
+        os.remove(self.output)
+        self.assertEqual(self.resume(), 0)
+        self.check()
+
+    def test_paused_within_the_first_block(self):
+        """As before the first dump: nothing is left, and said to be."""
+        self.one_block()
+        early = self.start(*self.words(self.input), env={
+            **os.environ, **self.holding(self.input, share=0)})
+        self.wait_for_handler(early)
+        _, want = self.end(early, signal.SIGUSR1, signal.SIGTERM, code=75)
+        self.assertEqual(want, "fx8: error: paused after 0 of 30 dumps\n")
+        _, err = self.end(self.start_held("--quiet"), signal.SIGUSR1, code=75)
+        self.assertEqual(err, want)
+        self.assertFalse(os.path.exists(self.part))
+        self.end(self.start_held(), signal.SIGTERM)
+        self.assertTrue(os.path.exists(self.output))
+        _, err = self.end(self.start_held("--resume", "--quiet"),
+                          signal.SIGUSR1, code=75)
+        self.assertEqual(err, want)
+        self.assertFalse(os.path.exists(self.part))
+        self.assertFalse(os.path.exists(self.output))
+        self.assertEqual(self.resume(), 0)
+        self.check()
 
     def test_damaged_dump(self):
         """Its whole block is computed again."""
