@@ -5,27 +5,24 @@ Shows (results, averages in time): a source anywhere above the horizon loses at
     most `time_average_loss` of its amplitude, and with twice as many dumps it
     would lose more; values, flags, weights, times, lengths and uvw of the rows
     are the averages of the dumps that a run without the key writes, with gaps,
-    flags, aligned dumps, channels averaged and phase centres, and of a run that
-    a signal ends; counts of each dump stay; pyuvdata reads and
-    selects such results without a warning; `--resume` completes them after
-    pauses, kills and signals, and keeps nothing of less than a whole block; a
-    dry run and a plan give their size; commands that need the same baselines in
+    flags, aligned dumps, channels averaged and phase centres; counts of each
+    dump stay; pyuvdata reads and selects such results without a warning; a dry
+    run and a plan give their size; commands that need the same baselines in
     every dump refuse them, and several ranks do not begin; where nothing is
     averaged, the result is the one without
 Within: values 2^-23 of each and 2^-40 of the mean amplitude, weights 2^-23;
-    lengths 4e-16, uvw 1e-9 of the baseline, apparent places 1e-12; flags, dates,
-    resumed results and a single dump equal; sizes 0.5 %; the loss without
+    lengths 4e-16, uvw 1e-9 of the baseline, apparent places 1e-12; flags, dates
+    and a single dump equal; sizes 0.5 %; the loss without
     tolerance
 Because: the same doubles are summed in another order, at most 64 of them, and
     the float of a sum near a tie may be its neighbour; in a row the sky turns by
     5 microradians, so its middle is that of its ends; three digits are printed
-In: Bound, Rows, Resumed, Refused, SeveralRanks, scenario/plan.py
+In: Bound, Rows, Refused, SeveralRanks, scenario/plan.py
 """
 import json
 import os
 import re
 import shutil
-import signal
 from fractions import Fraction
 
 import h5py
@@ -36,82 +33,14 @@ import oracle
 import program
 import same_file
 import uvdata
+from averaged_checks import Checks
 from ranks_job import Ranks
-from resumed import ResumedJob
 
 POSITIONS = np.array([[0, 0, 0], [40, 5, 1], [300, 40, 2], [3000, -500, 10],
                       [20_000, 9_000, 30]], float)
 # With dumps of 1 ms at 150 MHz, baselines of 40 m are averaged over 64 dumps, of
 # 300 m over 16, of 3 km over 2, and longer ones not.
 LOSS = 1e-7
-
-
-class Checks:
-    """Part of a program.Case with the `setup` of its runs and their begin."""
-
-    begin = Fraction(1_600_000_000)
-
-    def lengths(self, full):
-        """Spectra of each dump."""
-        n = int(full.header["Nbls"])
-        return [int(round(x * 1e6 / self.setup.channels))
-                for x in full.header["integration_time"][::n]]
-
-    def check_averages(self, full, got, loss=LOSS, dec_deg=None, n_dumps=None):
-        """The rows of a result are averages of the dumps of another one."""
-        n = int(full.header["Nbls"])
-        lengths = self.lengths(full)
-        rows = averaged.rows(lengths, averaged.factors(full, loss, dec_deg),
-                             n_dumps)
-        self.assertEqual(got.pairs, [full.pairs[row[2]] for row in rows])
-        self.assertEqual(int(got.header["Nblts"]), len(rows))
-        self.assertEqual(int(got.header["Ntimes"]),
-                         len(set(got.header["time_array"].tolist())))
-        self.assertFalse(got.header["blts_are_rectangular"])
-        for k, row in enumerate(rows):
-            mean, flags, weight = averaged.average(full, lengths, row, n)
-            scale = np.abs(mean).max()
-            error = np.abs(got.data[k] - mean)
-            self.assertTrue((error <= 2.0**-23 * np.abs(mean)
-                             + 2.0**-40 * scale).all(), row)
-            np.testing.assert_array_equal(got.flags[k], flags)
-            np.testing.assert_allclose(got.nsamples[k], weight, rtol=2.0**-23)
-            if row[1] - row[0] == 1:
-                place = row[0] * n + row[2]
-                np.testing.assert_array_equal(got.data[k], full.data[place])
-                np.testing.assert_array_equal(got.nsamples[k],
-                                              full.nsamples[place])
-        self.check_times(full, got, rows, lengths)
-        self.check_counts(full, got, n_dumps)
-        return rows
-
-    def check_times(self, full, got, rows, lengths):
-        step = self.setup.channels
-        window = self.setup.taps * step
-        rate = Fraction(1_000_000)
-        for k, (first, end, _) in enumerate(rows):
-            self.assertEqual(got.header["time_array"][k], averaged.middle(
-                self.begin, lengths, first, end, step, window, rate))
-        np.testing.assert_allclose(
-            got.header["integration_time"],
-            [float(sum(lengths[first:end]) * step / rate)
-             for first, end, _ in rows], rtol=4e-16)
-        if got.keywords["DELAYMOD"] != b"TRACK":
-            np.testing.assert_array_equal(
-                got.header["uvw_array"],
-                full.header["uvw_array"][[row[2] for row in rows]])
-
-    def check_counts(self, full, got, n_dumps):
-        """What is counted in each dump stays."""
-        self.assertEqual(set(got.own), set(full.own))
-        for name in {"valid_spectra", "dead", "clips"} & set(full.own):
-            np.testing.assert_array_equal(got.own[name],
-                                          full.own[name][:n_dumps])
-        # an input that has not begun by then has no gains
-        names = {"cable_delay"} if n_dumps else {"cable_delay", "gain",
-                                                 "no_power"}
-        for name in names & set(full.own):
-            np.testing.assert_array_equal(got.own[name], full.own[name])
 
 
 class Averaged(Checks, program.Case):
@@ -258,7 +187,7 @@ class Rows(Averaged):
         (full, got), = self.pair()
         factors = averaged.factors(full, LOSS)
         self.assertEqual({1, 2, 64} - {*factors}, set())
-        self.check_averages(full, got)
+        self.check_averages(full, got, LOSS)
         self.assertEqual(got.keywords["TIMELOSS"], LOSS)
         self.assertNotIn("TIMELOSS", full.keywords)
 
@@ -268,7 +197,7 @@ class Rows(Averaged):
             "flag.min_weight": 0.7, "array.flag_antennas": 4,
             "correlator.threads": 2})
         self.assertTrue(full.flags.any() and not full.flags.all())
-        self.check_averages(full, got)
+        self.check_averages(full, got, LOSS)
 
     def test_floats_without_autos(self):
         self.setup.precision = "fp32"
@@ -283,7 +212,7 @@ class Rows(Averaged):
         self.begin += Fraction(4, 10_000)
         lengths = self.lengths(full)
         self.assertGreater(len({*lengths}), 2)
-        self.check_averages(full, got)
+        self.check_averages(full, got, LOSS)
 
     def test_phase_centers(self):
         """uvw and the apparent place of the middle of each row."""
@@ -400,178 +329,6 @@ class Rows(Averaged):
         n = sum(one > 1 for one in averaged.factors(full, LOSS))
         self.assertAlmostEqual(memory[1] - memory[0],
                                16 * 4 * (25 * n + 13 * 15) / 2**20, delta=0.1)
-
-
-class Resumed(Checks, ResumedJob):
-    """Runs that go on."""
-
-    setup = oracle.Setup(64, 0.002, taps=4, precision="int8")
-
-    def averages(self):
-        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
-                          "1,400,0,0\n2,900,600,0\n3,9000,0,0\n")
-        self.job({"array.positions": table, **program.SITE_KEYS,
-                  "output.baselines": "cross",
-                  "output.time_average_loss": 3e-7}, setup=self.setup)
-        got = averaged.Result(self.want[self.output])
-        lengths = {pair: got.pairs.count(pair) for pair in got.pairs}
-        self.assertEqual(sorted(lengths.values()), [4, 4, 8, 30, 30, 30])
-
-    def end_early(self, number, *extra, **options):
-        """End a run behind its first block."""
-        process = self.start_held(*extra)
-        self.wait_for_dump(process, self.part)
-        return self.end(process, number, **options)
-
-    def end_within_block(self):
-        """End a run by SIGTERM; again, if that was at the end of a block.
-        Returns its result and the number of dumps."""
-        n_dumps = 8
-        while n_dumps % 8 == 0:
-            self.clear()
-            _, err = self.end_early(signal.SIGTERM, "--quiet")
-            self.assertIn("--resume goes on", err)
-            got = averaged.Result(self.output)
-            n_dumps = len(got.own["checksum"])
-        return got, n_dumps
-
-    def test_paused_and_killed(self):
-        self.averages()
-        _, err = self.end_early(signal.SIGUSR1, code=75)
-        n = int(re.search(r"paused after (\d+) of 30 dumps; \S+ keeps \1 "
-                          r"dumps?: --resume goes on", err)[1])
-        self.assertEqual(n % 8, 0)
-        self.assertGreater(n, 0)
-        self.assertEqual(self.complete(), n)
-        self.clear()
-        self.end_early(signal.SIGKILL, code=-signal.SIGKILL)
-        self.assertGreater(self.complete(), 0)
-
-    def test_ended_by_a_signal(self):
-        """Rows that were not complete end with the last dump; the run that goes
-        on computes their blocks again."""
-        self.averages()
-        self.clear()
-        full = self.full()
-        got, n_dumps = self.end_within_block()
-        self.assertTrue(8 < n_dumps < 30, n_dumps)
-        self.assertTrue((got.own["checksum"] != -1).all())
-        self.check_averages(full, got, 3e-7, n_dumps=n_dumps)
-        uvdata.load(self, self.output)
-        short = shutil.copy(self.output, self.path("short.uvh5"))
-        # killed while it goes on: rows are flagged, or those of the whole
-        process = self.start_held("--resume")
-        self.wait_until(process, "all rows", lambda: self.n_rows() == 106)
-        self.end(process, signal.SIGKILL, code=-signal.SIGKILL)
-        left = averaged.Result(self.part)
-        want = averaged.Result(self.want[self.output])
-        for name in ("time_array", "integration_time", "Nblts", "Ntimes"):
-            np.testing.assert_array_equal(left.header[name],
-                                          want.header[name])
-        shown = ~left.flags.all(axis=(1, 2))
-        np.testing.assert_array_equal(left.data[shown], want.data[shown])
-        marks = left.own["checksum"] != -1
-        n = int(marks.sum())
-        self.assertEqual(n % 8, 0)
-        self.assertTrue(marks[:n].all())
-        self.assertEqual(self.resume(), n)
-        self.check()
-        os.remove(self.output)
-        shutil.move(short, self.output)
-        self.assertEqual(self.resume(), n_dumps // 8 * 8)
-        self.check()
-
-    def n_rows(self):
-        """Rows of the .part, as far as they are on disk."""
-        try:
-            with h5py.File(self.part, "r", locking=False) as file:
-                return int(file["Header/Nblts"][()])
-        except (OSError, KeyError, RuntimeError):
-            return 0
-
-    def full(self):
-        """The result without averages."""
-        self.well(*self.words(self.input, "--set",
-                              "output.time_average_loss=0"))
-        full = averaged.Result(self.output)
-        os.remove(self.output)
-        return full
-
-    def one_block(self):
-        """A job of which each early end is within the first block."""
-        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
-                          "1,400,0,0\n2,900,600,0\n3,9000,0,0\n")
-        self.job({"array.positions": table, **program.SITE_KEYS,
-                  "output.time_average_loss": 1e-4}, setup=self.setup)
-        got = averaged.Result(self.want[self.output])
-        self.assertEqual(got.pairs.count((0, 0)), 1)
-        self.assertGreater(got.pairs.count((0, 3)), 1)
-
-    def test_nothing_is_kept_of_less_than_a_block(self):
-        """Not even gains or names: they could be of another recording."""
-        self.one_block()
-        first = averaged.Result(self.want[self.output])
-        self.end(self.start_held(), signal.SIGTERM)
-        self.assertLess(len(averaged.Result(self.output).own["checksum"]), 30)
-        ended = shutil.copy(self.output, self.path("ended.uvh5"))
-        # another recording of the same name, length and begin
-        self.record(seed=222)
-        self.clear()
-        self.well(*self.words(self.input))
-        os.rename(self.output, self.want[self.output])
-        other = averaged.Result(self.want[self.output])
-        self.assertTrue((first.own["gain"] != other.own["gain"]).any())
-        shutil.copy(ended, self.output)
-        self.assertEqual(self.resume(), 0)
-        self.check()
-        # killed while the marks of the first block were written
-        shutil.copy(self.want[self.output], self.part)
-        with h5py.File(self.part, "r+") as file:
-            file["fx8/checksum"][1:] = -1
-            file["fx8/gain"][...] *= 2
-        os.remove(self.output)
-        self.assertEqual(self.resume(), 0)
-        self.check()
-
-    def test_paused_within_the_first_block(self):
-        """As before the first dump: nothing is left, and said to be."""
-        self.one_block()
-        early = self.start(*self.words(self.input), env={
-            **os.environ, **self.holding(self.input, share=0)})
-        self.wait_for_handler(early)
-        _, want = self.end(early, signal.SIGUSR1, signal.SIGTERM, code=75)
-        self.assertEqual(want, "fx8: error: paused after 0 of 30 dumps\n")
-        _, err = self.end(self.start_held("--quiet"), signal.SIGUSR1, code=75)
-        self.assertEqual(err, want)
-        self.assertFalse(os.path.exists(self.part))
-        self.end(self.start_held(), signal.SIGTERM)
-        self.assertTrue(os.path.exists(self.output))
-        _, err = self.end(self.start_held("--resume", "--quiet"),
-                          signal.SIGUSR1, code=75)
-        self.assertEqual(err, want)
-        self.assertFalse(os.path.exists(self.part))
-        self.assertFalse(os.path.exists(self.output))
-        self.assertEqual(self.resume(), 0)
-        self.check()
-
-    def test_damaged_dump(self):
-        """Its whole block is computed again."""
-        self.averages()
-        self.copy_want()
-        self.left()
-        with h5py.File(self.part, "r+") as file:
-            file["Data/visdata"][60] = 0
-        self.assertEqual(self.resume(), 22)
-        self.check()
-
-    def test_another_loss(self):
-        """A .part of another loss is of another run."""
-        self.averages()
-        self.copy_want()
-        self.left(16)
-        done = self.correlate(self.input, "--resume", "--set",
-                              "output.time_average_loss=0")
-        self.assert_one_line(done, 2, "is of another run", "time_average_loss")
 
 
 class Refused(Averaged):
