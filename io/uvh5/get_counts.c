@@ -59,6 +59,18 @@ bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps)
            n_finished == n_dumps;
 }
 
+enum fx8_status fx8_uvh5_check_dumps(const char *path, hid_t file,
+                                     struct fx8_error *error)
+{
+    const struct fx8_h5_place root = {path, file, false};
+    return fx8_h5_has(&root, "Header/extra_keywords/TIMELOSS")
+               ? fx8_refuse(error, path, "TIMELOSS",
+                            "rows are averages of several dumps: expected the "
+                            "rows of each dump, a result without "
+                            "output.time_average_loss")
+               : FX8_OK;
+}
+
 /* Open integers [n_times][a][b]. */
 static enum fx8_status open_counts(const struct fx8_uvh5_file *file,
                                    const char *name, hid_t *dataset, size_t *a,
@@ -93,6 +105,7 @@ enum fx8_status fx8_uvh5_find_counts(struct fx8_uvh5_file *file,
     if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0 ||
         H5Lexists(file->file, valid_name, H5P_DEFAULT) <= 0)
         return FX8_OK;
+    FX8_TRY(fx8_uvh5_check_dumps(file->path, file->file, error));
     struct fx8_uvh5_counts found = {.n_fine = 0};
     size_t n_inputs;
     FX8_TRY(open_counts(file, valid_name, &file->valid_spectra, &found.n_bands,

@@ -134,6 +134,7 @@ static enum fx8_status get_checksums(struct fx8_uvh5_piece *piece,
     if (!fx8_h5_is_group(&piece->root, "fx8") ||
         !fx8_h5_has(&piece->root, name))
         return FX8_OK;
+    FX8_TRY(fx8_uvh5_check_dumps(piece->path, piece->file->file, error));
     FX8_TRY(fx8_allocate(n, sizeof *piece->checksums, name, &piece->checksums,
                          error));
     FX8_TRY(fx8_h5_get_integers(&piece->root, name, fx8_h5_all(n, 1),

@@ -39,7 +39,12 @@ enum fx8_status fx8_uvh5_get_rows(const struct fx8_uvh5_file *file,
                                   struct fx8_uvh5_header *header,
                                   struct fx8_error *error);
 
-/** The same, but only history and keywords. */
+/** FX8_ERR_INPUT if rows are averages in time: what /fx8 counts is of single
+ *  dumps. */
+enum fx8_status fx8_uvh5_check_dumps(const char *path, hid_t file,
+                                     struct fx8_error *error);
+
+/** The same as fx8_uvh5_get_header(), but only history and keywords. */
 enum fx8_status fx8_uvh5_get_words(struct fx8_uvh5_file *file,
                                    struct fx8_uvh5_header *header,
                                    struct fx8_error *error);

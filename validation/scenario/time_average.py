@@ -249,6 +249,7 @@ class Rows(Averaged):
             self.assertEqual([name for name in same_file.differences(
                 self.path("0.out.uvh5"), self.path("1.out.uvh5"))
                 if "history" not in name], ["Header/extra_keywords/CONFSHA"])
+            self.assertNotIn("averages", self.said)
 
     def test_all_alike(self):
         """Autos alone have rows at the same times, as dumps have; /fx8 counts
@@ -263,9 +264,14 @@ class Rows(Averaged):
         uvdata.load(self, path)
         self.assertRegex(self.well("info", path).stdout,
                          r"\n *times +3 of 0\.064512 s")
-        self.assert_one_line(program.run(
-            "join", path, path, "-o", self.path("all.uvh5")), 1, path,
-            "fx8/checksum: shape 149 x 1: expected 3 x 1")
+        config = self.ini(oracle.Setup(16, 0.001, taps=4, precision="fp32"), {
+            "output.baselines": "auto", "output.time_average_loss": LOSS})
+        exact = self.path("exact.uvh5")
+        self.well("correlate", config, self.input, "-o", exact)
+        for words in (("compare", path, exact),
+                      ("join", path, path, "-o", self.path("all.uvh5"))):
+            self.assert_one_line(program.run(*words), 1, path, "TIMELOSS: ",
+                                 "a result without output.time_average_loss")
 
     def test_pyuvdata(self):
         (_, got), = self.pair()
