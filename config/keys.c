@@ -499,8 +499,11 @@ const struct fx8_key fx8_keys[] = {
              "source anywhere above the horizon loses at most this share of "
              "its amplitude, at the highest frequency that is written; the "
              "loss within a dump is part of it. 0: do not. Rows then have "
-             "their own times and lengths. One process writes them, without "
-             "compression."},
+             "their own times and lengths. A pause and --resume keep whole "
+             "blocks of up to 64 dumps. Not with several processes (--mpi), "
+             "compression, precision both or interval, a quicklook, or "
+             "positions = none. The truth that fx8 simulate writes keeps every "
+             "dump."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
      .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "

@@ -161,7 +161,7 @@ static void print_averages(const struct fx8_job *job,
 {
     size_t least = 0;
     const size_t all = rows->n_dumps * rows->n_baselines;
-    if (!(job->settings->output.time_average_loss > 0.0))
+    if (rows->n_levels == 1)
         return;
     while (rows->n_of_level[least] == 0)
         least++;
