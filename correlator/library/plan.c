@@ -200,8 +200,8 @@ static bool is_precision(enum fx8_precision precision)
            (interval == 0 || interval == FX8_PRECISION_INTERVAL);
 }
 
-/* Whether there is no grid, or its dumps have at least one spectrum and the
- * longest has `longest`. */
+/* A plan may do without a grid.  With one, each dump has a spectrum or more,
+ * and the longest dump has `longest`. */
 static bool is_grid(const struct fx8_dump_grid *grid, int64_t longest)
 {
     return grid->denominator == 0 ||

@@ -54,8 +54,8 @@ static enum fx8_status find_highest_hz(const struct fx8_job *job, double *hz,
     return FX8_OK;
 }
 
-/* Largest cosine of the apparent declination that is tracked: at either end of
- * the run, where it moves one way. */
+/* Largest cosine of the apparent declination that is tracked.  Precession moves
+ * it in one direction, so one of the ends of the run has the largest. */
 static enum fx8_status find_cos_dec(const struct fx8_job_center *center,
                                     double *cos_dec, struct fx8_error *error)
 {

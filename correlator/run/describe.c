@@ -273,7 +273,8 @@ static enum fx8_status describe_sky(const struct fx8_job_center *center,
     header->write_lst = fx8_earth_is_known(job->earth);
     header->dut1_s = earth.dut1_s;
     struct fx8_celestial sky = {.site = header->site, .earth = job->earth};
-    for (size_t t = 0; t < count_intervals(header); t++) {
+    const size_t n_intervals = count_intervals(header);
+    for (size_t t = 0; t < n_intervals; t++) {
         double *lst_rad = &header->apparent_lst_rad[t];
         if (!header->is_phased) {
             FX8_TRY(fx8_celestial_sidereal_time(&sky, header->times[t], lst_rad,

@@ -39,12 +39,11 @@ const struct fx8_result *fx8_sink_rows(struct fx8_sink *s,
                                        const struct fx8_dump *dump,
                                        size_t *n_rows)
 {
-    const size_t *baselines;
     const struct fx8_result *given = &dump->results[kind];
     *n_rows = dump->n_baselines;
     if (!fx8_sink_has_averages(s))
         return given;
-    *n_rows = fx8_uvh5_rows_of(&s->rows, (size_t)dump->index, &baselines);
+    *n_rows = fx8_uvh5_rows_of(&s->rows, (size_t)dump->index, NULL);
     return fx8_averages_add(&s->averages[kind], (size_t)dump->index,
                             fx8_dump_spectra(&s->job->plan, dump->index),
                             given);

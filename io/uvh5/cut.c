@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config/base/try.h"
-#include "io/h5/h5.h"
-#include "io/uvh5/writer.h"
 /*
  * cut.c -- the early end of a UVH5 file: its rows are cut to the dumps that
  * were written.
@@ -11,6 +8,9 @@
  * keep the file at its full size.  So these few kilobytes are moved to memory
  * while the file is closed and reopened.
  */
+#include "config/base/try.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
 
 /* Late additions, and their names in memory. */
 static const struct {

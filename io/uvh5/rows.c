@@ -74,14 +74,13 @@ size_t fx8_uvh5_rows_of(const struct fx8_uvh5_rows *rows, size_t dump,
                         const size_t **baselines)
 {
     const size_t top = rows->n_levels - 1;
+    const bool is_last = dump + 1 >= rows->n_dumps;
     size_t level = 0, n = rows->n_of_level[0];
-    *baselines = NULL;
-    if (dump + 1 >= rows->n_dumps)
-        return rows->n_baselines;
-    for (; level < top && ((dump + 1) >> level) % 2 == 0; level++)
+    for (; level < top && (is_last || ((dump + 1) >> level) % 2 == 0); level++)
         n += rows->n_of_level[level + 1];
-    if (level < top)
-        *baselines = rows->lists + level * rows->n_baselines;
+    if (baselines != NULL)
+        *baselines =
+            level < top ? rows->lists + level * rows->n_baselines : NULL;
     return n;
 }
 

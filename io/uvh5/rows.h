@@ -56,7 +56,8 @@ bool fx8_uvh5_rows_are_alike(const struct fx8_uvh5_rows *rows);
 /** Rows that end before a dump; of n_dumps: all. */
 size_t fx8_uvh5_rows_before(const struct fx8_uvh5_rows *rows, size_t dump);
 
-/** How many rows end with a dump, and their baselines, ascending; NULL: all. */
+/** How many rows end with a dump.  *baselines: their baselines, ascending;
+ * NULL: all.  `baselines` may be NULL. */
 size_t fx8_uvh5_rows_of(const struct fx8_uvh5_rows *rows, size_t dump,
                         const size_t **baselines);
 

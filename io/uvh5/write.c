@@ -299,8 +299,7 @@ static enum fx8_status check_slice(const struct fx8_uvh5_writer *writer,
                                    size_t dump, size_t first, size_t n,
                                    struct fx8_error *error)
 {
-    const size_t *baselines;
-    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
+    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, NULL);
     if (dump >= writer->n_times)
         return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
                         fx8_output_part(writer->output), dump,
@@ -345,8 +344,7 @@ static enum fx8_status write_slice(struct fx8_uvh5_writer *writer, size_t dump,
         [FX8_UVH5_NSAMPLES] = result->nsamples,
         [FX8_UVH5_FLAGS] = result->flags,
     };
-    const size_t *baselines;
-    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, &baselines);
+    const size_t n_rows = fx8_uvh5_rows_of(&writer->rows, dump, NULL);
     const size_t place = fx8_uvh5_rows_before(&writer->rows, dump) + first;
     for (int i = FX8_UVH5_CUBES; i-- > 0 && n > 0;) {
         const struct fx8_h5_cube *cube = &writer->cubes[i];
@@ -378,10 +376,9 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error)
 {
-    const size_t *baselines;
-    return fx8_uvh5_write_slice(
-        writer, dump, 0, fx8_uvh5_rows_of(&writer->rows, dump, &baselines),
-        result, error);
+    return fx8_uvh5_write_slice(writer, dump, 0,
+                                fx8_uvh5_rows_of(&writer->rows, dump, NULL),
+                                result, error);
 }
 
 /* --- additions at any time: datasets below /fx8, extra keywords ----------- */

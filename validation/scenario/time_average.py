@@ -297,10 +297,10 @@ class Rows(Averaged):
             file["fx8/checksum"][64:] = -1
         self.assertRegex(self.well("info", part).stdout,
                          r"\n *finished +64 of 149 dumps: a run has not")
-        told = json.loads(self.well("info", "--json", path).stdout)
-        self.assertEqual(told["n_rows"], len(got.pairs))
-        self.assertEqual(told["n_times"], int(got.header["Ntimes"]))
-        np.testing.assert_allclose(told["integration_range_s"],
+        shown = json.loads(self.well("info", "--json", path).stdout)
+        self.assertEqual(shown["n_rows"], len(got.pairs))
+        self.assertEqual(shown["n_times"], int(got.header["Ntimes"]))
+        np.testing.assert_allclose(shown["integration_range_s"],
                                    [0.000768, 0.064512], rtol=1e-12)
         for name, value in ("Ntimes", 5), ("Ntimes", 900), ("Nblts", 858):
             wrong = self.changed(path, program.put(f"Header/{name}", value))
