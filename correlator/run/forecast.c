@@ -142,8 +142,10 @@ static void print_ripple(const struct fx8_job *job, FILE *stream)
         least = fmin(least, job->ripple[c]);
         most = fmax(most, job->ripple[c]);
     }
-    fprintf(stream, "ripple     %s: powers from %.4g to %.4g are divided out\n",
-            job->settings->ripple_file, least, most);
+    fprintf(stream, "ripple     ");
+    fx8_text_print(job->settings->ripple_file, stream);
+    fprintf(stream, ": powers from %.4g to %.4g are divided out\n", least,
+            most);
 }
 
 /* How many baselines are written, if not all. */

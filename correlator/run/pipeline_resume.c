@@ -61,16 +61,14 @@ static int64_t block_begin(const struct fx8_run *run, int64_t dump)
 
 static int64_t block_end(const struct fx8_run *run, int64_t dump)
 {
-    const int64_t begin = block_begin(run, dump),
-                  n = run->request->job->n_dumps;
-    int64_t end = dump + 1;
-    while (end < n && block_begin(run, end) == begin)
-        end++;
-    return end;
+    const int64_t n = run->request->job->n_dumps;
+    const int64_t end = block_begin(run, dump) + most_block_dumps(run);
+    return end < n ? end : n;
 }
 
-/* Verify the dumps of a block, which is finished if all of them are.  *last: of
- * a finished one, the last dump with data; or else just the last one. */
+/* Verify the dumps of a block, which is finished if all of them are.  *last:
+ * its last dump with data, or its last one if none has; -1: it is unfinished.
+ */
 static enum fx8_status verify_block(const struct fx8_run *run, int64_t begin,
                                     int64_t end, int64_t *last, bool *has_data,
                                     struct fx8_error *error)
