@@ -49,11 +49,12 @@ class ResumedJob(program.Job):
         with h5py.File(self.want[self.outputs[0]], "r") as file:
             self.n_dumps = int(file["fx8/planned_dumps"][()])
 
-    def start_held(self, *extra):
-        """Start a run that waits amid the recording until end(), or let_go();
+    def start_held(self, *extra, share=0.5):
+        """Start a run that waits within the recording until end(), or let_go();
         returns the process once it heeds signals and the .part exists."""
         process = self.start(*self.words(self.input, *extra),
-                             env={**os.environ, **self.holding(self.input)})
+                             env={**os.environ,
+                                  **self.holding(self.input, share)})
         self.wait_for_handler(process)
         self.wait_for(process, self.outputs[0] + ".part")
         return process

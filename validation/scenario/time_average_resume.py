@@ -179,6 +179,32 @@ class Resumed(Checks, ResumedJob):
         self.assertEqual(self.resume(), 0)
         self.check()
 
+    def test_phase_centers(self):
+        """Both keep blocks of as many dumps as the one near the pole, where
+        fringes are slower: here none."""
+        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
+                          "1,400,0,0\n2,900,600,0\n3,9000,0,0\n")
+        centers = self.save("centers.csv", "name,ra_deg,dec_deg\n"
+                            "slow,201.4,-80\nfast,201.4,0\n")
+        self.job({"array.positions": table, **program.SITE_KEYS,
+                  "output.baselines": "cross", "delay.mode": "track",
+                  "delay.dut1_s": -0.1, "delay.phase_centers": centers,
+                  "output.time_average_loss": 2e-6},
+                 ("out.fast.uvh5", "out.slow.uvh5"), self.setup)
+        for path, n_rows in zip(self.outputs, (2, 1)):
+            got = averaged.Result(self.want[path])
+            self.assertEqual(got.pairs.count((0, 1)), n_rows)
+        # of 30 dumps, the fast one finishes a block of 16
+        process = self.start_held("--quiet", share=0.8)
+        self.wait_for_dump(process, self.outputs[0] + ".part")
+        _, err = self.end(process, signal.SIGUSR1, code=75)
+        self.assertEqual(err.splitlines()[-1],
+                         "fx8: error: paused after 0 of 30 dumps")
+        for path in self.outputs:
+            self.assertFalse(os.path.exists(path + ".part"))
+        self.assertEqual(self.resume(), 0)
+        self.check()
+
     def test_damaged_dump(self):
         """Its whole block is computed again."""
         self.averages()
