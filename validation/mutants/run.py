@@ -18,6 +18,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -165,14 +166,18 @@ class Tree:
         if not test.startswith("emitted/"):
             environment["CUDA"] = "0"   # no plug-in is built here
         begin = time.monotonic()
+        process = subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, errors="replace",
+            env=environment, start_new_session=True)
         try:
-            done = subprocess.run(
-                command, cwd=self.folder, capture_output=True, text=True,
-                errors="replace", env=environment, timeout=limit_s)
-            text, crashed = done.stdout, done.returncode != 0
-        except subprocess.TimeoutExpired as late:
-            text, crashed = (late.stdout or b"").decode(errors="replace"), True
-        return Outcomes(text, time.monotonic() - begin, crashed=crashed)
+            text, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            # with the programs that the test runs: a fault can be a loop
+            os.killpg(process.pid, signal.SIGKILL)
+            text, _ = process.communicate()
+        return Outcomes(text, time.monotonic() - begin,
+                        crashed=process.returncode != 0)
 
     def dependencies(self):
         """The dependency files of the compilers."""
@@ -231,7 +236,7 @@ class Tree:
             if trouble:
                 return "does not compile:\n" + trouble
             return self.run(entry["test"], [entry["case"]],
-                            max(60, 10 * usual.seconds)).of(entry["case"])
+                            max(60, 5 * usual.seconds)).of(entry["case"])
         finally:
             for name, copy in kept.items():
                 os.replace(copy, name)
