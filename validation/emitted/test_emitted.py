@@ -14,7 +14,7 @@ Shows (devices, device code): every numerics function and kernel has the
     intended instruction, no spill, no call, no slow path; the fold of every
     correlator loads sums in groups; this holds for sm_90, and with FX8_LONG=1
     for sm_75, sm_80 and sm_120 too; sources and headers compile without a
-    warning, of the host's compiler either
+    warning, with FX8_LONG=1 of the host's compiler either
 Within: operations of the multi-function unit exactly; floating-point
     instructions as in `results/emitted-nvcc-*.md`; registers ±8; loads of each
     group exactly
@@ -231,14 +231,18 @@ class Build:
                     self.compile(path, a)
 
     def compile_sources(self):
-        """Host and device code of every program for the last architecture; in
-        the long form of every source, for all.  make has already built the
-        plug-in's."""
+        """Device code of every program for the last architecture, for which the
+        compiler reads host code too; in the long form both of every source, for
+        all.  make has already built the plug-in's."""
         known = [a for a in ALL if a in self.kit.known]
+        if LONG:
+            return {path: self.pool.submit(
+                self.kit.object, path, known, target_of(path, ".o"))
+                for path in self.sources}
         return {path: self.pool.submit(
-            self.kit.object, path, known if LONG else known[-1:],
-            target_of(path, ".o")) for path in self.sources
-            if LONG or not path.startswith(("kernels/cuda/", PROBE))}
+            self.kit.ptx, path, known[-1], target_of(path, ".ptx"))
+            for path in self.sources
+            if not path.startswith(("kernels/cuda/", PROBE))}
 
     def compile_headers(self):
         """Every header alone, for device and host; in the short form all in one

@@ -75,6 +75,11 @@ class Toolkit:
         return self._run(*NO_LOCAL_MEMORY, "-cubin", f"-arch=sm_{architecture}",
                          source, "-o", target)
 
+    def ptx(self, source, architecture, target):
+        """Device code of one architecture, not yet for a machine."""
+        return self._run("-ptx", f"-arch=compute_{architecture}", source, "-o",
+                         target)
+
     def object(self, source, architectures, target):
         """Host code, and device code for every architecture."""
         return self._run(*[f"-gencode=arch=compute_{a},code=sm_{a}"
