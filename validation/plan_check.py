@@ -3,16 +3,17 @@
 """plan_check.py [--cpu] [--node NODE.json] [--page PAGE.md] -- what
 `fx8 plan` says beside the runs that it speaks of.
 
-Measures this machine (`fx8 bench --section node --json`), writes recordings of 16
-to 512 inputs and correlates each in INT8 and FP32, on one core and on two, with
-and without compression: best of five. No shape is one that the node was measured
-at. Fails where a time is more than 10 % off. Nothing else may run meanwhile: it
-refuses to begin at a load of 1.5 or more.
+Correlates recordings of 16 to 512 inputs in INT8 and FP32, on one core and on two,
+with and without compression: five rounds, in each of which this machine is
+measured too (`fx8 bench --section node --json`), since other guests of a host make
+it faster and slower by the minute. The best of each run, and of each figure, count.
+No shape is one that the node was measured at. Fails where a time is more than 10 %
+off. Nothing else may run meanwhile: it refuses to begin at a load of 1.5 or more.
 
 --cpu: one core, and CPU times in place of wall-clock times, of the bench too (its
 clock is replaced): on one core they are the same when nothing else runs, and
-nearly so when something does. --node: figures of a node, measured if there is no
-such file. `make plan-check` runs it, with PAGE=... into a page.
+nearly so when something does. --node: figures of a node that were measured before.
+`make plan-check` runs it, with PAGE=... into a page.
 
 Shows: as scenario/plan_runs.py
 """
@@ -41,8 +42,8 @@ CLOCK = os.path.join(program.BUILD, "cpu_clock.so")
 ABOUT = """# What fx8 plan says, and how long it takes
 
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
-process each, best of {repeats}, beside what `fx8 plan` says from `fx8 bench --section
-node --json` of the same machine, minutes before. No job has a shape that was measured.
+process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
+same machine; the best of {repeats} rounds of both, by turns.
 
 """
 
@@ -63,18 +64,15 @@ def run(words, cores=None, is_cpu=False):
         after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def measure_node(path, is_cpu):
-    words = ["bench", "--section", "node", "--json", "--quiet"]
+def measure_node(is_cpu):
+    words = ["bench", "--section", "node", "--rounds", "2", "--json", "--quiet"]
     environment = dict(os.environ)
     if is_cpu:
         words += ["--threads", "1"]
         environment["LD_PRELOAD"] = CLOCK
-    document = json.loads(subprocess.run(
+    return json.loads(subprocess.run(
         [program.FX8, *words], stdout=subprocess.PIPE, check=True,
         env=environment).stdout)
-    document["clock"] = "CPU time" if is_cpu else "wall clock"
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
 
 
 def record(path, n_inputs, n_samples):
@@ -97,40 +95,61 @@ def record(path, n_inputs, n_samples):
                 n_samples // n_inputs)
 
 
+def keep_best(best, document):
+    """Put the better figure of each record into `best`: less time, or more of
+    anything a second."""
+    for ours, theirs in zip(best["records"], document["records"], strict=True):
+        choose = max if ours["unit"].endswith("/s") else min
+        ours["value"] = choose(ours["value"], theirs["value"])
+
+
+def jobs_of(recordings, config, core_counts):
+    """What to run: the words of a line, of the command, and cores."""
+    for (n_inputs, channels, _, spectra), path in zip(SHAPES, recordings):
+        for precision in ("int8", "fp32"):
+            for compression in ("none", "gzip"):
+                words = [config, path]
+                for key, value in (
+                        ("channelizer.channels", channels),
+                        ("correlator.precision", precision),
+                        ("correlator.integration_time_s",
+                         spectra * channels / RATE_HZ),
+                        ("output.compression", compression)):
+                    words += ["--set", f"{key}={value}"]
+                for cores in core_counts:
+                    yield (f"{n_inputs:4} x {channels:<5} {precision:<5} "
+                           f"{compression:<5} {cores:5}", words, cores)
+
+
 def check(options, folder):
-    """Yields (words, said, took)."""
-    node = options.node or os.path.join(folder, "node.json")
-    if not os.path.exists(node):
-        measure_node(node, options.cpu)
+    """Yields (words, said, took) of every job."""
     config = os.path.join(folder, "config.ini")
     with open(config, "w", encoding="utf-8") as file:
         file.write("[correlator]\nbackend = cpu\nintegration_time_s = 1\n"
                    "[channelizer]\nchannels = 1\n")
-    for n_inputs, channels, n_samples, spectra in SHAPES:
-        path = os.path.join(folder, "recording.h5")
+    recordings = [os.path.join(folder, f"{n}.h5") for n, *_ in SHAPES]
+    for (n_inputs, _, n_samples, _), path in zip(SHAPES, recordings):
         record(path, n_inputs, n_samples)
-        for precision in ("int8", "fp32"):
-            for compression in ("none", "gzip"):
-                for cores in (1,) if options.cpu else (1, 2):
-                    words = [config, path]
-                    for key, value in (
-                            ("channelizer.channels", channels),
-                            ("correlator.precision", precision),
-                            ("correlator.integration_time_s",
-                             spectra * channels / RATE_HZ),
-                            ("output.compression", compression)):
-                        words += ["--set", f"{key}={value}"]
-                    plan, _ = run(["plan", *words, "--machine", node,
-                                   "--cores", str(cores), "--nodes", "1",
-                                   "--json"])
-                    output = os.path.join(folder, "out.uvh5")
-                    took = min(
-                        run(["correlate", *words, "-o", output, "--force",
-                             "--quiet"], cores, options.cpu)[1]
-                        for _ in range(REPEATS))
-                    yield (f"{n_inputs:4} x {channels:<5} {precision:<5} "
-                           f"{compression:<5} {cores:5}",
-                           json.loads(plan)["nodes"][0], took)
+    jobs = list(jobs_of(recordings, config, (1,) if options.cpu else (1, 2)))
+    output = os.path.join(folder, "out.uvh5")
+    took, best = {}, None
+    for _ in range(REPEATS):
+        if not options.node:
+            document = measure_node(options.cpu)
+            best = best or document
+            keep_best(best, document)
+        for name, words, cores in jobs:
+            seconds = run(["correlate", *words, "-o", output, "--force",
+                           "--quiet"], cores, options.cpu)[1]
+            took[name] = min(seconds, took.get(name, seconds))
+    node = options.node or os.path.join(folder, "node.json")
+    if best:
+        with open(node, "w", encoding="utf-8") as file:
+            json.dump(best, file, indent=1)
+    for name, words, cores in jobs:
+        plan, _ = run(["plan", *words, "--machine", node, "--cores", str(cores),
+                       "--nodes", "1", "--json"])
+        yield name, json.loads(plan)["nodes"][0], took[name]
 
 
 def main():
