@@ -169,6 +169,13 @@ TEST(equal_steps_look_equal)
     assert_int_equal(fx8_colour_at(FX8_MAP_CYCLE, NAN), FX8_COLOUR_BLANK);
 }
 
+TEST(the_least_share_shows)
+{
+    assert_int_equal(fx8_colour_at(FX8_MAP_SHARE, 0.0), FX8_COLOUR_BLANK);
+    assert_int_equal(fx8_colour_at(FX8_MAP_SHARE, 1e-6),
+                     fx8_colour_at(FX8_MAP_AMPLITUDE, 0.0));
+}
+
 /* --- figures ------------------------------------------------------ */
 
 static void clear(struct fx8_figure *figure)

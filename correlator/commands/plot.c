@@ -97,9 +97,9 @@ const struct fx8_command fx8_command_plot = {
     .n_options = sizeof options / sizeof *options,
     .notes =
         "  overview   all that shows at a glance what works: levels, spectra,\n"
-        "             coherence, the strongest baseline; names the inputs "
-        "that\n"
-        "             look wrong\n"
+        "             coherence, the strongest baseline, flags; names the "
+        "inputs\n"
+        "             that look wrong\n"
         "  spectrum   power of every input, and what is flagged and clipped\n"
         "  waterfall  amplitude and phase of a baseline, or of an antenna "
         "with\n"
@@ -114,7 +114,9 @@ const struct fx8_command fx8_command_plot = {
         "\n"
         "A recording has overview and levels, a quick-look all but levels and\n"
         "uv.  Cells are means of what is not flagged; a page has at most 1000\n"
-        "by 260 of them and says what they average.  An HTML page is one file\n"
+        "by 260 of them and says what they average.  Where flags are not the\n"
+        "same in all dumps, overview and spectrum show how many inputs they\n"
+        "hit, against time and frequency.  An HTML page is one file\n"
         "and shows values under the pointer.  PNG and PDF need a build with\n"
         "cairo (libcairo2-dev).\n",
     .run = run,

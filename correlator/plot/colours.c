@@ -63,7 +63,7 @@ static uint32_t cycle(double t)
 
 uint32_t fx8_colour_at(enum fx8_colour_map map, double value)
 {
-    if (isnan(value))
+    if (isnan(value) || (map == FX8_MAP_SHARE && value <= 0.0))
         return FX8_COLOUR_BLANK;
     return map == FX8_MAP_CYCLE ? cycle(limited(value))
                                 : amplitude(limited(value));

@@ -20,7 +20,8 @@
 /** A map from [0, 1] to colours; values beyond are clamped. */
 enum fx8_colour_map {
     FX8_MAP_AMPLITUDE = 0, /**< dark blue, green, yellow */
-    FX8_MAP_CYCLE          /**< hues of one lightness; 0 and 1 are the same */
+    FX8_MAP_CYCLE,         /**< hues of one lightness; 0 and 1 are the same */
+    FX8_MAP_SHARE          /**< as the first, but 0 is FX8_COLOUR_BLANK */
 };
 
 /**

@@ -236,7 +236,7 @@ enum fx8_status fx8_figure_settle(struct fx8_figure *figure,
 
 static const char *const scales[] = {"linear", "log", "time", "asinh"};
 static const char *const marks[] = {"line", "dots", "bars"};
-static const char *const maps[] = {"amplitude", "cycle"};
+static const char *const maps[] = {"amplitude", "cycle", "share"};
 
 static void write_names(struct fx8_json *json, const char *key,
                         char (*names)[FX8_LABEL_SIZE], size_t n)
@@ -285,6 +285,8 @@ static void write_matrix(struct fx8_json *json, const struct fx8_matrix *matrix)
     fx8_json_object(json, "matrix");
     write_axis(json, "axis", &matrix->axis);
     fx8_json_text(json, "map", maps[matrix->map]);
+    if (matrix->blank != NULL)
+        fx8_json_text(json, "blank", matrix->blank);
     fx8_json_array(json, "values");
     for (size_t r = 0; r < matrix->n_rows; r++)
         fx8_json_reals(json, NULL, matrix->values + r * matrix->n_columns,

@@ -51,6 +51,7 @@ struct fx8_matrix {
     double *values;       /**< NULL: the panel has no matrix */
     struct fx8_axis axis; /**< of the values */
     enum fx8_colour_map map;
+    const char *blank; /**< what blank cells are, for a key; NULL: no key */
 };
 
 /** A line across the frame, with words at its end. */

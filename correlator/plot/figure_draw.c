@@ -265,12 +265,27 @@ static enum fx8_status put_series(const struct frame *frame,
 
 /* --- matrix ------------------------------------------------------- */
 
+/* What blank cells are, below the frame on the right. */
+static void put_blank_key(const struct frame *frame)
+{
+    const char *words = frame->panel->matrix.blank;
+    const struct fx8_stroke outline = {FX8_COLOUR_FRAME, 0.8, 0.0};
+    const double width = fx8_draw_text_width(&legend_font, words);
+    const struct fx8_point at = {frame->box.x + frame->box.width - width,
+                                 frame->box.y + frame->box.height + 28.0};
+    const struct fx8_box sample = {at.x - 16.0, at.y - 7.0, 12.0, 8.0};
+    fx8_draw_rectangle(frame->drawing, sample, FX8_COLOUR_BLANK);
+    fx8_draw_frame(frame->drawing, sample, outline);
+    fx8_draw_text(frame->drawing, at, &legend_font, words);
+}
+
 static enum fx8_status put_raster(const struct frame *frame,
                                   struct fx8_error *error)
 {
     const struct fx8_matrix *matrix = &frame->panel->matrix;
     const size_t n_rows = matrix->n_rows, n_columns = matrix->n_columns;
     FX8_AUTO_FREE uint8_t *pixels = NULL;
+    size_t n_blank = 0;
     FX8_TRY(
         fx8_allocate(3 * n_rows * n_columns, 1, "a raster", &pixels, error));
     uint8_t *pixel = pixels;
@@ -279,11 +294,14 @@ static enum fx8_status put_raster(const struct frame *frame,
             const double share = fx8_axis_place(
                 &matrix->axis, matrix->values[r * n_columns + c], 0.0, 1.0);
             const uint32_t colour = fx8_colour_at(matrix->map, share);
+            n_blank += colour == FX8_COLOUR_BLANK;
             *pixel++ = (uint8_t)(colour >> 16);
             *pixel++ = (uint8_t)(colour >> 8);
             *pixel++ = (uint8_t)colour;
         }
     fx8_draw_raster(frame->drawing, frame->box, pixels, n_columns, n_rows);
+    if (matrix->blank != NULL && n_blank > 0)
+        put_blank_key(frame);
     return FX8_OK;
 }
 
@@ -328,9 +346,11 @@ static void put_matrix_hovers(const struct frame *frame)
         const double y = panel->y.low + ((double)r + 0.5) / (double)n_y *
                                             (panel->y.high - panel->y.low);
         char x_text[FX8_LABEL_SIZE], y_text[FX8_LABEL_SIZE];
-        char z_text[FX8_LABEL_SIZE] = "no value", text[FX8_WORDS_SIZE];
+        char z_text[FX8_LABEL_SIZE], text[FX8_WORDS_SIZE];
         fx8_axis_format(&panel->x, x, x_text);
         fx8_axis_format(&panel->y, y, y_text);
+        snprintf(z_text, sizeof z_text, "%s",
+                 m->blank != NULL ? m->blank : "no value");
         if (isfinite(value))
             fx8_axis_format(&m->axis, value, z_text);
         snprintf(text, sizeof text, "%s, %s: %s", x_text, y_text, z_text);

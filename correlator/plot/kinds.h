@@ -59,8 +59,13 @@ enum fx8_status fx8_plot_levels(const struct fx8_view *view,
 /** Sums over all chosen dumps; inputs are 2 * antenna + (0 X, 1 Y). */
 struct fx8_pairs {
     size_t n_columns;    /**< of spectra */
+    size_t n_rows;       /**< of dumps */
     double *power;       /**< [n_antennas][2][n_columns] sums, unflagged */
     double *n_power;     /**< [n_antennas][2][n_columns] how many */
+    double *n_good;      /**< [n_rows][n_columns] autos that are good, of all
+                              inputs */
+    double *n_planned;   /**< [n_rows][n_columns] autos of one input, if all
+                              dumps are read */
     double *n_all;       /**< [n_antennas][2] cells, whatever is in them */
     double *n_empty;     /**< [n_antennas][2] cells without data */
     double *all_power;   /**< [n_antennas][2] sums of data, flagged or not */
@@ -109,10 +114,15 @@ bool fx8_pairs_is_live(const struct fx8_pairs *pairs, size_t antenna);
 enum fx8_status fx8_pairs_choose(const struct fx8_view *view, size_t *baseline,
                                  struct fx8_error *error);
 
-/** Panels from these sums. */
+/** Panels from these sums; that of flagged cells only if all dumps were read
+ *  and their flags differ. */
 enum fx8_status fx8_pairs_spectra_panel(const struct fx8_view *view,
                                         const struct fx8_pairs *pairs,
                                         size_t pol, struct fx8_figure *figure,
+                                        struct fx8_error *error);
+enum fx8_status fx8_pairs_flagged_panel(const struct fx8_view *view,
+                                        const struct fx8_pairs *pairs,
+                                        struct fx8_figure *figure,
                                         struct fx8_error *error);
 enum fx8_status fx8_pairs_levels_panel(const struct fx8_view *view,
                                        const struct fx8_pairs *pairs,

@@ -113,5 +113,6 @@ enum fx8_status fx8_plot_overview(const struct fx8_view *view,
                                     figure, error));
     FX8_TRY(fx8_pairs_matrix_panel(view, &pairs, product, figure, error));
     FX8_TRY(fx8_uv_panel(view, &pairs, figure, error));
-    return add_strongest(view, &pairs, figure, error);
+    FX8_TRY(add_strongest(view, &pairs, figure, error));
+    return fx8_pairs_flagged_panel(view, &pairs, figure, error);
 }

@@ -18,12 +18,15 @@ struct work {
     const struct fx8_view *view;
     struct fx8_pairs *pairs;
     const size_t *columns; /* [n_channels] of the chosen channels */
+    const size_t *rows;    /* [n_times] of the chosen dumps */
 };
 
 static void take_auto(const struct work *work, const struct fx8_view_row *row)
 {
     const struct fx8_view *view = work->view;
     const size_t n_products = view->header.n_products;
+    double *n_good =
+        work->pairs->n_good + work->rows[row->time] * work->pairs->n_columns;
     for (size_t p = 0; p < n_products; p++) {
         const size_t pol = fx8_view_pol_1(view, p);
         const size_t input = 2 * view->index_1[row->baseline] + pol;
@@ -44,6 +47,7 @@ static void take_auto(const struct work *work, const struct fx8_view_row *row)
                 continue;
             work->pairs->power[cell] += power;
             work->pairs->n_power[cell] += 1.0;
+            n_good[work->columns[c]] += 1.0;
         }
     }
 }
@@ -166,12 +170,17 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
     const size_t n_inputs = 2 * h->n_antennas;
     const size_t n_cells = fx8_product(n_inputs, n_columns, 1, 1);
     const size_t n_products = fx8_product(h->n_baselines, h->n_products, 1, 1);
-    *pairs = (struct fx8_pairs){.n_columns = n_columns};
+    *pairs = (struct fx8_pairs){.n_columns = n_columns,
+                                .n_rows = fx8_view_rows(view, FX8_MOST_ROWS)};
+    const size_t n_places = fx8_product(pairs->n_rows, n_columns, 1, 1);
     FX8_AUTO_FREE bool *wanted = NULL;
     FX8_AUTO_FREE size_t *columns = NULL;
+    FX8_AUTO_FREE size_t *rows = NULL;
     const struct fx8_array arrays[] = {
         FX8_ITEMS(pairs->power, n_cells),
         FX8_ITEMS(pairs->n_power, n_cells),
+        FX8_ITEMS(pairs->n_good, n_places),
+        FX8_ITEMS(pairs->n_planned, n_places),
         FX8_ITEMS(pairs->all_power, n_inputs),
         FX8_ITEMS(pairs->n_all, n_inputs),
         FX8_ITEMS(pairs->n_empty, n_inputs),
@@ -181,7 +190,8 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
         FX8_ITEMS(pairs->n_coherence, n_products),
         FX8_ITEMS(pairs->remarks, n_inputs),
         FX8_ITEMS(wanted, h->n_baselines),
-        FX8_ITEMS(columns, view->n_channels)};
+        FX8_ITEMS(columns, view->n_channels),
+        FX8_ITEMS(rows, view->n_times)};
     FX8_TRY(fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "sums",
                                 error));
     for (size_t b = 0; b < h->n_baselines; b++)
@@ -190,7 +200,12 @@ enum fx8_status fx8_pairs_read(const struct fx8_view *view, bool needs_cross,
                         : needs_cross && fx8_view_is_cross(view, b);
     for (size_t c = 0; c < view->n_channels; c++)
         columns[c] = fx8_view_column(view, c, n_columns);
-    struct work work = {view, pairs, columns};
+    for (size_t t = 0; t < view->n_times; t++) {
+        rows[t] = fx8_view_row(view, t, pairs->n_rows);
+        for (size_t c = 0; c < view->n_channels; c++)
+            pairs->n_planned[rows[t] * n_columns + columns[c]] += 1.0;
+    }
+    struct work work = {view, pairs, columns, rows};
     FX8_TRY(fx8_view_scan(view, wanted, most, take, &work, error));
     FX8_TRY(read_clips(view, columns, pairs, error));
     return judge(view, pairs, error);
@@ -200,6 +215,8 @@ void fx8_pairs_clear(struct fx8_pairs *pairs)
 {
     free(pairs->power);
     free(pairs->n_power);
+    free(pairs->n_good);
+    free(pairs->n_planned);
     free(pairs->all_power);
     free(pairs->n_all);
     free(pairs->n_empty);

@@ -186,6 +186,50 @@ static enum fx8_status flags_panel(const struct fx8_view *view,
     return FX8_OK;
 }
 
+/* Whether the share of good autos in a channel is not the same in all dumps. */
+static bool flags_differ(const struct fx8_pairs *pairs)
+{
+    for (size_t c = 0; c < pairs->n_columns; c++) {
+        double before = NAN;
+        for (size_t r = 0; r < pairs->n_rows; r++) {
+            const size_t at = r * pairs->n_columns + c;
+            const double good = pairs->n_good[at] / pairs->n_planned[at];
+            if (isnan(good)) /* no dump or channel there */
+                continue;
+            if (!isnan(before) && good != before)
+                return true;
+            before = good;
+        }
+    }
+    return false;
+}
+
+enum fx8_status fx8_pairs_flagged_panel(const struct fx8_view *view,
+                                        const struct fx8_pairs *pairs,
+                                        struct fx8_figure *figure,
+                                        struct fx8_error *error)
+{
+    const size_t n_rows = pairs->n_rows, n_columns = pairs->n_columns;
+    double n_live = 0.0;
+    if (!flags_differ(pairs))
+        return FX8_OK; /* the spectra show them */
+    for (size_t i = 0; i < 2 * view->header.n_antennas; i++)
+        n_live += !isnan(fx8_pairs_level(pairs, i));
+    struct fx8_panel *panel = fx8_figure_panel(
+        figure, "Flagged autos, of inputs with unflagged data", "", "");
+    fx8_view_frequency_axis(view, &panel->x);
+    fx8_view_time_axis(view, &panel->y);
+    FX8_TRY(fx8_panel_matrix(panel, n_rows, n_columns, "share / %", error));
+    panel->matrix.map = FX8_MAP_SHARE;
+    panel->matrix.blank = "none flagged";
+    panel->matrix.axis.low = 0.0;
+    panel->matrix.axis.high = 100.0;
+    for (size_t i = 0; i < n_rows * n_columns; i++)
+        panel->matrix.values[i] =
+            100.0 - 100.0 * pairs->n_good[i] / (n_live * pairs->n_planned[i]);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
                                   struct fx8_figure *figure,
                                   struct fx8_error *error)
@@ -199,7 +243,8 @@ enum fx8_status fx8_plot_spectrum(const struct fx8_view *view,
         if (fx8_view_shows(view, p))
             FX8_TRY(fx8_pairs_spectra_panel(
                 view, &pairs, fx8_view_pol_1(view, p), figure, error));
-    return flags_panel(view, &pairs, figure, error);
+    FX8_TRY(flags_panel(view, &pairs, figure, error));
+    return fx8_pairs_flagged_panel(view, &pairs, figure, error);
 }
 
 /* --- levels ------------------------------------------------------- */

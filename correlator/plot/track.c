@@ -135,6 +135,7 @@ static enum fx8_status cells_panel(const struct fx8_view *view,
     fx8_view_frequency_axis(view, &panel->x);
     fx8_view_time_axis(view, &panel->y);
     FX8_TRY(fx8_panel_matrix(panel, n_rows, n_columns, label, error));
+    panel->matrix.blank = "flagged, or no value";
     for (size_t r = 0; r < n_rows; r++)
         for (size_t c = 0; c < n_columns; c++) {
             const struct fx8_track_part part = {product, r, r + 1, c, c + 1};

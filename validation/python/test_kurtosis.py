@@ -7,8 +7,8 @@ Shows (recordings, spectral kurtosis): flags equal those of the definition, for
     lanes and of FFTW, none; Gaussian noise is flagged as often as was asked
     for, at 64 to 100,000 spectra (far from the mean as often as the curve
     promises: less than asked); a pulsed and a steady tone are found; every
-    kind of result, the quick-look, slices and threads have the same flags, and
-    data and weights are kept
+    kind of result, the quick-look and its picture, slices and threads have the
+    same flags, and data and weights are kept
 Within: flags equal, but where the estimate is within 10⁻⁵ of a limit; rates
     within 5 standard deviations of a binomial count, at 0.1, where the curve
     itself is right within 1 %
@@ -16,6 +16,7 @@ Because: sums of 32 powers in floats err by 10⁻⁶
 In: scenario/ranks.py, test_session.c, test_session_ranges.c
 """
 import functools
+import json
 import math
 import re
 from fractions import Fraction
@@ -325,6 +326,10 @@ class Kurtosis(program.Case):
         with h5py.File(look) as file:
             np.testing.assert_array_equal(file["flags"][...].astype(bool),
                                           want.flags)
+        drawn = json.loads(self.well("plot", look, "--json").stdout)["panels"][-1]
+        np.testing.assert_allclose(
+            drawn["matrix"]["values"],
+            100 * self.flags_of(want, 12).mean(axis=1), atol=1e-9)
         mean = result({"output.channel_average": 2})
         np.testing.assert_array_equal(
             mean.flags, want.flags[:, :, ::2] & want.flags[:, :, 1::2])

@@ -4,12 +4,15 @@
 Shows (commands, poor data): `fx8 plot` draws no level of an input that is
     flagged and names one that is absent; a dead one stays dead; it leaves out
     cells that are not finite and says how many, and refuses a .part without a
-    finished dump
+    finished dump; where flags differ between dumps, it shows the share of inputs
+    flagged in every cell, without inputs that are flagged throughout, and
+    waterfalls say what their blank cells are
 Within: 10⁻⁹ of the largest value
 Because: sums of doubles in another order
 """
 import json
 import unittest
+import xml.etree.ElementTree
 
 import numpy as np
 
@@ -86,6 +89,38 @@ class Poor(plot.Plotted):
             file["Data/visdata"][...] = 1
 
         self.assertEqual(self.judged("live", live), (0, "all is flagged"))
+
+    def test_flags_of_some_dumps(self):
+        flags = self.result.flags.copy()
+
+        def flag(file):
+            flags[1:3, self.row(2, 2), 8:11, 0] = True
+            flags[2, self.row(4, 4), 10, :2] = True
+            flags[:, self.row(5, 5)] = True
+            file["Data/flags"][...] = flags.reshape(file["Data/flags"].shape)
+
+        path = self.changed(self.file, flag, "some.uvh5")
+        autos = np.array([flags[:, self.row(a, a), :, pol]
+                          for a in range(plot.N) for pol in range(2)])
+        live = autos[~autos.all(axis=(1, 2))]
+        self.assertEqual(len(live), 9)          # 1 dead, 2 flagged
+        for kind, n_before in ("overview", 6), ("spectrum", 3):
+            self.assertEqual(len(self.plot(kind)), n_before)
+            *others, panel = self.plot(kind, file=path)
+            self.assertEqual(len(others), n_before)
+            self.near(panel["matrix"]["values"], 100 * live.mean(axis=0))
+            self.assertEqual(panel["matrix"]["map"], "share")
+        self.assertEqual(others[2]["title"][:7], "Flagged")
+        for name, words, keys in (
+                ("spectrum", (), {"none flagged"}),
+                ("waterfall", ("--baseline", "2-2"), {"flagged, or no value"}),
+                ("waterfall", ("--baseline", "2-2", "--channels", "12-19"),
+                 set())):
+            picture = self.path(f"{name}{len(words)}.svg")
+            self.well("plot", path, "--kind", name, "-o", picture, *words)
+            texts = xml.etree.ElementTree.parse(picture).iter(f"{plot.SVG}text")
+            self.assertEqual({item.text for item in texts} & {
+                "none flagged", "flagged, or no value"}, keys)
 
     def test_part_without_a_dump(self):
         def begin(file):
