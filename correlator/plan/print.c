@@ -13,12 +13,13 @@
 
 /* What the figures rest on, besides network and storage. */
 static const char *const assumptions[] = {
-    "the CPU computes; no quick-look, no delays",
+    "the CPU computes",
     "recordings stored input by input, read by all threads from the page cache",
     "taps other than 8 by nominal operations; two real samples as one complex",
     "both precisions: one filter bank, as long as the slower one's",
     "correlator: seconds per sample on a line over inputs between measured "
     "shapes",
+    "blocks of 4 x 4 inputs without a baseline to write take it no time",
     "filter bank, levels: on a line over log(channels); lines go on beyond "
     "the last",
     "n threads take a + b / n seconds, through one and all that were measured",
@@ -32,6 +33,34 @@ static const char *const assumptions[] = {
 };
 
 #define N_ASSUMPTIONS (sizeof assumptions / sizeof *assumptions)
+
+/* Keys with a stage that no figure of a node holds. */
+#define N_UNCOUNTED 8
+
+/* The keys among them that a job sets; returns how many. */
+static size_t list_uncounted(const struct fx8_job *job,
+                             const char *keys[N_UNCOUNTED])
+{
+    const struct fx8_plan *plan = &job->plan;
+    const struct {
+        const char *key;
+        bool is_set;
+    } rows[N_UNCOUNTED] = {
+        {"input.missing_value", plan->marker.is_used},
+        {"input.van_vleck", plan->van_vleck},
+        {"quantizer.dither", plan->quantizer.dither},
+        {"array.gains", plan->delays.turns != NULL},
+        {"delay.mode", plan->delays.delay != NULL},
+        {"flag.clip_level", plan->blanking.level > 0},
+        {"flag.sk_false_alarm", plan->sk_false_alarm > 0.0},
+        {"postprocess.quicklook", plan->quicklook},
+    };
+    size_t n = 0;
+    for (size_t k = 0; k < N_UNCOUNTED; k++)
+        if (rows[k].is_set)
+            keys[n++] = rows[k].key;
+    return n;
+}
 
 static size_t first_nodes(const struct fx8_cost_page *page)
 {
@@ -62,6 +91,16 @@ static double times_run(const struct fx8_cost_job *cost,
 }
 
 /* --- a page ------------------------------------------------------- */
+
+static void print_uncounted(const struct fx8_job *job, FILE *stream)
+{
+    const char *keys[N_UNCOUNTED];
+    const size_t n = list_uncounted(job, keys);
+    for (size_t k = 0; k < n; k++)
+        fprintf(stream, "%s%s", k == 0 ? "           not counted: " : ", ",
+                keys[k]);
+    fprintf(stream, "%s", n > 0 ? "\n" : "");
+}
 
 static void print_stages(const struct fx8_cost_job *cost, FILE *stream)
 {
@@ -119,6 +158,7 @@ void fx8_cost_print(const struct fx8_cost_page *page, FILE *stream)
     fprintf(stream, "time       %.3g s on %zu %s, %.3g x real time: %s\n",
             time.seconds, FX8_COUNTED(first_nodes(page), "node", "nodes"),
             cost->recorded_s / time.seconds, time.bound);
+    print_uncounted(page->job, stream);
     if (enough > 0)
         fprintf(stream, "real time  %zu %s\n",
                 FX8_COUNTED(enough, "node", "nodes"));
@@ -152,6 +192,16 @@ static void put_stages(const struct fx8_cost_job *cost, struct fx8_json *json)
         fx8_json_real(json, "seconds", work->seconds * times);
         fx8_json_end(json);
     }
+    fx8_json_end(json);
+}
+
+static void put_uncounted(const struct fx8_job *job, struct fx8_json *json)
+{
+    const char *keys[N_UNCOUNTED];
+    const size_t n = list_uncounted(job, keys);
+    fx8_json_array(json, "not_counted");
+    for (size_t k = 0; k < n; k++)
+        fx8_json_text(json, NULL, keys[k]);
     fx8_json_end(json);
 }
 
@@ -195,6 +245,7 @@ void fx8_cost_print_json(const struct fx8_cost_page *page, FILE *stream)
                      (int64_t)fx8_cost_real_time_nodes(cost, page->site));
     put_stages(cost, &json);
     put_nodes(page, &json);
+    put_uncounted(page->job, &json);
     fx8_json_array(&json, "assumed");
     for (size_t k = 0; k < N_ASSUMPTIONS; k++)
         fx8_json_text(&json, NULL, assumptions[k]);

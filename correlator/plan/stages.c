@@ -180,6 +180,34 @@ static void set(struct fx8_cost_job *cost, enum fx8_cost_stage stage,
         names[stage][0], names[stage][1], amount, amount * seconds_per_unit};
 }
 
+/* Share of the blocks of 4 x 4 inputs that the correlator computes: those on
+ * the diagonal, and those with a baseline that is written. */
+static enum fx8_status find_computed(const struct fx8_job *job, double *share,
+                                     struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &job->plan;
+    const size_t n = plan->n_polarizations;
+    const size_t n_blocks = fx8_row_blocks_all(job->axes.n_inputs).end;
+    const size_t n_all = fx8_pair_count(n_blocks);
+    size_t n_computed = n_blocks;
+    FX8_AUTO_FREE uint8_t *is_counted = NULL;
+    *share = 1.0;
+    if (plan->baselines == NULL)
+        return FX8_OK;
+    FX8_TRY(fx8_allocate(n_all, 1, "blocks", &is_counted, error));
+    for (size_t row = 0; row < plan->n_baselines; row++) {
+        size_t a, b;
+        fx8_baseline_antennas(plan->n_antennas, plan->baselines[row], &a, &b);
+        a = n * a / FX8_ROW_BLOCK; /* holds all inputs of the antenna */
+        b = n * b / FX8_ROW_BLOCK;
+        uint8_t *counted = &is_counted[fx8_pair_index(a, b)];
+        n_computed += a != b && !*counted;
+        *counted = 1;
+    }
+    *share = (double)n_computed / (double)n_all;
+    return FX8_OK;
+}
+
 /* Filter bank, correlator and ends of dumps, of one precision: added to what
  * `cost` has; a filter bank for two precisions runs once. */
 static enum fx8_status add_precision(const struct fx8_job *job,
@@ -198,7 +226,8 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     const double cells = antennas * (antennas + 1.0) / 2.0 *
                          (double)(axes->n_products * axes->n_fine) * centers;
     const double padded = (double)fx8_round_up(axes->n_inputs, FX8_ROW_BLOCK);
-    double bank_s, products_s, cell_s, level_s = 0.0;
+    double bank_s, products_s, cell_s, level_s = 0.0, computed;
+    FX8_TRY(find_computed(job, &computed, error));
     FX8_TRY(time_at(search, "channelize", true,
                     (double)job->plan.channelizer.n_channels, &bank_s, error));
     FX8_TRY(time_at(search, "correlate", false, padded, &products_s, error));
@@ -214,7 +243,7 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     set(cost, FX8_COST_CHANNELIZE, samples, bank_s);
     cost->stages[FX8_COST_CHANNELIZE].seconds = fmax(before, bank->seconds);
     struct fx8_cost_job one;
-    set(&one, FX8_COST_CORRELATE, kept * (inputs + 1.0) / 2.0,
+    set(&one, FX8_COST_CORRELATE, computed * kept * (inputs + 1.0) / 2.0,
         products_s * padded / inputs / ((inputs + 1.0) / 2.0));
     set(&one, FX8_COST_DUMP, cells, cell_s);
     set(&one, FX8_COST_LEVEL, kept / spectra * 256.0, level_s / 256.0);

@@ -4,9 +4,10 @@ node with round numbers; what it refuses.
 
 Shows (commands, planning): input, plan and channels are the lines of a dry run; a
     result is as large as said, with some of its baselines or averaged too; with
-    --inputs, work is that of the array; times of
-    the document follow from its stages; a node measured here is kept, and serves
-    again; wrong use is refused in one line
+    --inputs, work is that of the array; blocks of inputs without a chosen baseline
+    cost nothing; keys whose time is not counted are named; times of the document
+    follow from its stages; a node measured here is kept, and serves again; wrong
+    use is refused in one line
 Within: sizes 128 kB and 5 %; sums 10⁻⁹
 Because: besides its rows, a file has a header; a document has all digits of a
     double, and times near a microsecond are added up
@@ -14,6 +15,7 @@ Because: besides its rows, a file has a header; a document has all digits of a
 import json
 import math
 import os
+import re
 
 import h5py
 
@@ -116,12 +118,18 @@ class Plan(program.Job):
         # 256 x 257 / 2 baselines of 64 channels and 4 products, and columns
         self.assertAlmostEqual(one["result_bytes"],
                                30 * 32896 * (64 * 4 * 13 + 96))
-        for choice, n in ("auto", 256), ("cross", 32640), ("0&1,2&255", 2):
+        # 128 of 128 x 129 / 2 blocks of 2 x 2 antennas are on the diagonal
+        for choice, n, blocks in (("auto", 256, 128), ("cross", 32640, 8256),
+                                  ("0&1,2&255,3&254", 3, 129)):
             some = self.document(*words, "--set", f"output.baselines={choice}")
             self.assertAlmostEqual(some["result_bytes"],
                                    30 * n * (64 * 4 * 13 + 96))
             self.assertAlmostEqual(self.stage(some, "ends of dumps")["amount"],
                                    self.stage(one, "ends of dumps")["amount"])
+            for item in "amount", "seconds":
+                self.assertAlmostEqual(
+                    self.stage(some, "correlator")[item]
+                    / self.stage(one, "correlator")[item], blocks / 8256)
         many = self.document(*words, "--bands", "384")
         self.assertAlmostEqual(
             self.stage(many, "correlator")["amount"] / cmac, 384)
@@ -131,6 +139,31 @@ class Plan(program.Job):
         real = self.document(*words, "--real")
         self.assertAlmostEqual(self.stage(real, "correlator")["amount"] / cmac,
                                0.5, delta=1e-4)
+
+    def test_what_is_not_counted(self):
+        gains = self.save("gains.csv",
+                          "number,pol,amplitude,phase_deg,delay_ns\n"
+                          "0,X,1,30,0\n")
+        for keys, others in (
+                ((), ("delay.mode=cable",)),        # cables of no length
+                (("flag.sk_false_alarm=0.001", "quantizer.dither=yes"), ()),
+                (("input.van_vleck=yes",), ("channelizer.method=fft",
+                                            "channelizer.window=rectangular")),
+                (("delay.mode=track", "flag.clip_level=100"),
+                 ("delay.phase_center_ra_deg=10",
+                  "delay.phase_center_dec_deg=20")),
+                (("input.missing_value=-128", "postprocess.quicklook=q.h5",
+                  f"array.gains={gains}"), ())):
+            with self.subTest(keys=keys):
+                words = [word for key in keys + others
+                         for word in ("--set", key)]
+                names = sorted(key.split("=")[0] for key in keys)
+                document = self.document(self.input, *words)
+                self.assertEqual(sorted(document["not_counted"]), names)
+                page = self.plan(self.input, *words)
+                lines = re.findall(r"^time .*\n +not counted: (.*)$", page, re.M)
+                self.assertEqual(lines, [", ".join(document["not_counted"])]
+                                 if names else [])
 
     def test_averages_in_time(self):
         """Fewer rows, as many as there are then."""
