@@ -91,6 +91,27 @@ class Ranks(program.Job):
              *map(str, arguments)], capture_output=True, text=True, timeout=120,
             stdin=subprocess.DEVNULL, env=self.environment, **options)
 
+    def start_ranks(self, n, recording, *arguments, share=0.5):
+        """Start n ranks, who wait at this share of the recording until
+        let_go(); returns mpirun and the processes of the ranks, in no order,
+        once they write."""
+        process = subprocess.Popen(
+            [MPIRUN, "-n", str(n), program.FX8, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**self.holding(recording, share), **self.environment})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.wait_for(process, self.output + ".part")
+        ranks = ranks_of(process)
+        self.assertEqual(len(ranks), n)
+        return process, ranks
+
+    def errors_of(self, process):
+        """Let the ranks go on after a signal; returns what they write to stderr
+        until their end."""
+        self.let_go()
+        return process.communicate(timeout=60)[1]
+
     def errors(self, done):
         """The lines that fx8 has written to stderr."""
         return [line for line in done.stderr.splitlines()

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 
 import h5py
@@ -20,7 +19,7 @@ import numpy as np
 
 import oracle
 import program
-from ranks_job import MPIRUN, Ranks, passed_on, ranks_of
+from ranks_job import Ranks, passed_on
 
 
 class Ends(Ranks):
@@ -144,27 +143,6 @@ class Ends(Ranks):
         self.assertEqual(os.listdir(here), ["out.uvh5.part"])
 
     # --- signals --------------------------------------------------------------
-
-    def start_ranks(self, n, recording, *arguments, share=0.5):
-        """Start n ranks, who wait at this share of the recording until
-        let_go(); returns mpirun and the processes of the ranks, in no order,
-        once they write."""
-        process = subprocess.Popen(
-            [MPIRUN, "-n", str(n), program.FX8, *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**self.holding(recording, share), **self.environment})
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        self.wait_for(process, self.output + ".part")
-        ranks = ranks_of(process)
-        self.assertEqual(len(ranks), n)
-        return process, ranks
-
-    def errors_of(self, process):
-        """Let the ranks go on after a signal; returns what they write to stderr
-        until their end."""
-        self.let_go()
-        return process.communicate(timeout=60)[1]
 
     def test_a_signal_to_one_rank_stops_all(self):
         """The signal passes within milliseconds; meanwhile rank 1 must not
