@@ -500,10 +500,10 @@ const struct fx8_key fx8_keys[] = {
              "its amplitude, at the highest frequency that is written; the "
              "loss within a dump is part of it. 0: do not. Rows then have "
              "their own times and lengths. A pause and --resume keep whole "
-             "blocks of up to 64 dumps. Not with several processes (--mpi), "
-             "compression, precision both or interval, a quicklook, or "
-             "positions = none. The truth that fx8 simulate writes keeps every "
-             "dump."},
+             "blocks of up to 64 dumps, and each of several processes (--mpi) "
+             "has whole ones. Not with compression, precision both or "
+             "interval, a quicklook, or positions = none. The truth that fx8 "
+             "simulate writes keeps every dump."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
      .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "

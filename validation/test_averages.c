@@ -182,7 +182,4 @@ TEST(what_averages_are_refused_with)
     refuse_last(&o, LIST("output.compression=gzip", loss),
                 "expected 0 with output.compression: packed chunks do not end "
                 "where the dumps do that are averaged");
-    refuse_last(&o, LIST("correlator.ranks=mpi", loss),
-                "expected 0 with correlator.ranks = mpi: ranks write dumps in "
-                "any order");
 }

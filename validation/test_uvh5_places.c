@@ -59,8 +59,11 @@ static void write_placed(const struct fx8_uvh5_places *places, int file,
     struct fx8_result dump = make_dump(h, d);
     struct fx8_uvh5_counted counts = make_counts(d, n_fine);
     struct fx8_error error;
-    must(fx8_uvh5_write_placed(places, d, &counts, &dump, put, &file, &error),
+    int64_t checksum;
+    must(fx8_uvh5_write_placed(places, d, &counts, &dump, put, &file, &checksum,
+                               &error),
          error);
+    must(fx8_uvh5_mark_placed(places, d, checksum, put, &file, &error), error);
     free_counts(&counts);
     free_dump(&dump);
 }

@@ -17,6 +17,7 @@
 #include "correlator/compare/live.h"
 #include "correlator/ranks/ranks.h"
 #include "correlator/run/alike.h"
+#include "correlator/run/averages.h"
 #include "correlator/run/forecast.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/job.h"
@@ -436,15 +437,23 @@ static enum fx8_status compare_all(const struct work *work, bool is_quiet,
 
 static void warn_of_idle_ranks(const struct work *work)
 {
+    const struct fx8_job *job = &work->job;
+    const int n = work->ranks.n;
+    int64_t block_dumps;
+    if (n == 1 || fx8_averages_block_dumps(job, &block_dumps, NULL) != FX8_OK)
+        return; /* or the run fails with a message */
+    const int64_t n_blocks = (job->n_dumps - 1) / block_dumps + 1;
     const int64_t n_idle =
-        fx8_share_idle(&work->job.plan, work->job.n_dumps, work->ranks.n);
+        fx8_share_idle(&job->plan, job->n_dumps, block_dumps, n);
+    char of[64] = "";
+    if (block_dumps > 1)
+        snprintf(of, sizeof of, " of up to %lld dumps", (long long)block_dumps);
     if (n_idle > 0)
         fx8_command_warning(
-            "%d ranks for %lld %s: %lld of them have nothing "
-            "to do",
-            work->ranks.n,
-            FX8_COUNTED((long long)work->job.n_dumps, "dump", "dumps"),
-            (long long)n_idle);
+            "%d ranks for %lld %s%s: %lld of them have nothing to do", n,
+            FX8_COUNTED((long long)n_blocks, block_dumps > 1 ? "block" : "dump",
+                        block_dumps > 1 ? "blocks" : "dumps"),
+            of, (long long)n_idle);
 }
 
 /* Prepare on all ranks, and see that they have the same before them. */
@@ -546,19 +555,6 @@ static enum fx8_status find_ranks(struct work *work, const char *key,
                : fx8_fail(error, status, "%s: %s", key, why.message);
 }
 
-/* What several ranks cannot do; correlator.ranks = mpi is refused with it, too.
- */
-static enum fx8_status check_ranks(const struct work *work,
-                                   struct fx8_error *error)
-{
-    if (work->ranks.n == 1 || !(work->settings.output.time_average_loss > 0.0))
-        return FX8_OK;
-    return fx8_settings_fail(&work->settings, "output.time_average_loss", error,
-                             "expected 0 with %d ranks: they write dumps in "
-                             "any order",
-                             work->ranks.n);
-}
-
 /* Settings, and then the ranks that they ask for; with --mpi the other way
  * round, so that failures are reported once. */
 static enum fx8_status load(const struct fx8_command_line *line,
@@ -567,11 +563,9 @@ static enum fx8_status load(const struct fx8_command_line *line,
     const bool is_asked = line->given[MPI] != NULL;
     if (is_asked)
         FX8_TRY(find_ranks(work, "--mpi", error));
-    enum fx8_status status =
+    const enum fx8_status status =
         fx8_settings_load(line->files[0], line->settings, line->n_settings,
                           false, &work->settings, error);
-    if (status == FX8_OK)
-        status = check_ranks(work, error);
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
     return work->settings.correlator.has_ranks && !is_asked
                ? find_ranks(work, "correlator.ranks: mpi", error)

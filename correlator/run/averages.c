@@ -122,6 +122,20 @@ enum fx8_status fx8_averages_plan(const struct fx8_job_center *center,
                      : fx8_uvh5_rows_open(n_dumps, n, levels, rows, error);
 }
 
+enum fx8_status fx8_averages_block_dumps(const struct fx8_job *job,
+                                         int64_t *block_dumps,
+                                         struct fx8_error *error)
+{
+    *block_dumps = 1;
+    for (size_t c = 0; c < job->n_centers; c++) {
+        FX8_AUTO(fx8_uvh5_rows_clear) struct fx8_uvh5_rows rows = {0};
+        FX8_TRY(fx8_averages_plan(&job->centers[c], &rows, error));
+        const int64_t n = (int64_t)fx8_uvh5_block_dumps(&rows);
+        *block_dumps = n > *block_dumps ? n : *block_dumps;
+    }
+    return FX8_OK;
+}
+
 /* --- sums -------------------------------------------------------- */
 
 enum { N_ARRAYS = 3 + FX8_RESULT_ARRAYS };

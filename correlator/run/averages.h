@@ -45,6 +45,12 @@ enum fx8_status fx8_averages_plan(const struct fx8_job_center *center,
                                   struct fx8_uvh5_rows *rows,
                                   struct fx8_error *error);
 
+/** Dumps that must be computed one behind the other: the largest blocks of all
+ *  phase centres; 1 if nothing is averaged. */
+enum fx8_status fx8_averages_block_dumps(const struct fx8_job *job,
+                                         int64_t *block_dumps,
+                                         struct fx8_error *error);
+
 /**
  * Averages of one kind of result.
  *

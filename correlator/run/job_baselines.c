@@ -138,9 +138,6 @@ static enum fx8_status check_averages(const struct fx8_job *job,
         {settings->postprocess.quicklook[0] != '\0',
          "expected 0 with postprocess.quicklook: --resume makes it again, of "
          "dumps that are not averaged"},
-        {settings->correlator.has_ranks,
-         "expected 0 with correlator.ranks = mpi: ranks write dumps in any "
-         "order"},
     };
     if (!(settings->output.time_average_loss > 0.0))
         return FX8_OK;

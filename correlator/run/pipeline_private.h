@@ -37,6 +37,7 @@ struct fx8_run {
     const struct fx8_ranks *ranks;
     struct fx8_talk talk;
     uint8_t *finished;      /* [n_dumps of the job] by an earlier run */
+    int64_t block_dumps;    /* see fx8_averages_block_dumps() */
     struct fx8_share share; /* of this rank */
     int64_t share_spectra;  /* that it has to compute */
     int64_t all_spectra;    /* that all ranks have to */

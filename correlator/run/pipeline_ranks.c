@@ -76,8 +76,8 @@ enum fx8_status fx8_run_divide(struct fx8_run *run, struct fx8_error *error)
     const struct fx8_job *job = run->request->job;
     FX8_TRY(run->ranks->operations->broadcast(run->finished,
                                               (size_t)job->n_dumps, error));
-    run->share =
-        fx8_share_of(run->finished, job->n_dumps, &job->plan, run->ranks);
+    run->share = fx8_share_of(run->finished, job->n_dumps, run->block_dumps,
+                              &job->plan, run->ranks);
     for (int64_t d = 0; d < job->n_dumps; d++) {
         const int64_t n =
             run->finished[d] ? 0 : fx8_dump_spectra(&job->plan, d);
@@ -208,7 +208,8 @@ static void add_dumps(struct fx8_run *run, const struct fx8_run_rank *all)
         struct fx8_ranks of = *run->ranks;
         of.rank = rank;
         const struct fx8_share share =
-            fx8_share_of(run->finished, n_dumps, &run->request->job->plan, &of);
+            fx8_share_of(run->finished, n_dumps, run->block_dumps,
+                         &run->request->job->plan, &of);
         for (size_t b = 0; b < run->n; b++) {
             struct fx8_sink *sink = run->branches[b].sink;
             const uint8_t *finished = fx8_sink_finished(sink);

@@ -9,6 +9,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/averages.h"
 #include "correlator/run/pipeline_private.h"
 
 /* --- verifying ------------------------------------------------------------ */
@@ -41,28 +42,16 @@ static enum fx8_status verify_dump(const struct fx8_run *run, int64_t dump,
     return FX8_OK;
 }
 
-/* Dumps of the largest blocks of averages, in which those of all branches end.
- */
-static int64_t most_block_dumps(const struct fx8_run *run)
-{
-    int64_t most = 1;
-    for (size_t b = 0; b < run->n; b++) {
-        const int64_t n = fx8_sink_block_dumps(run->branches[b].sink);
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 /* Begin of the block that a dump is in, and the dump behind it. */
 static int64_t block_begin(const struct fx8_run *run, int64_t dump)
 {
-    return dump - dump % most_block_dumps(run);
+    return dump - dump % run->block_dumps;
 }
 
 static int64_t block_end(const struct fx8_run *run, int64_t dump)
 {
     const int64_t n = run->request->job->n_dumps;
-    const int64_t end = block_begin(run, dump) + most_block_dumps(run);
+    const int64_t end = block_begin(run, dump) + run->block_dumps;
     return end < n ? end : n;
 }
 
@@ -257,10 +246,14 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
     const size_t n_dumps = (size_t)run->request->job->n_dumps;
     const char *present = NULL, *absent = NULL;
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
-    if (run->request->is_trial || run->ranks->rank > 0)
+    FX8_TRY(
+        fx8_averages_block_dumps(run->request->job, &run->block_dumps, error));
+    if (run->request->is_trial)
         return FX8_OK;
     for (size_t b = 0; b < run->n; b++)
-        fx8_sink_keep_blocks(run->branches[b].sink, most_block_dumps(run));
+        fx8_sink_keep_blocks(run->branches[b].sink, run->block_dumps);
+    if (run->ranks->rank > 0)
+        return FX8_OK;
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
                                    &present, &absent, error));

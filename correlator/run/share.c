@@ -7,11 +7,11 @@
 #include "config/base/try.h"
 #include "correlator/run/share.h"
 
-/* First dump of a rank; of rank n: behind the last one.  This is n_dumps times
- * rank divided by n, without overflow. */
-static int64_t first_dump(int64_t n_dumps, int64_t rank, int64_t n)
+/* First block of a rank; of rank n: behind the last one.  This is n_blocks
+ * times rank divided by n, without overflow. */
+static int64_t first_block(int64_t n_blocks, int64_t rank, int64_t n)
 {
-    return n_dumps / n * rank + n_dumps % n * rank / n;
+    return n_blocks / n * rank + n_blocks % n * rank / n;
 }
 
 /* a / b, rounded up. */
@@ -27,7 +27,7 @@ int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump, int64_t part)
     return divide_up(n_segments, part);
 }
 
-/* Segments in a part of n_left dumps for n ranks; 0: dumps are not divided. */
+/* Segments in a part of n_left blocks for n ranks; 0: dumps are not divided. */
 static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
 {
     const int64_t n_segments =
@@ -40,37 +40,39 @@ static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
     return is_exact ? divide_up(n_segments, n) : 1;
 }
 
-int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps, int n)
+int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps,
+                       int64_t block_dumps, int n)
 {
-    const int64_t part = choose_part(plan, n_dumps, n);
-    int64_t n_busy = n_dumps;
+    const int64_t n_blocks = divide_up(n_dumps, block_dumps);
+    const int64_t part = choose_part(plan, n_blocks, n);
+    int64_t n_busy = part > 0 ? 0 : n_blocks;
     for (int64_t d = 0; d < n_dumps && part > 0; d++)
-        n_busy += fx8_share_parts(plan, d, part) - 1;
+        n_busy += fx8_share_parts(plan, d, part);
     return n_busy < n ? n - n_busy : 0;
 }
 
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
-                              const struct fx8_plan *plan,
+                              int64_t block_dumps, const struct fx8_plan *plan,
                               const struct fx8_ranks *ranks)
 {
     struct fx8_share share = {0, n_dumps, 0};
     int64_t n_left = 0, n_before = 0;
     if (ranks->n == 1)
         return share;
-    for (int64_t d = 0; d < n_dumps; d++)
+    for (int64_t d = 0; d < n_dumps; d += block_dumps)
         n_left += !finished[d];
     share.part = choose_part(plan, n_left, ranks->n);
     const int64_t n_shares = share.part > 0 ? 1 : ranks->n;
-    const int64_t begin = first_dump(n_left, ranks->rank, n_shares);
-    const int64_t end = first_dump(n_left, ranks->rank + 1, n_shares);
+    const int64_t begin = first_block(n_left, ranks->rank, n_shares);
+    const int64_t end = first_block(n_left, ranks->rank + 1, n_shares);
     share.end = 0;
-    for (int64_t d = 0; d < n_dumps; d++) {
+    for (int64_t d = 0; d < n_dumps; d += block_dumps) {
         if (finished[d])
             continue;
         if (n_before == begin)
             share.first = d;
         if (n_before >= begin && n_before < end)
-            share.end = d + 1;
+            share.end = n_dumps - d < block_dumps ? n_dumps : d + block_dumps;
         n_before++;
     }
     return begin < end && ranks->rank < n_shares

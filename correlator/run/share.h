@@ -10,7 +10,7 @@
 #include "correlator/fx8.h"
 #include "correlator/ranks/ranks.h"
 
-/** Dumps [first, end) of a run. */
+/** Dumps [first, end) of a run: whole blocks of averages. */
 struct fx8_share {
     int64_t first, end;
     int64_t part; /**< > 0: the dumps are divided into parts of so many
@@ -20,20 +20,23 @@ struct fx8_share {
 
 /**
  * fx8_share_of -- the dumps of a rank, from its first to its last unfinished
- * one.
+ * block.
  *
- * Given: finished  uint8 [n_dumps] 1: of an earlier run
- * Notes: 1) ranges ascend with the rank; their numbers of unfinished dumps
- *           differ by one at most.  The last dump may be shorter than the
+ * Given: finished     uint8 [n_dumps] 1: of an earlier run; all dumps of a
+ *                     block or none
+ *        block_dumps  dumps that are averaged, which one rank must have: one
+ *                     behind the other; 1: none are
+ * Notes: 1) ranges ascend with the rank; their numbers of unfinished blocks
+ *           differ by one at most.  The last block may be shorter than the
  *           others: the last rank has one of the larger shares
- *        2) with fewer unfinished dumps than ranks, dumps of several segments
+ *        2) with fewer unfinished blocks than ranks, dumps of several segments
  *           are divided, and rank 0 has them all.  Parts of INT8 alone,
  *           without spectral kurtosis, are as long as they can be for all ranks
  *           to have one, others one segment
  *        3) a process alone has all dumps
  */
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
-                              const struct fx8_plan *plan,
+                              int64_t block_dumps, const struct fx8_plan *plan,
                               const struct fx8_ranks *ranks);
 
 /** Parts of a dump; `part` segments in each, the last may have fewer. */
@@ -41,7 +44,8 @@ int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump,
                         int64_t part);
 
 /** Ranks without work among n: for a warning. */
-int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps, int n);
+int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps,
+                       int64_t block_dumps, int n);
 
 /**
  * fx8_share_threads -- threads that a rank may run: the processors that it may

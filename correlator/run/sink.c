@@ -37,11 +37,8 @@ static enum fx8_status write_results(struct fx8_sink *s,
                                      struct fx8_error *error)
 {
     const size_t dump = (size_t)copy->dump.index;
-    if (fx8_sink_is_shared(s)) {
-        FX8_TRY(fx8_sink_write_shared(s, copy, error));
-        s->earlier.finished[dump] = 1;
-        return FX8_OK;
-    }
+    if (fx8_sink_is_shared(s))
+        return fx8_sink_write_shared(s, copy, error);
     if (s->ranks->rank > 0)
         return fx8_sink_send(s, copy, error);
     /* gains first: compare can then read any file with a dump */
@@ -59,8 +56,15 @@ static enum fx8_status write_results(struct fx8_sink *s,
         FX8_TRY(fx8_uvh5_write_slice(
             s->files[f], dump, copy->dump.first_baseline, n_rows, rows, error));
     }
-    s->earlier.finished[dump] = is_last(s, copy);
+    if (is_last(s, copy))
+        fx8_sink_count_finished(s, copy->dump.index, copy->dump.index + 1);
     return FX8_OK;
+}
+
+void fx8_sink_count_finished(struct fx8_sink *s, int64_t first, int64_t end)
+{
+    memset(s->earlier.finished + first, 1, (size_t)(end - first));
+    s->n_dumps += end - first;
 }
 
 static enum fx8_status write_copy(struct fx8_sink *s,
@@ -86,9 +90,7 @@ static void write_timed(struct fx8_sink *s, const struct fx8_sink_copy *copy)
         s->status = write_copy(s, copy, &s->error);
     s->seconds += fx8_clock_seconds() - start;
     fx8_consumer_wait(consumer);
-    if (s->status == FX8_OK)
-        s->n_dumps += !copy->is_kept && is_last(s, copy);
-    else
+    if (s->status != FX8_OK)
         atomic_store(&s->has_failed, true);
 }
 
@@ -403,6 +405,14 @@ static bool are_first(const struct fx8_sink *s)
     return n == fx8_sink_n_finished(s);
 }
 
+/* Whether ranks may have dropped dumps of blocks that they did not finish: the
+ * tally has these, too. */
+static bool has_dropped(const struct fx8_sink *s)
+{
+    return s->ranks->n > 1 && s->block_dumps > 1 &&
+           fx8_sink_n_finished(s) < s->job->n_dumps;
+}
+
 /* Take a file back from the ranks that have written the first dumps into it. */
 static enum fx8_status take_back(struct fx8_sink *s,
                                  struct fx8_uvh5_writer *file,
@@ -485,8 +495,7 @@ void fx8_sink_add_finished(struct fx8_sink *sink, const uint8_t *finished,
     for (int64_t d = first; d < end && n > 0; d++) {
         if (finished[d])
             continue;
-        sink->earlier.finished[d] = 1;
-        sink->n_dumps++;
+        fx8_sink_count_finished(sink, d, d + 1);
         n--;
     }
 }
@@ -528,7 +537,7 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink,
     enum fx8_status status = fx8_sink_drain(s, keep ? error : NULL);
     fx8_consumer_close(&s->consumer);
     /* a result has no holes: dumps behind one are left for another run */
-    keep = keep && are_first(s);
+    keep = keep && are_first(s) && !has_dropped(s);
     if (status == FX8_OK && keep && fx8_sink_n_finished(s) > 0)
         status = put_end(s, tally, looker, error);
     status = end_files(s, status, keep, error);

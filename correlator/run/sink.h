@@ -115,16 +115,12 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
 /** Whether a dump could not be written; from any thread. */
 bool fx8_sink_has_failed(const struct fx8_sink *sink);
 
-/** Dumps that a later run can keep, of those that are written from the first
- *  one on: those of whole blocks of averages. */
+/** Dumps that a later run can keep, of those that are written: those of whole
+ *  blocks of averages. */
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *sink);
 
 /** Keep blocks of as many dumps as the phase centre with the largest ones. */
 void fx8_sink_keep_blocks(struct fx8_sink *sink, int64_t block_dumps);
-
-/** Dumps that must be computed one behind the other: a block of averages; 1
- *  without. */
-int64_t fx8_sink_block_dumps(const struct fx8_sink *sink);
 
 /** Wait for the writer: all dumps that were handed over are written.  Its
  *  failure is returned.  Fills n_dumps and write_s of the report. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sink_averages.c -- see sink_private.h: results whose dumps are averaged
  * before they are written. */
+#include <string.h>
+
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/describe.h"
@@ -49,15 +51,24 @@ const struct fx8_result *fx8_sink_rows(struct fx8_sink *s,
                             given);
 }
 
-int64_t fx8_sink_block_dumps(const struct fx8_sink *sink)
+int64_t fx8_sink_block_end(const struct fx8_sink *s, int64_t dump)
 {
-    return (int64_t)1 << (sink->rows.n_levels - 1);
+    const int64_t n_dumps = s->job->n_dumps;
+    const int64_t end = dump - dump % s->block_dumps + s->block_dumps;
+    return end < n_dumps ? end : n_dumps;
 }
 
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *s)
 {
-    const int64_t n = fx8_sink_n_finished(s);
-    return n == s->job->n_dumps ? n : n - n % s->block_dumps;
+    int64_t n_whole = 0;
+    for (int64_t end, d = 0; d < s->job->n_dumps; d = end) {
+        end = fx8_sink_block_end(s, d);
+        if (memchr(s->earlier.finished + d, 0, (size_t)(end - d)) == NULL)
+            n_whole += end - d;
+    }
+    /* what ranks wrote elsewhere did not arrive: take_back() */
+    const int64_t n_there = fx8_sink_n_finished(s);
+    return n_whole < n_there ? n_whole : n_there;
 }
 
 void fx8_sink_keep_blocks(struct fx8_sink *sink, int64_t block_dumps)

@@ -297,13 +297,13 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     s->output = &request->outputs[center];
     s->session = session;
     s->report = report;
+    s->block_dumps = 1;
     s->has_slices = fx8_info(session).n_slices > 1;
     s->rows =
         fx8_uvh5_all_rows((size_t)s->job->n_dumps, s->job->axes.n_baselines);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     const enum fx8_status status = plan_outputs(s, request, error);
-    s->block_dumps = fx8_sink_block_dumps(s);
     if (status != FX8_OK)
         fx8_sink_close(&s, NULL, NULL, false, NULL);
     *sink = s;

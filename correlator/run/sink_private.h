@@ -43,6 +43,7 @@ enum {
 struct fx8_sink_shared {
     struct fx8_uvh5_places *places;
     struct fx8_ranks_file *file;
+    int64_t checksums[FX8_UVH5_BLOCK_DUMPS]; /* of the block in progress */
 };
 
 struct fx8_sink {
@@ -103,6 +104,9 @@ static inline int64_t fx8_sink_n_finished(const struct fx8_sink *sink)
     return sink->earlier.n_dumps + sink->n_dumps;
 }
 
+/** Count dumps [first, end): every file has them. */
+void fx8_sink_count_finished(struct fx8_sink *sink, int64_t first, int64_t end);
+
 /** Cells with a gain; 0 without a quantiser. */
 size_t fx8_sink_levels(const struct fx8_sink *sink);
 
@@ -147,6 +151,9 @@ const struct fx8_result *fx8_sink_rows(struct fx8_sink *sink,
                                        const struct fx8_dump *dump,
                                        size_t *n_rows);
 
+/** The dump behind the block that a dump is in. */
+int64_t fx8_sink_block_end(const struct fx8_sink *sink, int64_t dump);
+
 /** Let the averages of a run that is ended early end with its last dump. */
 enum fx8_status fx8_sink_end_averages(struct fx8_sink *sink,
                                       struct fx8_error *error);
@@ -162,7 +169,8 @@ bool fx8_sink_is_through_rank_0(const struct fx8_sink *sink);
  *  call it. */
 enum fx8_status fx8_sink_share(struct fx8_sink *sink, struct fx8_error *error);
 
-/** Write a dump into its places of the shared outputs. */
+/** Write a dump into its places of the shared outputs; the last one of a block
+ *  finishes all of them. */
 enum fx8_status fx8_sink_write_shared(struct fx8_sink *sink,
                                       const struct fx8_sink_copy *copy,
                                       struct fx8_error *error);

@@ -100,18 +100,43 @@ static enum fx8_status put_bytes(void *context, uint64_t offset,
                      &why, error);
 }
 
+/* Mark dumps [first, end), a block, as finished. */
+static enum fx8_status mark_block(struct fx8_sink *s, int64_t first,
+                                  int64_t end, struct fx8_error *error)
+{
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
+        const struct fx8_sink_shared *shared = &s->shared[kind];
+        struct place place = {s, kind};
+        for (int64_t d = first; d < end && shared->file != NULL; d++)
+            FX8_TRY(fx8_uvh5_mark_placed(shared->places, (size_t)d,
+                                         shared->checksums[d - first],
+                                         put_bytes, &place, error));
+    }
+    fx8_sink_count_finished(s, first, end);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_sink_write_shared(struct fx8_sink *s,
                                       const struct fx8_sink_copy *copy,
                                       struct fx8_error *error)
 {
+    const int64_t dump = copy->dump.index;
+    const int64_t in_block = dump % s->block_dumps;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
+        struct fx8_sink_shared *shared = &s->shared[kind];
         struct place place = {s, kind};
-        if (s->shared[kind].file != NULL)
-            FX8_TRY(fx8_uvh5_write_placed(
-                s->shared[kind].places, (size_t)copy->dump.index, &copy->counts,
-                &copy->dump.results[kind], put_bytes, &place, error));
+        size_t n_rows;
+        if (shared->file == NULL)
+            continue;
+        const struct fx8_result *rows =
+            fx8_sink_rows(s, kind, &copy->dump, &n_rows);
+        FX8_TRY(fx8_uvh5_write_placed(shared->places, (size_t)dump,
+                                      &copy->counts, rows, put_bytes, &place,
+                                      &shared->checksums[in_block], error));
     }
-    return FX8_OK;
+    return dump + 1 < fx8_sink_block_end(s, dump)
+               ? FX8_OK
+               : mark_block(s, dump - in_block, dump + 1, error);
 }
 
 enum fx8_status fx8_sink_end_shared(struct fx8_sink *s, struct fx8_error *error)

@@ -27,6 +27,8 @@ struct placed {
 
 struct fx8_uvh5_places {
     uint64_t size; /* bytes of all this */
+    /* only to count rows: without the lists, which a copy could not use */
+    struct fx8_uvh5_rows rows;
     struct placed cubes[N_PLACED];
     uint64_t addresses[];
 };
@@ -51,8 +53,17 @@ static void list_cubes(struct fx8_uvh5_writer *writer,
     cubes[n] = &writer->counts[FX8_UVH5_CHECKSUM];
 }
 
-static struct placed describe(const struct fx8_h5_cube *cube, size_t n_dumps)
+static bool is_count(const struct fx8_uvh5_writer *writer,
+                     const struct fx8_h5_cube *cube)
 {
+    return cube >= writer->counts && cube < writer->counts + FX8_UVH5_COUNTS;
+}
+
+static struct placed describe(const struct fx8_uvh5_writer *writer,
+                              const struct fx8_h5_cube *cube)
+{
+    const size_t n_rows =
+        is_count(writer, cube) ? writer->n_times : fx8_uvh5_count_rows(writer);
     struct placed placed = {.value_bytes = cube->value_bytes};
     if (cube->dataset <= 0)
         return (struct placed){0};
@@ -60,7 +71,7 @@ static struct placed describe(const struct fx8_h5_cube *cube, size_t n_dumps)
         placed.dump[axis] = axis < cube->rank ? cube->dump[axis] : 1;
         placed.chunk[axis] = axis < cube->rank ? cube->chunk[axis] : 1;
         placed.n_chunks[axis] = divide_up(
-            placed.dump[axis] * (axis == 0 ? n_dumps : 1), placed.chunk[axis]);
+            axis == 0 ? n_rows : placed.dump[axis], placed.chunk[axis]);
     }
     return placed;
 }
@@ -142,11 +153,13 @@ static enum fx8_status find_places(struct fx8_uvh5_writer *writer,
                                    struct fx8_error *error)
 {
     struct fx8_h5_cube *cubes[N_PLACED];
-    struct fx8_uvh5_places head = {.size = 0};
+    struct fx8_uvh5_places head = {.rows = writer->rows};
     uint64_t n = 0;
+    head.rows.levels = NULL;
+    head.rows.lists = NULL;
     list_cubes(writer, cubes);
     for (int i = 0; i < N_PLACED; i++) {
-        head.cubes[i] = describe(cubes[i], writer->n_times);
+        head.cubes[i] = describe(writer, cubes[i]);
         head.cubes[i].first = n;
         n += head.cubes[i].value_bytes == 0 ? 0 : count_chunks(&head.cubes[i]);
     }
@@ -231,14 +244,13 @@ static enum fx8_status write_rows(const struct placed *cube, uint64_t address,
                        (size_t)((end - first) * chunk_row), error);
 }
 
-/* Write a dump of one cube. */
+/* Write rows [begin, end) of one cube. */
 static enum fx8_status write_cube(const struct fx8_uvh5_places *places,
-                                  const struct placed *cube, size_t dump,
-                                  const void *values,
+                                  const struct placed *cube, uint64_t begin,
+                                  uint64_t end, const void *values,
                                   const struct target *target,
                                   struct fx8_error *error)
 {
-    const uint64_t begin = dump * cube->dump[0], end = begin + cube->dump[0];
     for (uint64_t first = begin, next; first < end; first = next) {
         const uint64_t chunk = first / cube->chunk[0];
         next = least(end, (chunk + 1) * cube->chunk[0]);
@@ -259,8 +271,12 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
                                       const struct fx8_uvh5_counted *counts,
                                       const struct fx8_result *result,
                                       fx8_uvh5_put_bytes *put, void *context,
+                                      int64_t *checksum,
                                       struct fx8_error *error)
 {
+    const uint64_t begin = fx8_uvh5_rows_before(&places->rows, dump);
+    const uint64_t end = begin + fx8_uvh5_rows_of(&places->rows, dump, NULL);
+    const struct target target = {put, context};
     const void *const cubes[FX8_UVH5_CUBES] = {
         [FX8_UVH5_VISDATA] = result->visibilities,
         [FX8_UVH5_NSAMPLES] = result->nsamples,
@@ -272,26 +288,33 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
         [FX8_UVH5_CLIPS] = counts->clips,
     };
     struct fx8_uvh5_crc crc = {.bytes = {0}};
-    const void *values[N_PLACED];
-    size_t n = 0;
-    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
-        if (i != FX8_UVH5_CHECKSUM)
-            values[n++] = arrays[i];
-    for (int i = FX8_UVH5_CUBES; i-- > 0; n++) {
-        const struct placed *cube = &places->cubes[n];
-        fx8_uvh5_crc_pass(&crc, i, cubes[i],
-                          (size_t)(cube->dump[0] * cube->dump[1] *
-                                   cube->dump[2] * cube->value_bytes));
-        values[n] = cubes[i];
+    const struct placed *cube = places->cubes;
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++) {
+        if (i == FX8_UVH5_CHECKSUM)
+            continue;
+        if (cube->value_bytes > 0)
+            FX8_TRY(write_cube(places, cube, dump, dump + 1, arrays[i], &target,
+                               error));
+        cube++;
     }
-    const int64_t checksum = fx8_uvh5_crc_join(&crc);
-    values[LAST] = &checksum;
-    const struct target target = {put, context};
-    for (int i = 0; i < N_PLACED; i++)
-        if (places->cubes[i].value_bytes > 0)
-            FX8_TRY(write_cube(places, &places->cubes[i], dump, values[i],
-                               &target, error));
+    for (int i = FX8_UVH5_CUBES; i-- > 0; cube++) {
+        fx8_uvh5_crc_pass(&crc, i, cubes[i],
+                          (size_t)((end - begin) * cube->dump[1] *
+                                   cube->dump[2] * cube->value_bytes));
+        FX8_TRY(write_cube(places, cube, begin, end, cubes[i], &target, error));
+    }
+    *checksum = fx8_uvh5_crc_join(&crc);
     return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_mark_placed(const struct fx8_uvh5_places *places,
+                                     size_t dump, int64_t checksum,
+                                     fx8_uvh5_put_bytes *put, void *context,
+                                     struct fx8_error *error)
+{
+    const struct target target = {put, context};
+    return write_cube(places, &places->cubes[LAST], dump, dump + 1, &checksum,
+                      &target, error);
 }
 
 /* --- back to HDF5 --------------------------------------------------------- */
@@ -307,12 +330,11 @@ static enum fx8_status open_again(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
     list_cubes(writer, cubes);
     for (int i = 0; i < N_PLACED; i++) {
-        const bool is_count = cubes[i] >= writer->counts &&
-                              cubes[i] < writer->counts + FX8_UVH5_COUNTS;
         if (cubes[i]->name == NULL)
             continue; /* not in this file */
-        cubes[i]->dataset = H5Dopen2(is_count ? group : writer->data,
-                                     cubes[i]->name, H5P_DEFAULT);
+        cubes[i]->dataset =
+            H5Dopen2(is_count(writer, cubes[i]) ? group : writer->data,
+                     cubes[i]->name, H5P_DEFAULT);
         cubes[i]->type = H5Dget_type(cubes[i]->dataset);
         if (cubes[i]->dataset < 0 || cubes[i]->type < 0)
             return fx8_output_fail(writer->output, cubes[i]->name, error);

@@ -105,7 +105,7 @@ size_t fx8_uvh5_block_begin(const struct fx8_uvh5_rows *rows, size_t dump)
 size_t fx8_uvh5_block_end(const struct fx8_uvh5_rows *rows, size_t dump)
 {
     const size_t end =
-        fx8_uvh5_block_begin(rows, dump) + ((size_t)1 << (rows->n_levels - 1));
+        fx8_uvh5_block_begin(rows, dump) + fx8_uvh5_block_dumps(rows);
     return end < rows->n_dumps ? end : rows->n_dumps;
 }
 

@@ -64,6 +64,12 @@ size_t fx8_uvh5_rows_of(const struct fx8_uvh5_rows *rows, size_t dump,
 /** The dump that a row ends with. */
 size_t fx8_uvh5_rows_find(const struct fx8_uvh5_rows *rows, size_t row);
 
+/** Dumps of a block; the last one may have fewer. */
+static inline size_t fx8_uvh5_block_dumps(const struct fx8_uvh5_rows *rows)
+{
+    return (size_t)1 << (rows->n_levels - 1);
+}
+
 /** Begin of the block that a dump is in, and the dump behind it. */
 size_t fx8_uvh5_block_begin(const struct fx8_uvh5_rows *rows, size_t dump);
 size_t fx8_uvh5_block_end(const struct fx8_uvh5_rows *rows, size_t dump);

@@ -249,13 +249,20 @@ typedef enum fx8_status fx8_uvh5_put_bytes(void *context, uint64_t offset,
                                            struct fx8_error *error);
 
 /** Write a dump as fx8_uvh5_write_counts() and fx8_uvh5_write_dump() would, by
- *  calls of `put`; the mark that it is finished last. */
+ *  calls of `put`, but do not mark it as finished: *checksum is its mark. */
 enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
                                       size_t dump,
                                       const struct fx8_uvh5_counted *counts,
                                       const struct fx8_result *result,
                                       fx8_uvh5_put_bytes *put, void *context,
+                                      int64_t *checksum,
                                       struct fx8_error *error);
+
+/** Mark such a dump as finished; of averages, once the whole block is. */
+enum fx8_status fx8_uvh5_mark_placed(const struct fx8_uvh5_places *places,
+                                     size_t dump, int64_t checksum,
+                                     fx8_uvh5_put_bytes *put, void *context,
+                                     struct fx8_error *error);
 
 /**
  * fx8_uvh5_unshare -- open the file with HDF5 again, and look whether what

@@ -8,8 +8,8 @@ Shows (results, averages in time): a source anywhere above the horizon loses at
     flags, aligned dumps, channels averaged and phase centres; counts of each
     dump stay; pyuvdata reads and selects such results without a warning; a dry
     run and a plan give their size; commands that need the same baselines in
-    every dump refuse them, and several ranks do not begin; where nothing is
-    averaged, the result is the one without
+    every dump refuse them; where nothing is averaged, the result is the one
+    without
 Within: values 2^-23 of each and 2^-40 of the mean amplitude, weights 2^-23;
     lengths 4e-16, uvw 1e-9 of the baseline, apparent places 1e-12; flags, dates
     and a single dump equal; sizes 0.5 %; the loss without
@@ -17,7 +17,7 @@ Within: values 2^-23 of each and 2^-40 of the mean amplitude, weights 2^-23;
 Because: the same doubles are summed in another order, at most 64 of them, and
     the float of a sum near a tie may be its neighbour; in a row the sky turns by
     5 microradians, so its middle is that of its ends; three digits are printed
-In: Bound, Rows, Refused, SeveralRanks, scenario/plan.py
+In: Bound, Rows, Refused, scenario/plan.py
 """
 import json
 import os
@@ -34,7 +34,6 @@ import program
 import same_file
 import uvdata
 from averaged_checks import Checks
-from ranks_job import Ranks
 
 POSITIONS = np.array([[0, 0, 0], [40, 5, 1], [300, 40, 2], [3000, -500, 10],
                       [20_000, 9_000, 30]], float)
@@ -356,25 +355,3 @@ class Refused(Averaged):
             self.assert_one_line(done, 2, config, "output.time_average_loss",
                                  word)
             self.assertFalse(os.path.exists(self.path("out.uvh5")))
-
-
-class SeveralRanks(Ranks):
-    """They write dumps in any order."""
-
-    def test_refused_before_anything_is_written(self):
-        recording = self.eventful()
-        table = self.save("table.csv", "number,east_m,north_m,up_m\n0,0,0,0\n"
-                          "1,400,0,0\n2,900,600,0\n")
-        self.set_up(keys={"array.positions": table, **program.SITE_KEYS,
-                          "output.time_average_loss": 1e-6})
-        for more in (), ("--dry-run",):
-            done = self.mpirun(2, *self.words(recording, "--mpi", *more))
-            self.assert_one_error(done, 2, "output.time_average_loss",
-                                  "expected 0 with 2 ranks")
-            self.assertEqual(self.files(), [])
-        self.check(recording, (1,))
-        done = self.mpirun(2, *self.words(recording, "--set",
-                                          "correlator.ranks=mpi"))
-        self.assert_one_error(done, 2, "output.time_average_loss",
-                              "expected 0 with correlator.ranks = mpi")
-        self.assertEqual(self.files(), [])
