@@ -204,6 +204,18 @@ TEST(dumps_are_divided)
     check_time(&cost, &wire, 2, rest + all * 3 / 5 + 2 * sums, "correlator");
 }
 
+/* 10 dumps in 3 blocks, which stay whole: one node has 8 dumps, or 4. */
+TEST(dumps_that_are_averaged_stay_together)
+{
+    struct fx8_cost_job cost = plan(1, NULL);
+    const double of_4 = fx8_cost_time_on(&cost, &fast, 3).seconds;
+    const double of_5 = fx8_cost_time_on(&cost, &fast, 2).seconds;
+    cost.block_dumps = 4.0;
+    assert_true(fx8_cost_time_on(&cost, &fast, 3).seconds == of_4);
+    assert_true(fx8_cost_time_on(&cost, &fast, 100).seconds == of_4);
+    assert_true(fx8_cost_time_on(&cost, &fast, 2).seconds > of_5);
+}
+
 TEST(enough_nodes_for_real_time)
 {
     struct fx8_cost_job cost = plan(1, NULL);

@@ -351,11 +351,6 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(find_machine(line, &text, &machine, error));
     FX8_TRY(
         fx8_cost_job_of(&work.job, &machine, (size_t)wish.cores, &cost, error));
-    if (cost.is_single && wish.nodes > 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "--nodes: %.0f: expected 1 with "
-                        "output.time_average_loss",
-                        wish.nodes);
     const struct fx8_cost_site site = {
         .network_bytes_s = wish.network_gbs * 1e9,
         .storage_bytes_s = wish.storage_gbs * 1e9,

@@ -8,9 +8,10 @@
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed, on one
  * core while the others wait.
- * Nodes take ranges of dumps or, if there are fewer dumps than nodes, parts of
- * dumps in turn (correlator/run/share.h), which the first node adds.  It sets
- * the levels while the others wait, and compresses what is compressed.
+ * Nodes take ranges of dumps, whole blocks of those that are averaged, or, if
+ * there are fewer than nodes, parts of dumps in turn (correlator/run/share.h),
+ * which the first node adds.  It sets the levels while the others wait, and
+ * compresses what is compressed.
  */
 #include <math.h>
 
@@ -54,8 +55,11 @@ static struct share share_of(const struct fx8_cost_job *cost, double n_nodes)
 {
     if (n_nodes == 1.0)
         return (struct share){cost->whole_dumps, 1.0, 0.0};
-    if (cost->n_dumps >= n_nodes || cost->n_segments == 1.0)
-        return (struct share){ceil(cost->n_dumps / n_nodes), 1.0, 0.0};
+    const double n_blocks = ceil(cost->n_dumps / cost->block_dumps);
+    if (n_blocks >= n_nodes || cost->n_segments == 1.0)
+        return (struct share){
+            fmin(cost->n_dumps, ceil(n_blocks / n_nodes) * cost->block_dumps),
+            1.0, 0.0};
     const double part = cost->is_exact ? ceil(cost->n_segments / n_nodes) : 1.0;
     const double n_parts = cost->n_dumps * ceil(cost->n_segments / part);
     const double own = ceil(n_parts / n_nodes);
@@ -155,7 +159,7 @@ size_t fx8_cost_real_time_nodes(const struct fx8_cost_job *cost,
 {
     size_t enough = 1, less = 0;
     while (fx8_cost_time_on(cost, site, enough).seconds > cost->recorded_s) {
-        if (enough >= MOST_NODES || cost->is_single)
+        if (enough >= MOST_NODES)
             return 0;
         less = enough;
         enough *= 2;

@@ -75,13 +75,13 @@ struct fx8_cost_job {
     size_t n_threads, n_cores; /**< of a node */
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
+    double block_dumps;        /**< that are averaged, on one node */
     double n_segments;         /**< of a dump, which nodes can share */
     bool is_exact;        /**< segments may be added before they are sent */
     double sums_bytes;    /**< of a dump */
     double plain_write_s; /**< of FX8_COST_WRITE, without compression */
     double stored_size;   /**< bytes stored per byte of the result */
     bool is_packed;       /**< results are compressed, by the first node */
-    bool is_single;       /**< dumps are averaged, which one node does */
     double recorded_s;
 };
 

@@ -26,8 +26,9 @@ static const char *const assumptions[] = {
     "stages as beside reading and writing; compression takes a share of the "
     "cores",
     "the last dump is written when all is computed",
-    "nodes take ranges of dumps, or of 8192 spectra or more, whose sums are "
-    "added",
+    "nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
+    "spectra "
+    "or more, whose sums are added",
     "0.5 s to start MPI; compressed results go through the first node, sizes "
     "as of noise",
 };
@@ -69,9 +70,7 @@ static size_t first_nodes(const struct fx8_cost_page *page)
 
 static size_t last_nodes(const struct fx8_cost_page *page)
 {
-    return page->n_nodes > 0       ? page->n_nodes
-           : page->cost->is_single ? 1
-                                   : MOST_NODES;
+    return page->n_nodes > 0 ? page->n_nodes : MOST_NODES;
 }
 
 /* Bytes stored. */
@@ -163,10 +162,8 @@ void fx8_cost_print(const struct fx8_cost_page *page, FILE *stream)
         fprintf(stream, "real time  %zu %s\n",
                 FX8_COUNTED(enough, "node", "nodes"));
     else
-        fprintf(
-            stream, "real time  no number of nodes: %s\n",
-            fx8_cost_time_on(cost, site, cost->is_single ? 1 : (size_t)1 << 20)
-                .bound);
+        fprintf(stream, "real time  no number of nodes: %s\n",
+                fx8_cost_time_on(cost, site, (size_t)1 << 20).bound);
     print_stages(cost, stream);
     print_nodes(page, stream);
     fprintf(stream,

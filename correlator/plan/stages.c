@@ -346,7 +346,6 @@ static enum fx8_status set_files(const struct fx8_job *job,
     set(cost, FX8_COST_START, 1.0, start_s);
     cost->stored_size = 1.0;
     cost->is_packed = job->settings->output.compression != FX8_COMPRESSION_NONE;
-    cost->is_single = job->settings->output.time_average_loss > 0.0;
     return cost->is_packed
                ? get(machine, result, "size", 1, &cost->stored_size, error)
                : FX8_OK;
@@ -379,7 +378,9 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
 {
     static const char *const words[] = {"int8", "fp32"};
     size_t n_results = 0;
+    int64_t block_dumps;
     FX8_TRY(check(job, machine, n_cores, error));
+    FX8_TRY(fx8_averages_block_dumps(job, &block_dumps, error));
     *cost = (struct fx8_cost_job){
         .n_cores = n_cores > 0 ? n_cores : machine->n_threads,
         .n_threads = job->plan.machine.threads.count,
@@ -389,6 +390,7 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
         .is_exact = job->plan.precision == FX8_PRECISION_INT8,
         .whole_dumps =
             (double)job->plan.n_spectra / (double)job->plan.spectra_per_dump,
+        .block_dumps = (double)block_dumps,
         .recorded_s =
             (double)job->n_samples / fx8_rate_hz(job->plan.sample_rate),
     };

@@ -175,11 +175,9 @@ class Plan(program.Job):
         document = self.document(self.input, *words)
         self.assertAlmostEqual(document["result_bytes"],
                                n_rows * (64 * 4 * 13 + 96))
-        self.assertEqual([row["nodes"] for row in document["nodes"]], [1])
-        self.assert_one_line(program.run(
-            "plan", self.config, self.input, *words, "--nodes", "4",
-            *self.machine), 2, "--nodes: 4: expected 1 with "
-            "output.time_average_loss")
+        # of one block, other nodes have nothing
+        self.assertEqual(len({row["seconds"]
+                              for row in document["nodes"][1:]}), 1)
 
     def test_nodes_for_real_time(self):
         words = ("--inputs", "64", "--set", "observation.sample_rate_hz=1e6",
