@@ -27,8 +27,7 @@ static const char *const assumptions[] = {
     "cores",
     "the last dump is written when all is computed",
     "nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
-    "spectra "
-    "or more, whose sums are added",
+    "spectra or more, whose sums are added",
     "0.5 s to start MPI; compressed results go through the first node, sizes "
     "as of noise",
 };

@@ -51,6 +51,15 @@ enum fx8_status fx8_averages_block_dumps(const struct fx8_job *job,
                                          int64_t *block_dumps,
                                          struct fx8_error *error);
 
+/** The dump behind such a block that a dump is in; the last one may be
+ *  shorter. */
+static inline int64_t fx8_averages_block_end(int64_t dump, int64_t block_dumps,
+                                             int64_t n_dumps)
+{
+    const int64_t end = dump - dump % block_dumps + block_dumps;
+    return end < n_dumps ? end : n_dumps;
+}
+
 /**
  * Averages of one kind of result.
  *

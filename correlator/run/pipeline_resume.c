@@ -42,19 +42,6 @@ static enum fx8_status verify_dump(const struct fx8_run *run, int64_t dump,
     return FX8_OK;
 }
 
-/* Begin of the block that a dump is in, and the dump behind it. */
-static int64_t block_begin(const struct fx8_run *run, int64_t dump)
-{
-    return dump - dump % run->block_dumps;
-}
-
-static int64_t block_end(const struct fx8_run *run, int64_t dump)
-{
-    const int64_t n = run->request->job->n_dumps;
-    const int64_t end = block_begin(run, dump) + run->block_dumps;
-    return end < n ? end : n;
-}
-
 /* Verify the dumps of a block, which is finished if all of them are.  *last:
  * its last dump with data, or its last one if none has; -1: it is unfinished.
  */
@@ -87,12 +74,13 @@ static enum fx8_status verify_block(const struct fx8_run *run, int64_t begin,
 static enum fx8_status verify(const struct fx8_run *run, int64_t *last,
                               struct fx8_error *error)
 {
+    const int64_t n_dumps = run->request->job->n_dumps;
     bool had_data = false;
     *last = -1;
-    for (int64_t end, d = 0; d < run->request->job->n_dumps; d = end) {
+    for (int64_t end, d = 0; d < n_dumps; d = end) {
         int64_t found;
         bool has_data;
-        end = block_end(run, d);
+        end = fx8_averages_block_end(d, run->block_dumps, n_dumps);
         FX8_TRY(verify_block(run, d, end, &found, &has_data, error));
         if (found >= 0 && (has_data || !had_data))
             *last = found;
@@ -169,7 +157,7 @@ static enum fx8_status compute_again(struct fx8_run *run, int64_t dump,
                                      struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
-    const int64_t begin = block_begin(run, dump);
+    const int64_t begin = dump - dump % run->block_dumps;
     const int64_t end = fx8_dump_first(&job->plan, dump + 1);
     int64_t sample = 0;
     FX8_TRY(fx8_run_open_source(run, error));

@@ -5,6 +5,7 @@
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/averages.h"
 #include "correlator/run/share.h"
 
 /* First block of a rank; of rank n: behind the last one.  This is n_blocks
@@ -72,7 +73,7 @@ struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
         if (n_before == begin)
             share.first = d;
         if (n_before >= begin && n_before < end)
-            share.end = n_dumps - d < block_dumps ? n_dumps : d + block_dumps;
+            share.end = fx8_averages_block_end(d, block_dumps, n_dumps);
         n_before++;
     }
     return begin < end && ranks->rank < n_shares

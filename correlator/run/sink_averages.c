@@ -51,18 +51,12 @@ const struct fx8_result *fx8_sink_rows(struct fx8_sink *s,
                             given);
 }
 
-int64_t fx8_sink_block_end(const struct fx8_sink *s, int64_t dump)
-{
-    const int64_t n_dumps = s->job->n_dumps;
-    const int64_t end = dump - dump % s->block_dumps + s->block_dumps;
-    return end < n_dumps ? end : n_dumps;
-}
-
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *s)
 {
+    const int64_t n_dumps = s->job->n_dumps;
     int64_t n_whole = 0;
-    for (int64_t end, d = 0; d < s->job->n_dumps; d = end) {
-        end = fx8_sink_block_end(s, d);
+    for (int64_t end, d = 0; d < n_dumps; d = end) {
+        end = fx8_averages_block_end(d, s->block_dumps, n_dumps);
         if (memchr(s->earlier.finished + d, 0, (size_t)(end - d)) == NULL)
             n_whole += end - d;
     }

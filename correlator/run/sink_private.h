@@ -151,9 +151,6 @@ const struct fx8_result *fx8_sink_rows(struct fx8_sink *sink,
                                        const struct fx8_dump *dump,
                                        size_t *n_rows);
 
-/** The dump behind the block that a dump is in. */
-int64_t fx8_sink_block_end(const struct fx8_sink *sink, int64_t dump);
-
 /** Let the averages of a run that is ended early end with its last dump. */
 enum fx8_status fx8_sink_end_averages(struct fx8_sink *sink,
                                       struct fx8_error *error);

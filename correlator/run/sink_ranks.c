@@ -122,6 +122,8 @@ enum fx8_status fx8_sink_write_shared(struct fx8_sink *s,
 {
     const int64_t dump = copy->dump.index;
     const int64_t in_block = dump % s->block_dumps;
+    const int64_t end =
+        fx8_averages_block_end(dump, s->block_dumps, s->job->n_dumps);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
         struct fx8_sink_shared *shared = &s->shared[kind];
         struct place place = {s, kind};
@@ -134,9 +136,8 @@ enum fx8_status fx8_sink_write_shared(struct fx8_sink *s,
                                       &copy->counts, rows, put_bytes, &place,
                                       &shared->checksums[in_block], error));
     }
-    return dump + 1 < fx8_sink_block_end(s, dump)
-               ? FX8_OK
-               : mark_block(s, dump - in_block, dump + 1, error);
+    return dump + 1 < end ? FX8_OK
+                          : mark_block(s, dump - in_block, dump + 1, error);
 }
 
 enum fx8_status fx8_sink_end_shared(struct fx8_sink *s, struct fx8_error *error)
