@@ -170,18 +170,20 @@ def spectra_of(samples, weights, length, bins, begins=None):
     """X_k(t) = sum over n of w_n x(t N + n) exp(-2 pi i k n / N) for k in
     bins, [...][t][k]: the sum over n is folded modulo N before the transform.
     Windows begin at begins [...][t] if given, else at t N.
-    One input at a time: temporary arrays of all take more time than sums."""
+    One input at a time: arrays of all take more time than sums."""
     def of_input(row, begin):
         windows = np.lib.stride_tricks.sliding_window_view(
-            row, len(weights))[begin] * weights
-        folded = windows.reshape(len(windows), -1, length).sum(axis=1)
+            row, len(weights))[begin]
+        folded = np.einsum("tpn,pn->tn", windows.reshape(
+            len(windows), -1, length), weights.reshape(-1, length))
         return np.fft.fft(folded, axis=1)[:, np.asarray(bins) % length]
-    rows = samples.reshape(-1, samples.shape[-1])
     if begins is None:
-        begins = [slice(None, None, length)] * len(rows)
-    spectra = np.stack([of_input(row, begin)
-                        for row, begin in zip(rows, begins)])
-    return spectra.reshape(*samples.shape[:-1], *spectra.shape[1:])
+        begins = np.arange(0, samples.shape[-1] - len(weights) + 1, length)
+        begins = np.broadcast_to(begins, (*samples.shape[:-1], len(begins)))
+    spectra = np.empty((*begins.shape, len(bins)), complex)
+    for at in np.ndindex(samples.shape[:-1]):
+        spectra[at] = of_input(samples[at], begins[at])
+    return spectra
 
 
 def has_any(marks, total, begins):
@@ -203,9 +205,11 @@ def aligned_dumps(centre, step, n_spectra, length, last_dump_min):
     before the first, spectra of each, and numbers [t] of the dumps of the
     spectra that follow.  Windows have their centres `step` apart, the first at
     `centre`, Unix seconds; all are Fractions."""
-    midnight = centre // 86400 * 86400
     more = int(length / step) + 2       # of the dumps at the ends
-    numbers = np.array([int((centre + t * step - midnight) // length)
+    parts = centre % 86400, step, length
+    unit = math.lcm(*(part.denominator for part in parts))
+    centre, step, length = (int(part * unit) for part in parts)
+    numbers = np.array([(centre + t * step) // length
                         for t in range(-more, n_spectra + more)])
     held = numbers[more:more + n_spectra]
     written = []
@@ -406,14 +410,15 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
                            *np.transpose(setup.ripple))
     n_dumps = len(lengths)
     ends = np.cumsum(lengths)
-    shifts = np.zeros((len(inputs), n_spectra), int)
+    shifts, before = np.zeros((len(inputs), n_spectra), int), 0
     if delay is not None:
         shifts = whole_samples(delay, begins, numbers, length, total, rate)
-    # beyond the recording, samples are missing
-    around = ((0, 0), (max(-shifts.min(), 0), max(shifts.max(), 0)))
-    samples = np.pad(samples, around)
-    mask = np.pad(mask, around, constant_values=True)
-    windows = begins + shifts + around[1][0]
+        # beyond the recording, samples are missing
+        before = max(-shifts.min(), 0)
+        around = ((0, 0), (before, max(shifts.max(), 0)))
+        samples = np.pad(samples, around)
+        mask = np.pad(mask, around, constant_values=True)
+    windows = begins + shifts + before
     spectra = spectra_of(samples, weights, length, np.arange(length), windows)
     whole = np.sum(np.abs(spectra)**2, axis=2)
     spectra = spectra[..., bins % length]
@@ -454,43 +459,42 @@ def correlate(recording, setup, gains=None, delay=None, factors=None):
     products = PRODUCTS[n_pols]
     pairs = [[(a * n_pols + p, b * n_pols + q) for p, q in products]
              for a in range(len(antennas)) for b in range(a, len(antennas))]
-    shape = (n_dumps, len(pairs), channels, len(products))
-    values = np.zeros(shape, complex)
-    counts = np.zeros(shape)
-    scale = np.zeros(shape)
-    slack = np.zeros(shape)
+    first_of, second_of = np.moveaxis(np.array(pairs), 2, 0)
     dead = np.zeros((n_dumps, spectra.shape[0]), bool)
+    counts, sums, powers, doubts = [], [], [], []
     for dump in range(n_dumps):
         rows = slice(ends[dump] - lengths[dump], ends[dump])
-        part, good, doubt = spectra[:, rows], valid[:, rows], near[:, rows]
+        good = valid[:, rows].astype(float)
+        part, doubt = (np.ascontiguousarray(x[:, rows].transpose(2, 0, 1))
+                       for x in (spectra, near))    # [channel][input][spectrum]
         dead[dump] = ~busy[:, rows].any(axis=1)
-        for row, pair in enumerate(pairs):
-            for product, (i, j) in enumerate(pair):
-                n = np.count_nonzero(good[i] & good[j])
-                counts[dump, row, :, product] = n
-                if n == 0:
-                    continue
-                both = (good[i] & good[j])[:, None]
-                e1, e2 = part[i] * both, part[j] * both
-                value = np.sum(e1.conj() * e2, axis=0) / n
-                power = [np.sum(np.abs(e)**2, axis=0) / n for e in (e1, e2)]
-                steps = np.sqrt(2) * (
-                    np.sum(doubt[i] * np.abs(e2) + doubt[j] * np.abs(e1)
-                           + 2 * doubt[i] * doubt[j], axis=0)) / n
-                unit = np.ones(channels)
-                if through_quantiser:
-                    unit = used[i] * used[j]
-                    if (i == j and setup.quantization_bias):
-                        bias = components / (6 if setup.dither else 12)
-                        level = np.sqrt(np.maximum(power[0] - bias, 0)
-                                        / components)
-                        value = value - np.where(level >= 1, bias, 0)
-                unit = unit * np.abs(factors[i] * factors[j]) * ripple
-                values[dump, row, :, product] = (
-                    value.real if i == j else value) / unit
-                scale[dump, row, :, product] = np.sqrt(
-                    power[0] * power[1]) / unit
-                slack[dump, row, :, product] = steps / unit
+        # [channel][i][j] of all inputs
+        counts.append([good @ good.T])
+        sums.append(part.conj() @ part.swapaxes(1, 2))
+        powers.append(np.abs(part)**2 @ good.T)     # of i where j is valid
+        doubts.append(doubt @ (np.abs(part) + doubt).swapaxes(1, 2))
+
+    def of_pairs(matrices, i=first_of, j=second_of):
+        """[dump][row][channel][product] of [dump][channel][i][j]."""
+        return np.moveaxis(np.array(matrices)[..., i, j], 1, 2)
+    n = np.maximum(of_pairs(counts), 1)
+    values = of_pairs(sums) / n
+    power = of_pairs(powers) / n
+    scale = np.sqrt(power * of_pairs(powers, second_of, first_of) / n)
+    slack = np.sqrt(2) * (of_pairs(doubts)
+                          + of_pairs(doubts, second_of, first_of)) / n
+    counts = np.broadcast_to(of_pairs(counts), values.shape)
+    is_auto = (first_of == second_of)[:, None]
+    unit = np.abs(factors[first_of] * factors[second_of])[:, None] * np.reshape(
+        ripple, (-1, 1))
+    if through_quantiser:
+        unit = unit * np.moveaxis(used[first_of] * used[second_of], 1, 2)
+        if setup.quantization_bias:
+            bias = (components / (6 if setup.dither else 12))[:, None]
+            level = np.sqrt(np.maximum(power - bias, 0) / components[:, None])
+            values = values - np.where(is_auto & (level >= 1), bias, 0)
+    values = np.where(is_auto, values.real, values) / unit
+    scale, slack = scale / unit, slack / unit
 
     # --- flags
     edges = setup.flag_edges
