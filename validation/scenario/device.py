@@ -40,6 +40,10 @@ import recorder
 
 # scenario/spare.py tests the trial against the CPU engine.
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
+# A choice of kernels by trial would take most of the time.
+CUDA = {precision: {"correlator.backend": "cuda", "correlator.kernel": kernel}
+        for precision, kernel in (("int8", "dp4a-16"), ("both", "dp4a-16"),
+                                  ("fp32", "fp32-16"), ("interval", "auto"))}
 METHODS = (("pfb", True), ("pfb", False), ("fft", True), ("fft", False),
            ("none", True))
 
@@ -63,14 +67,12 @@ class Device(program.Case):
                  extra=()):
         """Files of the CPU and of CUDA for each precision."""
         results = []
-        for backend in ("cpu", "cuda"):
+        for backend in ({"correlator.backend": "cpu"}, CUDA[precision]):
             self.count += 1
             output = self.path(f"both{self.count}.uvh5")
             config = self.ini(setup, {
-                "correlator.backend": backend,
-                "correlator.device": device,
-                "correlator.precision": precision, **dict(extra)},
-                name=f"both{self.count}.ini")
+                **backend, "correlator.device": device,
+                "correlator.precision": precision, **dict(extra)})
             done = self.well("correlate", config, path, "-o", output,
                              environment={**NO_TRIAL, **environment}, code=(0, 3))
             self.assertNotIn("harness:", done.stderr)
@@ -124,8 +126,8 @@ class Device(program.Case):
         path = self.write(self.scene(True), "in.h5")
         setup = oracle.Setup(20, 0.003, precision="int8")
         for n, precision in ((1, "both"), (3, "int8"), (1, "interval")):
-            keys = {"correlator.backend": "cuda", "correlator.device": "auto"
-                    if n == 1 else "0,1,2", "correlator.precision": precision}
+            keys = {**CUDA[precision], "correlator.precision": precision,
+                    "correlator.device": "auto" if n == 1 else "0,1,2"}
             kinds = {"both": ("int8", "fp32"), "int8": ("",),
                      "interval": ("down", "up")}[precision]
             results = []
@@ -286,9 +288,8 @@ class Device(program.Case):
         for precision in ("fp32", "interval"):
             self.count += 1
             output = self.path(f"bounds{self.count}.uvh5")
-            config = self.ini(setup, {
-                "correlator.backend": "cuda",
-                "correlator.device": device}, name=f"bounds{self.count}.ini")
+            config = self.ini(setup, {**CUDA[precision],
+                                      "correlator.device": device})
             done = self.well("correlate", config, path, "-o", output,
                              "--precision", precision,
                              environment={**NO_TRIAL,
