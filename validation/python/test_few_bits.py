@@ -33,7 +33,7 @@ import program
 
 YES = {"input.van_vleck": "yes"}
 PAIRS = [(i, j) for i in range(3) for j in range(i, 3)]
-N_DUMPS, PER_DUMP = 64, 1024
+N_DUMPS, PER_DUMP = 64, 1024 if program.LONG else 512
 
 
 def both_below(h, k, rho):
