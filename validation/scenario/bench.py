@@ -4,8 +4,9 @@ and refused; signals. No test judges a speed, because the machine may be busy.
 
 Shows (commands, bench): value, ceiling and share of a figure are consistent;
     harmonic limits follow from the rates of three stages, parts of a job from
-    its time, nominal operations from samples, exponents from times; every operation appears in every variant, and every case that
-    --list prints; gates are kept, broken, refused and written; wrong use is
+    its time (on all cores: `FX8_LONG=1`), nominal operations from samples,
+    exponents from times; every operation appears in every variant, and every
+    case that --list prints; gates are kept, broken, refused and written; wrong use is
     refused; signals leave no file and no incomplete document
 Within: sums 10⁻¹³; arithmetic at most twice its instruction; no speed is
     judged
@@ -191,8 +192,10 @@ class Figures(Bench):
 
     def test_parts_of_jobs(self):
         begin = time.monotonic()
-        document = self.document("--case", "job 16 x 1024 *[8t]", "--rounds",
-                                 "1", "--threads", "1")
+        # int8 takes four times the samples, and all cores
+        document = self.document(
+            "--case", f"job 16 x 1024 *[{8 if program.LONG else 2}t]",
+            "--rounds", "1", "--threads", "1")
         wall = time.monotonic() - begin
         jobs = {}
         for record in document["records"]:
@@ -465,8 +468,8 @@ class Use(Bench):
         folder = self.path("scratch")
         os.mkdir(folder)
         for case, n_files, end in (
-                ("job 512 x 32 fp32", 2, ""),
-                ("read contiguous, 512 inputs", 1, ": nothing is written"),
+                ("job 16 x 1024 fp32", 2, ""),
+                ("read contiguous, 4 inputs", 1, ": nothing is written"),
                 ("FFT*", 0, "")):
             for number in (signal.SIGINT, signal.SIGTERM):
                 with self.subTest(case=case, number=number):
