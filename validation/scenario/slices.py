@@ -146,7 +146,7 @@ class Equal(Slices):
 
 class Ends(Slices):
     """Runs that end while slices of a dump are written: each dataset of a dump
-    has three chunks, two of which HDF5 may hold back."""
+    that is not packed has three chunks, two of which HDF5 may hold back."""
 
     N_ANTENNAS, N_SAMPLES = 96, 4_500
 
