@@ -33,8 +33,8 @@ struct fx8_engine_plan {
     struct fx8_filterbank bank;
     const float *coefficients; /**< [n_taps][row]; NULL for method none */
     size_t n_inputs;           /**< N */
-    /** As of struct fx8_row_blocks; outlives the engine.  A device engine
-     *  computes all pairs. */
+    /** As of struct fx8_row_blocks; outlives the engine.  Sums of pairs that
+     *  nobody needs may be anything. */
     const uint8_t *needed;
     int64_t spectra_per_dump; /**< M */
     unsigned precisions;      /**< bits of enum fx8_precision: each bit set is

@@ -9,7 +9,8 @@
  *     the same spectra (1 to 17 inputs, ragged and long dumps, masks, four
  *     kernels) and from samples (real, complex, no filter, integer filter,
  *     rotated); with batches of any size; for moments, also of segments; for
- *     bounds and their kernels, on several devices too
+ *     bounds and their kernels, on several devices too; tiles that nobody needs
+ *     are not computed
  * Within: integers and counts equal; FP32 sums within the bound of
  *     `test_kernels_x.c`; spectra twice the bound of `test_engine.c`;
  *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
@@ -18,6 +19,7 @@
  * Because: the two engines sum in different orders; a value near a tie rounds
  *     either way; cuFFT may round differently at another place in another batch
  */
+#include "kernels/engine_trial.h"
 #include "validation/cuda_task.h"
 
 /* Bound of a float spectrum, from test_engine.c. */
@@ -48,6 +50,42 @@ TEST(same_integers_from_the_same_spectra)
                 task.plan.precisions |= FX8_PRECISION_INTERVAL;
             check_import(&task, kernels[(k + mask) % N_KERNELS], 1);
         }
+}
+
+/* Of 40 inputs in tiles of 16, inputs 20 to 23 are needed with 0 to 3, besides
+ * all with their neighbours: two tiles of six are left out.  Each kernel alone,
+ * so that its tiles are those of its name.  A trial compares what is needed. */
+TEST(tiles_that_nobody_needs)
+{
+    static const char *const names[] = {"dp4a-16", "fp32-16"};
+    static const unsigned precisions[] = {FX8_PRECISION_INT8,
+                                          FX8_PRECISION_FP32};
+    uint8_t needed[10 * 11 / 2] = {0};
+    struct generator g = {92};
+    needed[fx8_pair_index(0, 5)] = 1;
+    for (size_t k = 0; k < 2; k++) {
+        struct task task = make_task(40, true, 3, 2, 77, 1, false, &g);
+        task.plan.precisions = precisions[k];
+        task = on_cuda(&task, names[k], 2);
+        const bool is_named = strcmp(task.plan.machine.kernel, names[k]) == 0;
+        const struct outcome all = run_task(&task, NULL);
+        task.plan.needed = needed;
+        const struct outcome some = run_task(&task, NULL);
+        struct fx8_error error;
+        must(fx8_engine_trial(cuda, &task.plan, &error), error);
+        const char *wanted = k == 0 ? (char *)all.sums8 : (char *)all.sums32;
+        const char *got = k == 0 ? (char *)some.sums8 : (char *)some.sums32;
+        static const char zeros[16];
+        for (size_t j = 0; j < 40; j++)
+            for (size_t i = 0; i <= j; i++) {
+                const size_t at = 16 * fx8_pair_index(i, j);
+                const bool is_left_out = j >= 32 && i < 32;
+                if (!is_left_out)
+                    check_bytes(wanted + at, got + at, 16);
+                else if (is_named)
+                    check_bytes(zeros, got + at, 16);
+            }
+    }
 }
 
 /* Method none: dumps longer than a block, the last one ragged; every device has

@@ -129,6 +129,8 @@ static enum fx8_status correlate(const struct fx8_engine *engine,
                                              is_int8 ? FX8_CUDA_TIMES_INT8
                                                      : FX8_CUDA_TIMES_FP32);
         job.sums = device->sums[kind];
+        job.tiles = device->tiles[kind];
+        job.n_tiles = device->n_tiles[kind];
         FX8_TRY(fx8_cuda_check(one->accumulate(&job), device, error,
                                "correlating by %s", one->name));
         FX8_TRY(fx8_cuda_settle(device, one->name, error));

@@ -39,6 +39,11 @@ static bool runs_wgmma(const struct fx8_cuda_capability *capability)
 static const struct fx8_cuda_correlator correlators[] = {
     FX8_CUDA_CORRELATORS(TABLE_ROW)};
 
+#define CHECK_TILE(name, entry, is_int8, rounding, tile, speed, devices)       \
+    static_assert((tile) >= FX8_CUDA_LEAST_TILE, name);
+FX8_CUDA_CORRELATORS(CHECK_TILE)
+#undef CHECK_TILE
+
 static constexpr size_t N_CORRELATORS =
     sizeof correlators / sizeof correlators[0];
 static_assert(N_CORRELATORS <= FX8_CUDA_MAX_TRIALS, "a trial for each");

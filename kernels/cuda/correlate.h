@@ -44,7 +44,14 @@ struct fx8_cuda_correlation {
     size_t channel_stride; /**< in units of 16 bytes */
     void *sums;
     cudaStream_t stream; /**< of the current device */
+    /** [n_tiles] on the device, ascending: tiles of the triangle to compute,
+     *  numbered by rows; sums of others stay. NULL: all of them. */
+    const unsigned *tiles = nullptr;
+    size_t n_tiles = 0;
 };
+
+/** Inputs of the smallest tiles. */
+#define FX8_CUDA_LEAST_TILE 16u
 
 /** How a correlator of floats rounds every operation. */
 enum fx8_cuda_rounding { FX8_CUDA_NEAREST, FX8_CUDA_DOWN, FX8_CUDA_UP };

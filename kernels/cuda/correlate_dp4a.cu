@@ -58,10 +58,11 @@ struct dp4a {
         fx8_lane_shape<tile, reach, depth>::THREADS, blocks)                   \
         fx8_correlate_dp4a_##tile##_kernel(                                    \
             const int4 *x, size_t channel_stride, size_t pitch,                \
-            unsigned n_inputs, unsigned n_columns, longlong2 *sums)            \
+            unsigned n_inputs, unsigned n_columns, longlong2 *sums,            \
+            const unsigned *tiles)                                             \
     {                                                                          \
         fx8_correlate_lanes<dp4a, tile, reach, depth>(fx8_tile_of_block<tile>( \
-            x, channel_stride, pitch, n_inputs, n_columns, sums));             \
+            x, channel_stride, pitch, n_inputs, n_columns, sums, tiles));      \
     }                                                                          \
                                                                                \
     cudaError_t fx8_cuda_correlate_dp4a_##tile(                                \

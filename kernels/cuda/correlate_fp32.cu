@@ -99,11 +99,12 @@ template <class ItsRounding> struct fp32 {
         fx8_lane_shape<tile, reach, depth>::THREADS, blocks)                   \
         fx8_correlate_##name##_##tile##_kernel(                                \
             const float4 *x, size_t channel_stride, size_t pitch,              \
-            unsigned n_inputs, unsigned n_columns, double2 *sums)              \
+            unsigned n_inputs, unsigned n_columns, double2 *sums,              \
+            const unsigned *tiles)                                             \
     {                                                                          \
         fx8_correlate_lanes<fp32<rounding>, tile, reach, depth>(               \
             fx8_tile_of_block<tile>(x, channel_stride, pitch, n_inputs,        \
-                                    n_columns, sums));                         \
+                                    n_columns, sums, tiles));                  \
     }                                                                          \
                                                                                \
     cudaError_t fx8_cuda_correlate_##name##_##tile(                            \

@@ -274,8 +274,8 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
 
 #define FX8_MMA_BODY(rows, columns, warp_rows, ...)                            \
     correlate_mma<__VA_ARGS__, rows, columns, warp_rows>(                      \
-        fx8_tile_of_block<__VA_ARGS__::TILE>(x, channel_stride, pitch,         \
-                                             n_inputs, n_columns, sums))
+        fx8_tile_of_block<__VA_ARGS__::TILE>(                                  \
+            x, channel_stride, pitch, n_inputs, n_columns, sums, tiles))
 #else
 #define FX8_MMA_BODY(rows, columns, warp_rows, ...) ((void)0)
 #endif
@@ -290,7 +290,8 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
                                                  blocks)                       \
         fx8_correlate_mma_##tile##_kernel(                                     \
             const int4 *x, size_t channel_stride, size_t pitch,                \
-            unsigned n_inputs, unsigned n_columns, longlong2 *sums)            \
+            unsigned n_inputs, unsigned n_columns, longlong2 *sums,            \
+            const unsigned *tiles)                                             \
     {                                                                          \
         FX8_MMA_BODY(rows, columns, warp_rows, mma_shape_##tile);              \
     }                                                                          \

@@ -57,14 +57,15 @@ template <class Vector, class Sum> struct fx8_tile_task {
     }
 };
 
-/** The task of this block: blockIdx.x is the tile, by rows of the triangle,
- *  blockIdx.y the channel. */
+/** The task of this block: blockIdx.x is the tile, by rows of the triangle, or
+ *  the place of its number in a list of tiles; blockIdx.y the channel. */
 template <unsigned TILE, class Vector, class Sum>
 static __device__ __forceinline__ fx8_tile_task<Vector, Sum> fx8_tile_of_block(
     const Vector *x, size_t channel_stride, size_t pitch, unsigned n_inputs,
-    unsigned n_columns, Sum *sums)
+    unsigned n_columns, Sum *sums, const unsigned *tiles)
 {
-    unsigned row = 0, column = blockIdx.x;
+    unsigned row = 0;
+    unsigned column = tiles != nullptr ? tiles[blockIdx.x] : blockIdx.x;
     while (column > row)
         column -= ++row;
     const size_t n_pairs = static_cast<size_t>(n_inputs) * (n_inputs + 1) / 2;
@@ -160,17 +161,20 @@ static __device__ __forceinline__ void fx8_tile_add(
 #define FX8_TILE_CHANNELS 65535u
 
 /**
- * fx8_tile_launch -- a kernel over all tiles and channels of a job.
+ * fx8_tile_launch -- a kernel over the tiles and all channels of a job.
  *
- * Given: kernel        of (x, channel_stride, pitch, n_inputs, n_columns, sums)
+ * Given: kernel        of (x, channel_stride, pitch, n_inputs, n_columns, sums,
+ *                      tiles)
  *        tile, block   inputs in a tile; threads
  *        shared_bytes  dynamic
  */
 template <unsigned TIMES, class Vector, class Sum>
-static cudaError_t fx8_tile_launch(
-    void (*kernel)(const Vector *, size_t, size_t, unsigned, unsigned, Sum *),
-    unsigned tile, unsigned block, size_t shared_bytes,
-    const struct fx8_cuda_correlation *job)
+static cudaError_t fx8_tile_launch(void (*kernel)(const Vector *, size_t,
+                                                  size_t, unsigned, unsigned,
+                                                  Sum *, const unsigned *),
+                                   unsigned tile, unsigned block,
+                                   size_t shared_bytes,
+                                   const struct fx8_cuda_correlation *job)
 {
     if (job->n_times > FX8_MAX_INT32_SPECTRA)
         return cudaErrorInvalidValue;
@@ -178,12 +182,14 @@ static cudaError_t fx8_tile_launch(
         return fx8_cuda_load(kernel);
     const size_t n_rows = (job->n_inputs + tile - 1) / tile;
     const size_t n_pairs = fx8_pair_count(job->n_inputs);
+    const size_t n_tiles =
+        job->tiles != nullptr ? job->n_tiles : fx8_pair_count(n_rows);
     const auto *x = static_cast<const Vector *>(job->x);
     auto *sums = static_cast<Sum *>(job->sums);
     for (size_t first = 0; first < job->n_channels;
          first += FX8_TILE_CHANNELS) {
         const size_t left = job->n_channels - first;
-        const dim3 grid(static_cast<unsigned>(fx8_pair_count(n_rows)),
+        const dim3 grid(static_cast<unsigned>(n_tiles),
                         static_cast<unsigned>(left < FX8_TILE_CHANNELS
                                                   ? left
                                                   : FX8_TILE_CHANNELS));
@@ -192,7 +198,7 @@ static cudaError_t fx8_tile_launch(
                    fx8_cuda_pitch(job->n_inputs),
                    static_cast<unsigned>(job->n_inputs),
                    static_cast<unsigned>((job->n_times + TIMES - 1) / TIMES),
-                   sums + first * n_pairs);
+                   sums + first * n_pairs, job->tiles);
         const cudaError_t error = cudaGetLastError();
         if (error != cudaSuccess)
             return error;

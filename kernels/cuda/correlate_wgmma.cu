@@ -304,12 +304,13 @@ static __device__ __forceinline__ void correlate_wgmma(const wgmma_task &task,
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     fx8_correlate_wgmma_128_kernel(const int4 *x, size_t channel_stride,
                                    size_t pitch, unsigned n_inputs,
-                                   unsigned n_columns, longlong2 *sums)
+                                   unsigned n_columns, longlong2 *sums,
+                                   const unsigned *tiles)
 {
 #ifdef FX8_HAS_WGMMA
     FX8_DYNAMIC_SHARED(Stage, stages);
     correlate_wgmma(fx8_tile_of_block<TILE>(x, channel_stride, pitch, n_inputs,
-                                            n_columns, sums),
+                                            n_columns, sums, tiles),
                     stages);
 #endif
 }

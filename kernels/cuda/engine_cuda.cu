@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "kernels/cuda/engine_cuda.h"
@@ -115,6 +117,48 @@ static enum fx8_status choose(struct fx8_engine *engine,
     return FX8_OK;
 }
 
+/* Whether a tile of a correlator has a pair that is needed. */
+static bool is_tile_needed(const struct fx8_engine_plan *plan, size_t tile,
+                           size_t row, size_t column)
+{
+    const size_t end = std::min((row + 1) * tile, plan->n_inputs);
+    for (size_t j = row * tile; j < end; j += FX8_ROW_BLOCK)
+        for (size_t i = column * tile; i < (column + 1) * tile && i <= j;
+             i += FX8_ROW_BLOCK)
+            if (fx8_is_needed(plan->needed, i, j))
+                return true;
+    return false;
+}
+
+/* List the tiles of the chosen correlator that are needed. */
+static enum fx8_status list_tiles(const struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device, size_t kind,
+                                  struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t tile = device->correlators[kind]->tile_inputs;
+    const size_t n_rows = (plan->n_inputs + tile - 1) / tile;
+    void *memory;
+    if (device->tiles[kind] == nullptr)
+        return FX8_OK;
+    FX8_TRY(fx8_allocate(fx8_pair_count(n_rows), sizeof(unsigned), "tiles",
+                         &memory, error));
+    auto *tiles = static_cast<unsigned *>(memory);
+    size_t n = 0;
+    for (size_t row = 0; row < n_rows; ++row)
+        for (size_t column = 0; column <= row; ++column)
+            if (is_tile_needed(plan, tile, row, column))
+                tiles[n++] = static_cast<unsigned>(fx8_pair_index(column, row));
+    device->n_tiles[kind] = n;
+    enum fx8_status status = fx8_cuda_copy(
+        device, device->compute, device->tiles[kind], tiles, n * sizeof *tiles,
+        cudaMemcpyHostToDevice, "of tiles", error);
+    if (status == FX8_OK)
+        status = fx8_cuda_drain(device, device->compute, "tiles", error);
+    free(tiles);
+    return status;
+}
+
 static enum fx8_status open_device(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
                                    struct fx8_error *error)
@@ -132,7 +176,12 @@ static enum fx8_status open_device(struct fx8_engine *engine,
         if (fx8_is_planned(&engine->plan, kind))
             FX8_TRY(choose(engine, device, kind, error));
     /* the choice allocates and frees its own memory */
-    return is_trial ? FX8_OK : fx8_cuda_allocate(engine, device, error);
+    if (!is_trial)
+        FX8_TRY(fx8_cuda_allocate(engine, device, error));
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        if (fx8_is_planned(&engine->plan, kind))
+            FX8_TRY(list_tiles(engine, device, kind, error));
+    return FX8_OK;
 }
 
 static enum fx8_status allocate_host(struct fx8_engine *engine,

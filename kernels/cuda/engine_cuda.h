@@ -227,6 +227,9 @@ struct fx8_cuda_device {
      *  fx8_engine_dump, and the correlators; NULL: not planned. */
     void *sums[FX8_CUDA_N_SUMS];
     const struct fx8_cuda_correlator *correlators[FX8_N_RESULTS];
+    /** [n_tiles] as of struct fx8_cuda_correlation; NULL: all are needed. */
+    unsigned *tiles[FX8_N_RESULTS];
+    size_t n_tiles[FX8_N_RESULTS];
     /** Of the first device, likewise: sums of the segments that have ended of
      *  all devices; NULL for INT8, and unless dumps have several. */
     void *totals[FX8_CUDA_N_SUMS];

@@ -32,7 +32,7 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-/* Masks, watched spectra and 50 others. */
+/* Masks, watched spectra and 54 others. */
 static const size_t MOST_ARRAYS =
     64 + 2 * FX8_CUDA_NOTES + 4 * FX8_CUDA_WATCH_SLOTS;
 
@@ -136,6 +136,13 @@ static size_t list_arrays(const struct fx8_engine *engine,
     for (size_t kind = 0; kind < FX8_CUDA_N_SUMS; ++kind)
         arrays[n++] = {&device->sums[kind], fx8_cuda_count_sums(engine, kind),
                        sizeof(double), false, true};
+    /* of the smallest tiles: the correlators are not chosen yet */
+    const size_t rows =
+        (inputs + FX8_CUDA_LEAST_TILE - 1) / FX8_CUDA_LEAST_TILE;
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        arrays[n++] = {&device->tiles[kind], fx8_pair_count(rows),
+                       (plan->needed != nullptr && fx8_is_planned(plan, kind)) *
+                           sizeof(unsigned)};
     n += list_totals(engine, device, arrays + n);
     arrays[n++] = {&device->samples, device->n_slots, samples};
     const size_t rotation = (plan->margin > 0) * sizeof(struct fx8_rotation);
