@@ -276,6 +276,9 @@ enum fx8_status fx8_run_gather(struct fx8_run *run, enum fx8_status status,
         return drain(run, status, error);
     if (run->ranks->rank > 0) {
         status = drain(run, status, error);
+        /* a signal that has come since this rank spoke last */
+        FX8_TRY(fx8_talk_stop(&run->talk, fx8_run_interrupted(run),
+                              fx8_run_is_paused(run), error));
         FX8_TRY(fx8_talk_end(&run->talk, status, error));
     } else if (wait_for_others(run, status, &lost) != FX8_OK) {
         *error = lost;
