@@ -484,8 +484,8 @@ const struct fx8_key fx8_keys[] = {
      .help = "Baselines to write: all; cross: those of two antennas; auto: "
              "the antennas with themselves; or pairs of antenna numbers, such "
              "as 1&2,1&40,5&5. Others are left out of the result, and not "
-             "computed where whole blocks fall out: of 4 x 4 inputs on a CPU, "
-             "of the 16 x 16 to 128 x 128 of a kernel on a GPU."},
+             "computed where they fill a block: of 4 x 4 inputs on a CPU, of "
+             "16 x 16 to 128 x 128, as the kernel has them, on a GPU."},
     {"output", "min_baseline_m", REAL(output.min_baseline_m, 0, 2e7, "m"),
      .fallback = "0",
      .help = "Leave out cross baselines shorter than this; autos stay."},

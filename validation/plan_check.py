@@ -158,6 +158,8 @@ def main():
     for name in ("--node", "--page"):
         parser.add_argument(name)
     options = parser.parse_args()
+    if options.node and not os.path.exists(options.node):
+        sys.exit(f"plan_check: {options.node}: expected figures of a node")
     if not options.cpu and os.getloadavg()[0] >= MOST_LOAD:
         sys.exit(f"plan_check: load {os.getloadavg()[0]:.2f}: expected below "
                  f"{MOST_LOAD}: nothing measured")

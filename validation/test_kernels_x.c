@@ -362,9 +362,8 @@ TEST(test_sizes_and_data)
 }
 
 /** Several calls before a fold, and rows split into ranges, which belong to
- *  other threads; 2592 spectra cross the segments of every variant.  203
- * inputs, of which a checker learns no more than of 97, take most of the time.
- */
+ *  other threads; 2592 spectra cross the segments of every variant.  Under a
+ *  checker, without 203 inputs, which take most of the time. */
 TEST(test_pieces)
 {
     static const struct cut cuts[] = {{512, 0, 512}, {32, 0, 512},

@@ -75,7 +75,7 @@ struct fx8_cost_job {
     size_t n_threads, n_cores; /**< of a node */
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
-    double block_dumps;        /**< that are averaged, on one node */
+    double block_dumps;        /**< of averages, which one node computes */
     double n_segments;         /**< of a dump, which nodes can share */
     bool is_exact;        /**< segments may be added before they are sent */
     double sums_bytes;    /**< of a dump */

@@ -19,7 +19,7 @@ static const char *const assumptions[] = {
     "both precisions: one filter bank, as long as the slower one's",
     "correlator: seconds per sample on a line over inputs between measured "
     "shapes",
-    "blocks of 4 x 4 inputs without a baseline to write take it no time",
+    "no time for blocks of 4 x 4 inputs without a baseline to write",
     "filter bank, levels: on a line over log(channels); lines go on beyond "
     "the last",
     "n threads take a + b / n seconds, through one and all that were measured",

@@ -62,7 +62,7 @@ struct fx8_pairs {
     size_t n_rows;       /**< of dumps */
     double *power;       /**< [n_antennas][2][n_columns] sums, unflagged */
     double *n_power;     /**< [n_antennas][2][n_columns] how many */
-    double *n_good;      /**< [n_rows][n_columns] autos that are good, of all
+    double *n_good;      /**< [n_rows][n_columns] unflagged autos of all
                               inputs */
     double *n_planned;   /**< [n_rows][n_columns] autos of one input, if all
                               dumps are read */

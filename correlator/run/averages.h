@@ -45,13 +45,13 @@ enum fx8_status fx8_averages_plan(const struct fx8_job_center *center,
                                   struct fx8_uvh5_rows *rows,
                                   struct fx8_error *error);
 
-/** Dumps that must be computed one behind the other: the largest blocks of all
- *  phase centres; 1 if nothing is averaged. */
+/** Dumps that one rank must compute, in order: the largest blocks of all phase
+ *  centres; 1 if nothing is averaged. */
 enum fx8_status fx8_averages_block_dumps(const struct fx8_job *job,
                                          int64_t *block_dumps,
                                          struct fx8_error *error);
 
-/** The dump behind such a block that a dump is in; the last one may be
+/** The dump after the block that a dump belongs to; the last block may be
  *  shorter. */
 static inline int64_t fx8_averages_block_end(int64_t dump, int64_t block_dumps,
                                              int64_t n_dumps)

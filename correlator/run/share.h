@@ -24,8 +24,8 @@ struct fx8_share {
  *
  * Given: finished     uint8 [n_dumps] 1: of an earlier run; all dumps of a
  *                     block or none
- *        block_dumps  dumps that are averaged, which one rank must have: one
- *                     behind the other; 1: none are
+ *        block_dumps  dumps of a block of averages, which one rank must
+ *                     compute; 1: nothing is averaged
  * Notes: 1) ranges ascend with the rank; their numbers of unfinished blocks
  *           differ by one at most.  The last block may be shorter than the
  *           others: the last rank has one of the larger shares

@@ -405,8 +405,8 @@ static bool are_first(const struct fx8_sink *s)
     return n == fx8_sink_n_finished(s);
 }
 
-/* Whether ranks may have dropped dumps of blocks that they did not finish: the
- * tally has these, too. */
+/* Whether ranks may have dropped dumps of unfinished blocks, which the tally
+ * has counted. */
 static bool has_dropped(const struct fx8_sink *s)
 {
     return s->ranks->n > 1 && s->block_dumps > 1 &&

@@ -76,7 +76,7 @@ class Toolkit:
                          source, "-o", target)
 
     def ptx(self, source, architecture, target):
-        """Device code of one architecture, not yet for a machine."""
+        """PTX for one architecture; host code is read, not compiled."""
         return self._run("-ptx", f"-arch=compute_{architecture}", source, "-o",
                          target)
 

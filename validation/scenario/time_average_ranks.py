@@ -120,8 +120,8 @@ class Ends(Averaged):
         os.remove(self.output)
 
     def test_signals_and_kills(self):
-        """The dumps of whole blocks are the first ones, and stay in the .part:
-        what was counted has those of the block in progress, too."""
+        """Whole blocks stay in the .part, even if they are the first ones: the
+        counts of the run include dumps of the unfinished block."""
         recording = self.many_dumps()
         self.configure(oracle.Setup(64, 0.002, precision="int8"),
                        {"correlator.threads": 1, **self.keys(6)})
