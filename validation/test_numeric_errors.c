@@ -171,23 +171,28 @@ TEST(test_errors_are_seen)
     }
 }
 
-/* A bound may be neither exceeded nor, over all arguments, loose; no result may
- * be of another kind than the correct one, nor differ between variants. */
+/* A bound may be neither exceeded nor, over all arguments on the host, loose;
+ * no result may be of another kind than the correct one, nor differ between
+ * variants. */
 TEST(test_faults_are_judged)
 {
     static const struct {
+        const char *device, *function, *form;
         double ulp;
         uint64_t n_wrong;
         bool differs;
         size_t n_faults, n_faults_if_tight;
-    } cases[] = {{0.5, 0, false, 0, 0},
-                 {0.51, 0, false, 1, 1},
-                 {0.48, 0, false, 0, 1},
-                 {0.5, 1, false, 1, 1},
-                 {0.5, 0, true, 1, 1}};
+    } cases[] = {{"host", "divide", "markstein", 0.5, 0, false, 0, 0},
+                 {"host", "divide", "markstein", 0.51, 0, false, 1, 1},
+                 {"host", "divide", "markstein", 0.48, 0, false, 0, 1},
+                 {"host", "divide", "markstein", 0.5, 1, false, 1, 1},
+                 {"host", "divide", "markstein", 0.5, 0, true, 1, 1},
+                 {"cuda", "atanh", "ieee", 3.15, 0, false, 0, 0},
+                 {"cuda", "atanh", "ieee", 3.51, 0, false, 1, 1}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct subject subject = {
-            .row = {.bound = find_bound("host", "divide", "markstein"),
+            .row = {.bound = find_bound(cases[i].device, cases[i].function,
+                                        cases[i].form),
                     .measured = {.ulp.error = cases[i].ulp,
                                  .relative.error = 0x1p-24,
                                  .n_wrong = cases[i].n_wrong}},

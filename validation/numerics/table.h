@@ -32,9 +32,9 @@ struct table_row {
 /**
  * judge_row -- compare a row with its bound.
  *
- * Given:    is_tight  whether the bound must also be at most 2 % above the
- *                     error measured: rounding up at the fourth digit, and no
- *                     more
+ * Given:    is_tight  whether a bound on the host must also be at most 2 %
+ *                     above the error measured: rounding up at the fourth
+ *                     digit, and no more
  * Returned: number of faults, each described in a line on standard error; 0 for
  *           a row without a bound
  */
