@@ -242,10 +242,11 @@ fi
 # measure PROGRAM SECTION SECONDS [KIND]: in a process of its own.
 measure() {
     page=$folder/bench/$2${4:+.$4}
-    seconds=$(($3 < $(rest) ? $3 : $(rest)))
+    seconds=$(($3 * most / 530))
+    seconds=$((seconds < $(rest) ? seconds : $(rest)))
     variables=${4:+FX8_ONLY=$4,cublas,cpu}
     step "bench, $2${4:+, $4}" "$3" log.txt "$build/$1" --section "$2" \
-        --seconds $((seconds > 20 ? seconds - 10 : 10)) \
+        --seconds $((seconds > 20 ? seconds - 10 : seconds > 1 ? (seconds + 1) / 2 : 1)) \
         --output "$page.md" --json "$page.jsonl"
     variables=
     cat "$page.md" "$page.md.part" >>"$folder/card.md" 2>/dev/null

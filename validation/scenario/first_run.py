@@ -13,6 +13,7 @@ Within: lines of the summary
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,25 @@ class Scripts(Machine):
         self.assertIn("called wgmma-128\n", profiles)
         self.assertIn("kernels.mma.md", self.packed())
         self.assertFalse({"station.h5", "card.md"} & self.packed())
+
+    def test_a_section_ends_before_its_step(self):
+        """Whatever time there is, a section begins nothing new before its step
+        is stopped."""
+        self.scripts(bench_kernels=BENCH.replace("sleep", ": "))
+        self.script("path/timeout", f'echo "$*" >>{self.path("steps")}\n'
+                                    f'exec {shutil.which("timeout")} "$@"')
+        for most in ("530", "240", "60"):
+            with self.subTest(most=most):
+                self.run_all(MOST_S=most)
+                with open(self.path("steps"), encoding="utf-8") as file:
+                    steps = re.findall(
+                        r"^-k 5 (\d+) .* --section .* --seconds (\d+) ",
+                        file.read(), re.MULTILINE)
+                os.remove(self.path("steps"))
+                self.assertEqual(len(steps), 12)
+                for limit, seconds in steps:
+                    self.assertGreaterEqual(int(seconds), 1)
+                    self.assertLess(int(seconds), max(int(limit), 2))
 
     def test_no_time(self):
         """The first step takes all the time; the summary lists the rest."""
