@@ -5,14 +5,14 @@
 # with a card and nvcc but none of its packages, in FOLDER:
 #
 #     bin/       fx8, and fx8-test, which has the engine beside that of the CPU
-#     lib/       the libraries that they load
-#     lib/c/     the loader and the C library, for a machine whose own is older
+#     lib.tar.gz the libraries that they load, and in lib/c/ the loader and the C
+#                library, for a machine whose own is older
 #     data/      a complex and a real recording, and their configurations
 #     programs/  those for the card out of PREBUILT, packed, for a machine without
 #                make or nvcc; cuFFT, larger than all of this, must be there
 #
-# validation/gpu/whole.sh runs it.  fx8-cuda.so is made there, by the nvcc whose
-# cuFFT it loads.
+# validation/gpu/whole.sh runs it; start.sh unpacks the libraries.  fx8-cuda.so is
+# made there, by the nvcc whose cuFFT it loads.
 #
 # Exit status: 0, 1 something is missing or all of it is larger than 48 MiB,
 # 2 wrong use.
@@ -25,7 +25,7 @@ set -eu
 build=$1 folder=$2 prebuilt=${3:-}
 most_kib=49152
 
-for part in bin lib data programs; do
+for part in bin lib lib.tar.gz data programs; do
     rm -rf "${folder:?}/$part"
 done
 mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data" "$folder/programs"
@@ -79,6 +79,8 @@ done
 if [ -n "$prebuilt" ]; then
     gzip "$folder"/programs/*
 fi
+tar -C "$folder" -czf "$folder/lib.tar.gz" lib
+rm -r "$folder/lib"
 
 size=$(du -sk "$folder" | cut -f 1)
 echo "$folder: $size KiB"

@@ -11,6 +11,11 @@ if [ $# -lt 2 ]; then
 fi
 bundle=$1
 shift
+if [ ! -d "$bundle/lib" ]; then # unpacked at the first start, whole or not at all
+    unpacked=$(mktemp -d "$bundle/lib.XXXXXX") &&
+        tar -C "$unpacked" -xzf "$bundle/lib.tar.gz" &&
+        mv "$unpacked/lib" "$bundle" && rmdir "$unpacked" || exit 1
+fi
 cuda=/usr/local/cuda/lib64 # cuFFT did not come along
 LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$cuda:$bundle/lib
 export LD_LIBRARY_PATH

@@ -26,7 +26,8 @@ import program
 KINDS = ("fp32", "dp4a", "mma", "wgmma")
 # The only tools on the path: those that the script and whole.sh call.
 TOOLS = """awk basename cat chmod cmp cp cut date dirname env find grep gzip head
-    ls mkdir mv nproc printf rm sed sh sleep sort tail tar tee timeout tr wc"""
+    ls mkdir mktemp mv nproc printf rm rmdir sed sh sleep sort tail tar tee timeout tr
+    wc"""
 WELL = "exit 0"
 BENCH = """
     [ "$1" = --profile ] && { echo "called $2"; exit 0; }
@@ -267,8 +268,13 @@ class Scripts(Machine):
             subprocess.run(["gzip", self.path(f"{bundle}/programs/{name}")],
                            check=True)
         self.script(f"{bundle}/bin/fx8", WELL)
+        os.mkdir(self.path("lib"))
+        with tarfile.open(self.path(f"{bundle}/lib.tar.gz"), "w:gz") as file:
+            file.add(self.path("lib"), "lib")
         status, summary = self.run_all()
         self.assertEqual(status, 1)
+        self.assertEqual(sorted(os.listdir(self.path(bundle))),
+                         ["bin", "lib", "lib.tar.gz", "programs"])
         self.check_measured(summary, KINDS)
         self.check_lines(
             summary, "build, STRICT=1: left out, no make",
