@@ -8,7 +8,7 @@ Shows (devices, one run on a card): `gpu/first_run.sh` works from a bare
     wrong sums, that crash or hang, a section that hangs, a whole program that
     fails, and missing ncu, make, cuFFT or time are each skipped alone and
     reported; a card that is listed but unusable is a failure; the right files
-    are packed
+    are packed; `gpu/page.sh` makes one page of all sections
 Within: lines of the summary
 """
 import json
@@ -111,6 +111,18 @@ class Machine(program.Case):
                 1, sum(line.startswith(beginning) for line in summary),
                 f"{beginning}\n" + "\n".join(summary))
 
+    def make_page(self):
+        """Make pages of what was printed; returns the exit status and the
+        page."""
+        done = subprocess.run(
+            ["validation/gpu/page.sh", self.path("printed"), self.folder],
+            text=True, capture_output=True, check=False)
+        if done.returncode:
+            self.assertIn("expected sections of one machine", done.stderr)
+            return done.returncode, ""
+        with open(done.stdout.split()[0], encoding="utf-8") as file:
+            return done.returncode, file.read()
+
     def check_measured(self, summary, kinds):
         """These kinds are measured; for the others the summary says why not."""
         for kind in KINDS:
@@ -186,6 +198,24 @@ class Pretend(Machine):
         self.assertLessEqual({"summary.txt", "kernels.txt", "card.jsonl",
                               "kernels.dp4a.md", "none.complex.int8.json"},
                              self.packed())
+        self.check_page()
+
+    def check_page(self):
+        """Of the sections nothing but heads and commands is left out."""
+        status, page = self.make_page()
+        self.assertEqual(status, 0)
+        self.assertEqual(page.splitlines()[0], "# pretend device 0")
+        self.assertEqual(
+            re.findall("^## (.*)$", page, re.MULTILINE),
+            ["Steps", "Whole program", "kernels, dp4a", "kernels, fp32",
+             "ceilings", "channelizer", "engine", "energy", "postprocess",
+             "quicklook", "image", "correlators"])
+        self.assertEqual(page.count(", compute capability "), 1)
+        self.assertEqual(page.count("```") % 2, 0)
+        lines = page.splitlines()
+        for section in ("engine", "kernels.dp4a"):
+            for line in self.read(f"bench/{section}.md").splitlines()[7:]:
+                self.assertIn(line, lines)
 
     @unittest.skipUnless(program.LONG, "its limit is half a minute")
     def test_a_kernel_hangs(self):
@@ -240,14 +270,35 @@ class Scripts(Machine):
             with self.subTest(most=most):
                 self.run_all(MOST_S=most)
                 with open(self.path("steps"), encoding="utf-8") as file:
-                    steps = re.findall(
-                        r"^-k 5 (\d+) .* --section .* --seconds (\d+) ",
-                        file.read(), re.MULTILINE)
+                    text = file.read()
+                steps = re.findall(
+                    r"^-k 5 (\d+) .* --section .* --seconds (\d+) ", text,
+                    re.MULTILINE)
                 os.remove(self.path("steps"))
                 self.assertEqual(len(steps), 12)
                 for limit, seconds in steps:
                     self.assertGreaterEqual(int(seconds), 1)
                     self.assertLess(int(seconds), max(int(limit), 2))
+
+    def test_a_page_is_of_one_machine(self):
+        """A section that was stopped is kept as far as it came."""
+        head = ("# Speed on a card\n\n```\nbench-gpu --section {0} (version)\n"
+                "{1}, compute capability 9.0\nat most 1 MHz\nhost: {2}\n\n"
+                "{0}\n1 GB/s\n")
+        for name in ("summary.txt", "whole.txt", "card.md"):
+            os.makedirs(self.path("printed"), exist_ok=True)
+            self.save(f"printed/{name}", "")
+        self.assertEqual(self.make_page(), (1, ""))
+        one = head.format("image", "A Card 1", "x")
+        self.save("printed/card.md",
+                  one + head.format("engine", "A Card 1", "x") + "```\n")
+        status, page = self.make_page()
+        self.assertEqual(status, 0)
+        self.assertTrue(os.path.exists(self.path("a-card-1.md")))
+        self.assertIn("image\n1 GB/s\n```\n\n## engine\n\n```\n", page)
+        for other in (("A Card 2", "x"), ("A Card 1", "y")):
+            self.save("printed/card.md", one + head.format("engine", *other))
+            self.assertEqual(self.make_page(), (1, ""))
 
     def test_no_time(self):
         """The first step takes all the time; the summary lists the rest."""
