@@ -27,8 +27,9 @@
 # fails is left out of later steps (FX8_WITHOUT), and nothing else is.
 #
 # Environment: BUILD (build), NVCC, SMS (the card's), JOBS, FX8_WITHOUT, BUNDLE
-# (BUILD/gpu-bundle), MOST_S (530: of all steps, limits in proportion), MOST_KIB
-# (16000: of the packed folder).
+# (BUILD/gpu-bundle), MOST_S (530: of all steps, limits in proportion; below 330
+# the table of all correlators has fewer sizes), MOST_KIB (16000: of the packed
+# folder).
 # Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 no card.
 
 if [ $# -ne 1 ]; then
@@ -46,6 +47,7 @@ nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 jobs=${JOBS:-$(nproc)}
 first=$(date +%s)
 most=${MOST_S:-530}
+quick=$([ "$most" -ge 330 ] || echo --quick) # for the longest section
 failed=0 variables='' status=0 name=start
 export FX8_WITHOUT="$FX8_WITHOUT"
 
@@ -160,8 +162,8 @@ for file in summary.txt kernels.txt whole.txt sanitizer.txt \
     : >"$folder/$file"
 done
 {
-    date -u '+%Y-%m-%d %H:%M UTC'
-    "$nvcc" --version | tail -n 2
+    date -u "+%Y-%m-%d %H:%M UTC, MOST_S=$most"
+    if command -v "$nvcc" >/dev/null; then "$nvcc" --version | tail -n 2; fi
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
         --format=csv
 } >"$folder/summary.txt" 2>&1
@@ -239,15 +241,16 @@ fi
 
 # --- speed ------------------------------------------------------------------
 
-# measure PROGRAM SECTION SECONDS [KIND]: in a process of its own.
+# measure PROGRAM SECTION SECONDS [KIND] [OPTION]: in a process of its own.
 measure() {
     page=$folder/bench/$2${4:+.$4}
     seconds=$(($3 * most / 530))
     seconds=$((seconds < $(rest) ? seconds : $(rest)))
+    # no measurement begins after this time
+    within=$((seconds > 20 ? seconds - 10 : seconds > 1 ? (seconds + 1) / 2 : 1))
     variables=${4:+FX8_ONLY=$4,cublas,cpu}
     step "bench, $2${4:+, $4}" "$3" log.txt "$build/$1" --section "$2" \
-        --seconds $((seconds > 20 ? seconds - 10 : seconds > 1 ? (seconds + 1) / 2 : 1)) \
-        --output "$page.md" --json "$page.jsonl"
+        ${5:+"$5"} --seconds "$within" --output "$page.md" --json "$page.jsonl"
     variables=
     cat "$page.md" "$page.md.part" >>"$folder/card.md" 2>/dev/null
     cat "$page.jsonl" >>"$folder/card.jsonl" 2>/dev/null
@@ -283,12 +286,12 @@ for kind in wgmma mma dp4a fp32; do
     if is_left_out $kind; then
         leave_out "bench, kernels, $kind" 'its check failed'
     else
-        measure $kernels_bench kernels 35 $kind
+        measure $kernels_bench kernels 50 $kind
     fi
 done
 measure bench-kernels ceilings 20
 measure_unless 'fir spectra' $whole_bench channelizer 30
-measure_unless engine bench-gpu engine 50
+measure_unless engine bench-gpu engine 90
 
 # Kernels that ran: where their time goes.
 ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null)
@@ -308,7 +311,7 @@ for kernel in wgmma-128 mma-128 dp4a-64 fp32-64; do
     fi
 done
 
-measure bench-kernels energy 30
+measure bench-kernels energy 70
 
 # --- errors of the functions; compute-sanitizer; the rest -------------------
 
@@ -333,15 +336,15 @@ if [ -x "$sanitizer" ]; then
     variables=FX8_SHORT=1 # every access is looked at
     step 'fir under memcheck' 25 sanitizer.txt "$sanitizer" \
         --tool memcheck --error-exitcode 99 "$build/gpu_fir"
-    step 'xengine under racecheck' 60 sanitizer.txt "$sanitizer" \
+    step 'xengine under racecheck' 75 sanitizer.txt "$sanitizer" \
         --tool racecheck --error-exitcode 99 "$build/gpu_xengine"
     variables=
 else
     leave_out sanitizer 'not installed'
 fi
-measure_unless postprocess bench-kernels postprocess 15
-measure_unless postprocess bench-kernels quicklook 15
-measure_unless image bench-kernels image 15
-measure $kernels_bench correlators 140
+measure_unless postprocess bench-kernels postprocess 25
+measure_unless postprocess bench-kernels quicklook 25
+measure_unless image bench-kernels image 25
+measure $kernels_bench correlators 140 '' ${quick:+"$quick"}
 pack
 exit $failed

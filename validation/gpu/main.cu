@@ -4,6 +4,7 @@
  * reaches.  Exit status: 0 measured and right, 1 not, or an error, 2 wrong use,
  * 77 without a card (what a caller counts as skipped).
  */
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -68,7 +69,8 @@ bool read_request(int argc, char **argv, Request *request)
         const std::string option = argv[k];
         double value = 0;
         if (option == "--quick") {
-            request->settings.extent = bench::Extent::QUICK;
+            request->settings.extent =
+                std::max(request->settings.extent, bench::Extent::QUICK);
             continue;
         }
         if (++k == argc)

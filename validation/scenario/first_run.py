@@ -33,6 +33,7 @@ BENCH = """
     [ "$1" = --profile ] && { echo "called $2"; exit 0; }
     while [ $# -gt 0 ]; do
         case $1 in
+        --quick) shift && continue ;;
         --section) section=$2 ;;
         --output) page=$2 ;;
         --json) rows=$2 ;;
@@ -266,7 +267,7 @@ class Scripts(Machine):
         self.scripts(bench_kernels=BENCH.replace("sleep", ": "))
         self.script("path/timeout", f'echo "$*" >>{self.path("steps")}\n'
                                     f'exec {shutil.which("timeout")} "$@"')
-        for most in ("530", "240", "60"):
+        for most, is_quick in (("530", False), ("240", True), ("60", True)):
             with self.subTest(most=most):
                 self.run_all(MOST_S=most)
                 with open(self.path("steps"), encoding="utf-8") as file:
@@ -276,6 +277,9 @@ class Scripts(Machine):
                     re.MULTILINE)
                 os.remove(self.path("steps"))
                 self.assertEqual(len(steps), 12)
+                self.assertEqual(
+                    re.findall(r"--section (\S+) --quick", text),
+                    ["correlators"] if is_quick else [])
                 for limit, seconds in steps:
                     self.assertGreaterEqual(int(seconds), 1)
                     self.assertLess(int(seconds), max(int(limit), 2))
