@@ -198,6 +198,7 @@ enum fx8_status fx8_run_open_source(struct fx8_run *run,
 static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
 {
     bool *is_old = &run->reports->is_old;
+    const double begin_s = fx8_clock_seconds();
     FX8_TRY(fx8_ranks_agree(run->ranks, open_branches(run, error), error));
     FX8_TRY(run->ranks->operations->broadcast(is_old, sizeof *is_old, error));
     if (*is_old)
@@ -207,6 +208,7 @@ static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
         fx8_ranks_agree(run->ranks, fx8_run_open_source(run, error), error));
     tell_ready(run);
     run->start_s = fx8_clock_seconds();
+    run->reports->start_s = run->start_s - begin_s;
     return FX8_OK;
 }
 

@@ -108,7 +108,8 @@ struct fx8_run_report {
     bool was_interrupted;
     bool was_paused; /**< as request->is_paused, of any rank */
     double read_s, write_s, total_s;
-    double push_s;     /**< of total_s, what came after all was open */
+    double start_s;    /**< of total_s, until all was open */
+    double push_s;     /**< of total_s, what came after that */
     int64_t n_samples; /**< pushed, per input */
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */

@@ -11,6 +11,9 @@
 
 static const char *const feeds[] = {"X", "Y"};
 
+/* The part of the time from which on the start is named. */
+#define LEAST_START 0.03
+
 /* Whether to print why this engine was chosen: not to users who have no GPU and
  * ask for none. */
 static bool tells_choice(const struct fx8_run_request *request,
@@ -77,17 +80,19 @@ static void print_times(const struct fx8_run_request *request,
     const struct fx8_run_report *report = &sum;
     const struct fx8_statistics *s = &report->statistics;
     const double samples = (double)s->n_spectra * (double)job->axes.step;
-    char quicklook[32] = "", spot[32] = "";
+    char start[32] = "", quicklook[32] = "", spot[32] = "";
+    if (report->start_s > LEAST_START * report->total_s)
+        snprintf(start, sizeof start, "start %.3f, ", report->start_s);
     if (request->outputs[0].path_quicklook != NULL)
         snprintf(quicklook, sizeof quicklook, ", quick-look %.3f",
                  s->quicklook_s);
     if (s->spot_s > 0.0)
         snprintf(spot, sizeof spot, ", spot check %.3f", s->spot_s);
     fprintf(stream,
-            "time       %.3f s: level %.3f, align %.3f, channelise %.3f, "
+            "time       %.3f s: %slevel %.3f, align %.3f, channelise %.3f, "
             "correlate %.3f, post-process %.3f%s%s;\n"
             "           beside it read %.3f, write %.3f\n",
-            report->total_s, s->gains_s, s->align_s, s->channelize_s,
+            report->total_s, start, s->gains_s, s->align_s, s->channelize_s,
             s->correlate_s, s->postprocess_s, quicklook, spot, report->read_s,
             report->write_s);
     fprintf(stream,

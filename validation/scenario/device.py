@@ -6,8 +6,8 @@ bundle for a machine with a card and no packages.
 Shows (devices, devices through the program): `--backend cuda` on 1 and 3
     pretend devices agrees with the CPU: methods, sample types, precisions,
     bounds, samples of few bits, little memory; chosen baselines are those of
-    all; which engine `auto` takes, and why; devices and kernels that do not
-    exist are refused
+    all; which engine `auto` takes, and why; how long the start took; devices and
+    kernels that do not exist are refused
 Within: method none and chosen baselines equal; FP32 2·10⁻⁶ of the largest; INT8
     four steps of a sample in a cell, 2 % of the cells (any number of few bits,
     whose lags mix channels); gains equal
@@ -26,6 +26,7 @@ In: Bundle
 """
 import glob
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -357,12 +358,20 @@ class Device(program.Case):
                            "-o", output, *arguments, environment=environment)
         return done, output
 
+    def check_start(self, text):
+        """Of so small a job the start, with its trial, is named."""
+        whole, start = re.search(r"^time +([\d.]+) s: start ([\d.]+), level ",
+                                 text, re.MULTILINE).groups()
+        self.assertGreater(float(start), 0.03 * float(whole))
+        self.assertLess(float(start), float(whole))
+
     def test_auto_takes_a_usable_device(self):
         done, output = self.run_auto(program.devices(2))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("backend auto: device 0 pretend device 0 is usable",
                       done.stdout)
         self.assertIn("cuda 0 pretend device 0, ", done.stdout)
+        self.check_start(done.stdout)
         words = program.read(output).keywords
         self.assertEqual(words["BACKEND"], b"cuda 0 pretend device 0")
         self.assertIn(words["KERNEL"].decode().split("-")[0],
