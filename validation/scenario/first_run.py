@@ -8,7 +8,8 @@ Shows (devices, one run on a card): `gpu/first_run.sh` works from a bare
     wrong sums, that crash or hang, a section that hangs, a whole program that
     fails, and missing ncu, make, cuFFT or time are each skipped alone and
     reported; a card that is listed but unusable is a failure; the right files
-    are packed; `gpu/page.sh` makes one page of all sections
+    are packed; `gpu/page.sh` makes one page of all sections; the engine is no
+    faster than its stages
 Within: lines of the summary
 """
 import json
@@ -194,6 +195,13 @@ class Pretend(Machine):
                     if row["kind"] == "correlator" and row["seconds"] > 0}
         self.assertEqual(measured, {"fp32", "dp4a", "CPU int8", "CPU fp32",
                                     "one core int8"})
+        # nothing is counted that was not computed meanwhile
+        engine = [row for row in rows if row["kind"] == "engine"]
+        self.assertEqual({row["precision"] for row in engine},
+                         {"int8", "fp32"})
+        for row in engine:
+            self.assertGreaterEqual(row["whole_s"], row["channelize_s"]
+                                    + row["correlate_s"])
         self.assertIn(("dp4a-64", 512), [  # a call of the engine
             (row.get("kernel"), row.get("times")) for row in rows])
         self.assertLessEqual({"summary.txt", "kernels.txt", "card.jsonl",
