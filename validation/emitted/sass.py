@@ -8,6 +8,7 @@ import subprocess
 KERNEL = re.compile(r"\.text\.(\w+):$")
 FUNCTION = re.compile(r"(\$[\w$]+):$")
 CODE = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)(.*?) ;")
+REGISTER = re.compile(r"\bR(\d+)\b(\.reuse)?")
 # The first words of floating-point instructions and of products of bytes.
 FLOATING = re.compile(r"[FDH](ADD|MUL|FMA|MNMX|SET|SEL|RND|CHK)|MUFU|[FIB]2F"
                       r"|F2I|IDP|IMMA|IGMMA")
@@ -26,6 +27,12 @@ class Instruction(collections.namedtuple("Instruction", "words operands")):
         return bool(FLOATING.match(self.name)) and not (
             self.name == "HFMA2" and
             re.match(r" \w+, -?RZ, ", self.operands))
+
+    def registers_read(self):
+        """Place, number and whether it is kept, for every register read."""
+        for place, operand in enumerate(self.operands.split(",")[1:]):
+            if match := REGISTER.search(operand):
+                yield place, int(match.group(1)), bool(match.group(2))
 
     @property
     def is_double(self):
@@ -51,6 +58,20 @@ class Kernel:
 
     def has_doubles(self):
         return any(i.is_double for i in self.instructions)
+
+    def bank_reads(self, name):
+        """Even and odd registers that the instructions of a name read, each bank
+        counted by itself, but for those that the instruction before has kept
+        for the same operand (.reuse)."""
+        reads, kept = [0, 0], {}
+        for instruction in self.instructions:
+            if instruction.name != name:
+                continue
+            for place, number, reuse in instruction.registers_read():
+                bank = number % 2
+                reads[bank] += kept.get((place, bank)) != number
+                kept[place, bank] = number if reuse else None
+        return reads
 
     def fold_runs(self, product):
         """Loads before each run of stores, after the last product."""

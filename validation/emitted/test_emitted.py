@@ -12,12 +12,13 @@ compiles the plug-in for the oldest); FX8_LONG=1 checks all four.
 
 Shows (devices, device code): every numerics function and kernel has the
     intended instruction, no spill, no call, no slow path; the fold of every
-    correlator loads sums in groups; this holds for sm_90, and with FX8_LONG=1
+    correlator loads sums in groups; the ceiling of multiply-adds is not bound by
+    the registers' banks; this holds for sm_90, and with FX8_LONG=1
     for sm_75, sm_80 and sm_120 too; sources and headers compile without a
     warning, with FX8_LONG=1 of the host's compiler either
 Within: operations of the multi-function unit exactly; floating-point
     instructions as in `results/emitted-nvcc-*.md`; registers ±8; loads of each
-    group exactly
+    group exactly; as many reads of a bank as instructions
 Because: another register allocation may differ by 8; `make emitted` writes the
     table; NVIDIA's disassembler names the instructions
 """
@@ -50,6 +51,7 @@ REGISTERS_WITHIN = 8
 PROBE = "validation/emitted/probe.cu"
 # A kernel for sm_90a only, which is compiled for nothing else.
 WGMMA = "kernels/cuda/correlate_wgmma.cu"
+CEILINGS = "validation/gpu/ceilings.cu"
 # Tests of the harness that run on a card too.
 FOR_CARDS = tuple(f"validation/cuda/test_cuda_{name}.cu"
                   for name in ("engine", "fir", "image", "imager",
@@ -277,17 +279,21 @@ class Build:
                 target_of(source, f".{architecture}.cubin"))
         return self.compiled[key]
 
+    def kernels_of(self, source, architecture):
+        """Maps the name of every kernel of a source to its code."""
+        compiled = self.compile(source, architecture).result()
+        if not compiled.good:
+            raise AssertionError(compiled.complaint())
+        return sass.read(toolkit.find_nvdisasm(),
+                         target_of(source, f".{architecture}.cubin"))
+
     def kernels(self, architecture):
         """Maps the name of every kernel on an architecture to its code."""
         if architecture not in self.read:
             self.read[architecture] = {}
             for source in self.sources_of(architecture):
-                compiled = self.compile(source, architecture).result()
-                if not compiled.good:
-                    raise AssertionError(compiled.complaint())
-                self.read[architecture].update(sass.read(
-                    toolkit.find_nvdisasm(),
-                    target_of(source, f".{architecture}.cubin")))
+                self.read[architecture].update(
+                    self.kernels_of(source, architecture))
         return self.read[architecture]
 
     def registers(self, architecture):
@@ -425,6 +431,23 @@ class Fold(WithDisassembler):
 
     def test_wgmma(self):
         self.check("fx8_correlate_wgmma_128_kernel", "IGMMA", [16] * 4)
+
+
+class Ceiling(WithDisassembler):
+    """The ceiling of multiply-adds is that of their unit: in every clock one can
+    read an even and an odd register."""
+
+    def test_registers(self):
+        for architecture in self.build.architectures():
+            with self.subTest(f"sm_{architecture}"):
+                kernel, = (
+                    kernel for name, kernel in self.build.kernels_of(
+                        CEILINGS, architecture).items()
+                    if "bench_ffma_kernel" in name)
+                count, _ = kernel.count()
+                self.assertGreater(count["FFMA"], 0)
+                self.assertLessEqual(max(kernel.bank_reads("FFMA")),
+                                     count["FFMA"])
 
 
 def read_text(path):
