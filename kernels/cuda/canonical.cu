@@ -22,7 +22,7 @@ template <class Complex> struct fx8_canonical_launch {
 
 /** Work of one thread. */
 template <class Complex> struct fx8_canonical_place {
-    typename fx8_cuda_vector_of<Complex>::Part *parts; /* re, then im */
+    typename fx8_cuda_vector_of<Complex>::Part *re, *im;
     size_t input, time;
     size_t canonical; /* index of the first spectrum */
     bool exists;
@@ -39,8 +39,9 @@ static __device__ __forceinline__ fx8_canonical_place<Complex> find_place(
     fx8_canonical_place<Complex> place;
     place.input = blockIdx.z * blockDim.x + threadIdx.x;
     place.time = vector * TIMES;
-    place.parts =
-        launch.spectra + (column * launch.pitch + 2 * place.input) * TIMES;
+    const size_t row = column * launch.pitch;
+    place.re = launch.spectra + (row + fx8_cuda_row(place.input, 0)) * TIMES;
+    place.im = launch.spectra + (row + fx8_cuda_row(place.input, 1)) * TIMES;
     place.canonical =
         (channel * launch.n_spectra + place.time) * launch.n_inputs +
         place.input;
@@ -66,8 +67,8 @@ static __device__ __forceinline__ void import_vector(
         Complex x = {0, 0};
         if ((bits >> t & 1) != 0)
             x = launch.in[place.canonical + t * launch.n_inputs];
-        place.parts[t] = x.re;
-        place.parts[TIMES + t] = x.im;
+        place.re[t] = x.re;
+        place.im[t] = x.im;
     }
 }
 
@@ -82,8 +83,8 @@ static __device__ __forceinline__ void export_vector(
 #pragma unroll
     for (int t = 0; t < TIMES; ++t)
         if (place.time + t < launch.n_spectra)
-            launch.out[place.canonical + t * launch.n_inputs] = {
-                place.parts[t], place.parts[TIMES + t]};
+            launch.out[place.canonical + t * launch.n_inputs] = {place.re[t],
+                                                                 place.im[t]};
 }
 
 /** A kernel: `work` on numbers of type `Complex`. */

@@ -105,8 +105,9 @@ template <class T> struct Spectra {
         return fx8_cuda_channel_vectors(n_inputs, fx8_cuda_times(n_times),
                                         TIMES);
     }
-    int64_t at(size_t row, size_t t) const
+    int64_t at(size_t input, unsigned part, size_t t) const
     {
+        const size_t row = fx8_cuda_row(input, part);
         return static_cast<int64_t>(
             x[(t / TIMES * pitch() + row) * TIMES + t % TIMES]);
     }
@@ -125,10 +126,10 @@ std::vector<Sum> expected_sums(const Spectra<T> &spectra)
         for (size_t i = 0; i <= j; ++i) {
             int64_t re = 0, im = 0;
             for (size_t t = 0; t < spectra.n_times; ++t) {
-                const int64_t ri = spectra.at(2 * i, t);
-                const int64_t mi = spectra.at(2 * i + 1, t);
-                const int64_t rj = spectra.at(2 * j, t);
-                const int64_t mj = spectra.at(2 * j + 1, t);
+                const int64_t ri = spectra.at(i, 0, t);
+                const int64_t mi = spectra.at(i, 1, t);
+                const int64_t rj = spectra.at(j, 0, t);
+                const int64_t mj = spectra.at(j, 1, t);
                 re += rj * ri + mj * mi;
                 im += mj * ri - rj * mi;
             }

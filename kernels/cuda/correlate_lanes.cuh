@@ -61,7 +61,8 @@ static __device__ __forceinline__ void fx8_lane_load(
         const unsigned input = first_input + place.input;
         taken[n] = Vector();
         if (input < task.n_inputs && column < task.n_columns)
-            taken[n] = task.x[column * task.pitch + 2 * input + place.part];
+            taken[n] =
+                task.x[column * task.pitch + fx8_cuda_row(input, place.part)];
     }
 }
 
@@ -151,7 +152,7 @@ static __device__ __forceinline__ void fx8_lane_fold(
     for (unsigned a = 0; a < REACH; a += 2) {
         const fx8_tile_row<Sum> rows[2] = {task.row(i, j + 4 * a),
                                            task.row(i, j + 4 * a + 4)};
-        fx8_tile_add<8, REACH, Rounding>(
+        fx8_tile_add<8, 16, REACH, Rounding>(
             rows, 0, [&](unsigned which, unsigned b) {
                 return Part{sums.re(a + which, b), sums.im(a + which, b)};
             });

@@ -95,7 +95,8 @@ static __device__ __forceinline__ void mma_fill(const mma_task &task,
         const unsigned input = first_input + place.input;
         const bool is_there =
             input < task.n_inputs && begin + k < task.n_columns;
-        const size_t at = (begin + k) * task.pitch + 2 * input + place.part;
+        const size_t at =
+            (begin + k) * task.pitch + fx8_cuda_row(input, place.part);
         mma_copy(&side[k][place.part][place.input],
                  task.x + (is_there ? at : 0), is_there);
     }
@@ -199,7 +200,7 @@ static __device__ __forceinline__ void mma_fold(
                                                  task.row(i, j + 16 * a + 8)};
 #pragma unroll
         for (unsigned b = 0; b < COLUMNS; b += GROUP)
-            fx8_tile_add<4, 2 * GROUP>(
+            fx8_tile_add<4, 8, 2 * GROUP>(
                 rows, 8 * b, [&](unsigned h, unsigned c) {
                     const unsigned at = 2 * h + c % 2;
                     return fx8_tile_part<int>{sums.re[a][b + c / 2][at],

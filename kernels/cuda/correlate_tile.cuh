@@ -115,17 +115,18 @@ struct fx8_tile_plain_add {
 };
 
 /**
- * Add parts(row, column) to the sums of COLUMNS pairs of every row, STEP inputs
- * apart, the first `begin` inputs from the beginning of the row, with
- * Rounding::add().
+ * Add parts(row, column) to the sums of COLUMNS pairs of every row with
+ * Rounding::add(): the first is `begin` inputs from the beginning of the row,
+ * two are NEAR apart, the next two FAR from them.
  *
  * All are loaded before the first is stored: the compiler does not know that
  * the pairs differ, and a load would wait for the previous store.  If the row
  * has no such pair, its first pair, also of this thread, is loaded and not
  * stored: the loads then need one predicate per row, and there are only seven.
  */
-template <unsigned STEP, unsigned COLUMNS, class Rounding = fx8_tile_plain_add,
-          unsigned ROWS, class Sum, class Parts>
+template <unsigned NEAR, unsigned FAR, unsigned COLUMNS,
+          class Rounding = fx8_tile_plain_add, unsigned ROWS, class Sum,
+          class Parts>
 static __device__ __forceinline__ void fx8_tile_add(
     const fx8_tile_row<Sum> (&rows)[ROWS], unsigned begin, Parts parts)
 {
@@ -134,7 +135,7 @@ static __device__ __forceinline__ void fx8_tile_add(
     for (unsigned a = 0; a < ROWS; ++a)
 #pragma unroll
         for (unsigned b = 0; b < COLUMNS; ++b) {
-            const unsigned at = begin + STEP * b;
+            const unsigned at = begin + b / 2 * FAR + b % 2 * NEAR;
             kept[a][b] = Sum();
             if (rows[a].n_pairs > 0)
                 kept[a][b] = rows[a].sums[at < rows[a].n_pairs ? at : 0];
@@ -151,7 +152,7 @@ static __device__ __forceinline__ void fx8_tile_add(
     for (unsigned a = 0; a < ROWS; ++a)
 #pragma unroll
         for (unsigned b = 0; b < COLUMNS; ++b) {
-            const unsigned at = begin + STEP * b;
+            const unsigned at = begin + b / 2 * FAR + b % 2 * NEAR;
             if (at < rows[a].n_pairs)
                 rows[a].sums[at] = kept[a][b];
         }
@@ -160,8 +161,54 @@ static __device__ __forceinline__ void fx8_tile_add(
 /** Most channels of a launch: blockIdx.y. */
 #define FX8_TILE_CHANNELS 65535u
 
+/** A launch of a kernel over some channels of a job. */
+template <class Vector, class Sum> struct fx8_tile_launch_part {
+    dim3 grid;       /**< tiles, channels */
+    const Vector *x; /**< of the first channel, as `sums` */
+    Sum *sums;
+    unsigned n_columns; /**< of 16 bytes, in time */
+};
+
 /**
- * fx8_tile_launch -- a kernel over the tiles and all channels of a job.
+ * fx8_tile_launches -- the launches of a kernel over the tiles and all channels
+ * of a job.
+ *
+ * Given: kernel  loaded if there is nothing to do
+ *        tile    inputs in a tile
+ *        launch  queues a part; returns its error
+ */
+template <unsigned TIMES, class Vector, class Sum, class Kernel, class Launch>
+static cudaError_t fx8_tile_launches(Kernel *kernel, unsigned tile,
+                                     const struct fx8_cuda_correlation *job,
+                                     Launch launch)
+{
+    if (job->n_times > FX8_MAX_INT32_SPECTRA)
+        return cudaErrorInvalidValue;
+    if (job->n_inputs == 0 || job->n_times == 0 || job->n_channels == 0)
+        return fx8_cuda_load(kernel);
+    const size_t n_rows = (job->n_inputs + tile - 1) / tile;
+    const size_t n_pairs = fx8_pair_count(job->n_inputs);
+    const size_t n_tiles =
+        job->tiles != nullptr ? job->n_tiles : fx8_pair_count(n_rows);
+    for (size_t first = 0; first < job->n_channels;
+         first += FX8_TILE_CHANNELS) {
+        const size_t left = job->n_channels - first;
+        const fx8_tile_launch_part<Vector, Sum> part = {
+            dim3(static_cast<unsigned>(n_tiles),
+                 static_cast<unsigned>(
+                     left < FX8_TILE_CHANNELS ? left : FX8_TILE_CHANNELS)),
+            static_cast<const Vector *>(job->x) + first * job->channel_stride,
+            static_cast<Sum *>(job->sums) + first * n_pairs,
+            static_cast<unsigned>((job->n_times + TIMES - 1) / TIMES)};
+        const cudaError_t error = launch(part);
+        if (error != cudaSuccess)
+            return error;
+    }
+    return cudaSuccess;
+}
+
+/**
+ * fx8_tile_launch -- the launches of a usual kernel.
  *
  * Given: kernel        of (x, channel_stride, pitch, n_inputs, n_columns, sums,
  *                      tiles)
@@ -176,34 +223,15 @@ static cudaError_t fx8_tile_launch(void (*kernel)(const Vector *, size_t,
                                    size_t shared_bytes,
                                    const struct fx8_cuda_correlation *job)
 {
-    if (job->n_times > FX8_MAX_INT32_SPECTRA)
-        return cudaErrorInvalidValue;
-    if (job->n_inputs == 0 || job->n_times == 0 || job->n_channels == 0)
-        return fx8_cuda_load(kernel);
-    const size_t n_rows = (job->n_inputs + tile - 1) / tile;
-    const size_t n_pairs = fx8_pair_count(job->n_inputs);
-    const size_t n_tiles =
-        job->tiles != nullptr ? job->n_tiles : fx8_pair_count(n_rows);
-    const auto *x = static_cast<const Vector *>(job->x);
-    auto *sums = static_cast<Sum *>(job->sums);
-    for (size_t first = 0; first < job->n_channels;
-         first += FX8_TILE_CHANNELS) {
-        const size_t left = job->n_channels - first;
-        const dim3 grid(static_cast<unsigned>(n_tiles),
-                        static_cast<unsigned>(left < FX8_TILE_CHANNELS
-                                                  ? left
-                                                  : FX8_TILE_CHANNELS));
-        FX8_LAUNCH(kernel, grid, dim3(block), shared_bytes, job->stream,
-                   x + first * job->channel_stride, job->channel_stride,
-                   fx8_cuda_pitch(job->n_inputs),
-                   static_cast<unsigned>(job->n_inputs),
-                   static_cast<unsigned>((job->n_times + TIMES - 1) / TIMES),
-                   sums + first * n_pairs, job->tiles);
-        const cudaError_t error = cudaGetLastError();
-        if (error != cudaSuccess)
-            return error;
-    }
-    return cudaSuccess;
+    return fx8_tile_launches<TIMES, Vector, Sum>(
+        kernel, tile, job, [&](const fx8_tile_launch_part<Vector, Sum> &part) {
+            FX8_LAUNCH(kernel, part.grid, dim3(block), shared_bytes,
+                       job->stream, part.x, job->channel_stride,
+                       fx8_cuda_pitch(job->n_inputs),
+                       static_cast<unsigned>(job->n_inputs), part.n_columns,
+                       part.sums, job->tiles);
+            return cudaGetLastError();
+        });
 }
 
 #endif

@@ -3,25 +3,29 @@
  * correlate_wgmma.cu -- the int8 correlator on the tensor cores of sm_90, four
  * warps at a time.
  *
- * Sums, and how the minus is avoided, are as in correlate_mma.cu.  A block of
- * three warpgroups computes a tile of 128 by 128 inputs.  Two multiply, 64 rows
- * each, and hold only sums and the rows' fragments in registers; the third
- * fills a ring of stages in shared memory and sums the columns' imaginary
- * parts.
+ * Sums, and how the minus is avoided, are as in correlate_mma.cu; here one
+ * product has 16 times of both parts of its columns, so that its 32 values of k
+ * are those of a row of 32 bytes, with rows (r_j, m_j) for the real and
+ * (m_j, ~r_j) for the imaginary sums.
  *
- * A stage is full when the copies of all threads of the third warpgroup have
- * arrived, and empty when each multiplying warp, and each thread of the third,
- * is done with it.
+ * A block of three warpgroups computes a tile of 128 by 128 inputs.  Two
+ * multiply, 64 rows each, and hold only sums and the rows' fragments in
+ * registers.  A thread of the third has the copy engine fill a ring of stages
+ * in shared memory; all of it sum the columns' imaginary parts.  A stage is
+ * full when its bytes have arrived, and empty when each warp is done with it.
  *
  * Notes: 1) compiled for sm_90a alone: no other device has the instructions
  *        2) rows as fragments: the product reads shared memory for the columns
  *           only, and the complement of a row costs one instruction a word
- *        3) 16 * 128 sums of 4 bytes a thread, and 48 fragments: more registers
+ *        3) 16 * 128 sums of 4 bytes a thread, and 32 fragments: more registers
  *           than a third of all; the filling warpgroup gives up its own
+ *        4) copies of single columns, without a tensor's map, bring 0.7 of the
+ *           bytes a second (H200)
  */
 #include "kernels/cuda/correlate_kinds.h"
 #include "kernels/cuda/correlate_tile.cuh"
 #include "kernels/cuda/ptx_tensor.h"
+#include "kernels/cuda/tensor_map.h"
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FX8_HAS_WGMMA 1
@@ -30,22 +34,24 @@
 static constexpr unsigned TILE = 128;
 static constexpr unsigned WARPGROUP = 128;
 static constexpr unsigned THREADS = 3 * WARPGROUP;
-static constexpr unsigned STAGES = 3;
-static constexpr unsigned DEPTH = 8; /* columns of 16 bytes: k = 128 */
+static constexpr unsigned STAGES = 6;
+static constexpr unsigned DEPTH = 4; /* columns of 16 bytes: 64 times */
 
-/* One side of a stage: time, part, place of an input.  Eight of one part are a
- * core matrix of 128 bytes, in the order of fx8_tile_input_at(). */
-using Side = int4[DEPTH][2][TILE];
+/* One side of a stage: the columns' rows as they lie in memory. */
+using Side = int4[DEPTH][2 * TILE];
 using Stage = Side[2];
 static_assert(STAGES * sizeof(Stage) == FX8_CUDA_WGMMA_SHARED_BYTES,
               "what runs_on() asks for");
 
+/* Columns of a copy. */
+static constexpr unsigned BOX = 2;
+static_assert(DEPTH % BOX == 0, "whole copies");
+
+#if FX8_CUDA_HAS_TENSOR_MAPS
+
 #ifdef FX8_HAS_WGMMA
 
-static constexpr unsigned CONSUMER_WARPS = 2 * WARPGROUP / FX8_LANES;
-static constexpr unsigned STEPS = DEPTH / 2;
-static constexpr unsigned COLUMN_BYTES = 2 * TILE * sizeof(int4);
-static constexpr unsigned CORE_BYTES = 8 * sizeof(int4);
+static constexpr unsigned WARPS = THREADS / FX8_LANES;
 
 /* The block's barrier for the sums of the columns. */
 static constexpr unsigned SUMS_BARRIER = 1;
@@ -71,32 +77,40 @@ struct wgmma_place {
     }
 };
 
-/** Start to fill one side of a stage from column `begin` on; thread 0 to 127.
- */
-static __device__ __forceinline__ void wgmma_fill(const wgmma_task &task,
-                                                  unsigned thread,
+/** Start to fill one side of a stage from column `begin` on, by one thread. */
+static __device__ __forceinline__ void wgmma_fill(const CUtensorMap &map,
                                                   unsigned first_input,
-                                                  unsigned begin, Side &side)
+                                                  unsigned begin, Side &side,
+                                                  uint64_t *full)
 {
-    constexpr unsigned ROUNDS = 2 * TILE / WARPGROUP;
-    fx8_tile_place place[ROUNDS];
 #pragma unroll
-    for (unsigned round = 0; round < ROUNDS; ++round)
-        place[round] = fx8_tile_place::of(thread + WARPGROUP * round);
-#pragma unroll 2
-    for (unsigned k = 0; k < DEPTH; ++k) {
-#pragma unroll
-        for (unsigned round = 0; round < ROUNDS; ++round) {
-            const unsigned part = place[round].part;
-            const unsigned input =
-                first_input + fx8_tile_input_at(place[round].input);
-            const bool is_there =
-                input < task.n_inputs && begin + k < task.n_columns;
-            const size_t at = (begin + k) * task.pitch + 2 * input + part;
-            fx8_ptx_copy_async(&side[k][part][place[round].input],
-                               task.x + (is_there ? at : 0), is_there ? 16 : 0);
-        }
-    }
+    for (unsigned k = 0; k < DEPTH; k += BOX)
+        fx8_ptx_copy_box(
+            side[k], &map,
+            {0, first_input / FX8_CUDA_GROUP_INPUTS, begin + k, blockIdx.y},
+            full);
+}
+
+/** Start to fill a stage, both sides unless they are the same. */
+static __device__ __forceinline__ void wgmma_fill_stage(const CUtensorMap &map,
+                                                        const wgmma_task &task,
+                                                        unsigned begin,
+                                                        Stage &stage,
+                                                        uint64_t *full)
+{
+    const bool is_diagonal = task.is_diagonal();
+    fx8_ptx_mbarrier_expect(full, (is_diagonal ? 1 : 2) * sizeof(Side));
+    wgmma_fill(map, task.first_column, begin, stage[1], full);
+    if (!is_diagonal)
+        wgmma_fill(map, task.first_row, begin, stage[0], full);
+}
+
+/** A warp is done with a stage. */
+static __device__ __forceinline__ void wgmma_release(uint64_t *empty)
+{
+    __syncwarp();
+    if (threadIdx.x % FX8_LANES == 0)
+        fx8_ptx_mbarrier_arrive(empty);
 }
 
 /** The sum of the imaginary parts of one column in a stage. */
@@ -105,7 +119,7 @@ static __device__ __forceinline__ int wgmma_sum_column(const Side &side,
 {
 #pragma unroll
     for (unsigned k = 0; k < DEPTH; ++k) {
-        const int4 times = side[k][1][input];
+        const int4 times = side[k][fx8_cuda_row(input, 1)];
         sum = __dp4a(times.x, 0x01010101, sum);
         sum = __dp4a(times.y, 0x01010101, sum);
         sum = __dp4a(times.z, 0x01010101, sum);
@@ -114,36 +128,30 @@ static __device__ __forceinline__ int wgmma_sum_column(const Side &side,
     return sum;
 }
 
-/** Work of the third warpgroup: it starts the copies of a stage one stage
- *  before it waits for them. */
-static __device__ __forceinline__ void wgmma_produce(const wgmma_task &task,
+/** Work of the third warpgroup: its first thread fills every stage that is
+ *  empty, all sum what has arrived. */
+static __device__ __forceinline__ void wgmma_produce(const CUtensorMap &map,
+                                                     const wgmma_task &task,
                                                      unsigned thread,
                                                      Stage *stages,
                                                      wgmma_shared &shared)
 {
-    const bool is_diagonal = task.is_diagonal();
     wgmma_place filling = {0, 0}, arriving = {0, 0};
+    unsigned begin_fill = 0;
     int sum = 0;
-    for (unsigned begin = 0; begin < task.n_columns + DEPTH; begin += DEPTH) {
-        if (begin < task.n_columns) {
-            Stage &stage = stages[filling.stage];
+    for (unsigned begin = 0; begin < task.n_columns; begin += DEPTH) {
+        const unsigned end_fill = min(task.n_columns, begin + STAGES * DEPTH);
+        for (; thread == 0 && begin_fill < end_fill; begin_fill += DEPTH) {
             fx8_ptx_mbarrier_wait(&shared.empty[filling.stage],
                                   filling.parity ^ 1);
-            wgmma_fill(task, thread, task.first_row, begin, stage[0]);
-            if (!is_diagonal)
-                wgmma_fill(task, thread, task.first_column, begin, stage[1]);
+            wgmma_fill_stage(map, task, begin_fill, stages[filling.stage],
+                             &shared.full[filling.stage]);
             filling.next();
         }
-        fx8_ptx_copy_commit();
-        if (begin == 0)
-            continue;
-        fx8_ptx_copy_wait<1>();
-        fx8_ptx_proxy_fence();
-        fx8_ptx_mbarrier_arrive(&shared.full[arriving.stage]);
+        __syncwarp();
         fx8_ptx_mbarrier_wait(&shared.full[arriving.stage], arriving.parity);
-        sum = wgmma_sum_column(stages[arriving.stage][is_diagonal ? 0 : 1],
-                               thread, sum);
-        fx8_ptx_mbarrier_arrive(&shared.empty[arriving.stage]);
+        sum = wgmma_sum_column(stages[arriving.stage][1], thread, sum);
+        wgmma_release(&shared.empty[arriving.stage]);
         arriving.next();
     }
     shared.column[thread] = sum;
@@ -171,29 +179,24 @@ static __device__ __forceinline__ void wgmma_multiply(const Side &rows,
                                                       wgmma_sums &sums)
 {
     const unsigned lane = threadIdx.x % FX8_LANES;
+    const size_t at = fx8_cuda_row(row + lane % 16, lane / 16);
     auto &sums_re = wgmma_part<COLUMNS>(sums.re);
     auto &sums_im = wgmma_part<COLUMNS>(sums.im);
-    int re[STEPS][4], im[STEPS][4], not_re[STEPS][4];
+    int of_re[DEPTH][4], of_im[DEPTH][4];
 #pragma unroll
-    for (unsigned step = 0; step < STEPS; ++step) {
-        const unsigned k = 2 * step + lane / 16, input = row + lane % 16;
-        fx8_ptx_ldmatrix_x4(re[step], &rows[k][0][input]);
-        fx8_ptx_ldmatrix_x4(im[step], &rows[k][1][input]);
-#pragma unroll
-        for (unsigned word = 0; word < 4; ++word)
-            not_re[step][word] = ~re[step][word];
+    for (unsigned k = 0; k < DEPTH; ++k) {
+        fx8_ptx_ldmatrix_x4(of_re[k], &rows[k][at]);
+        of_im[k][0] = of_re[k][2];
+        of_im[k][1] = of_re[k][3];
+        of_im[k][2] = ~of_re[k][0];
+        of_im[k][3] = ~of_re[k][1];
     }
     fx8_ptx_wgmma_fence();
 #pragma unroll
-    for (unsigned step = 0; step < STEPS; ++step) {
-        const uint64_t column_re = fx8_ptx_matrix_descriptor(
-            columns[2 * step][0], COLUMN_BYTES, CORE_BYTES);
-        const uint64_t column_im = fx8_ptx_matrix_descriptor(
-            columns[2 * step][1], COLUMN_BYTES, CORE_BYTES);
-        fx8_ptx_wgmma_s8(sums_re, re[step], column_re);
-        fx8_ptx_wgmma_s8(sums_im, im[step], column_re);
-        fx8_ptx_wgmma_s8(sums_re, im[step], column_im);
-        fx8_ptx_wgmma_s8(sums_im, not_re[step], column_im);
+    for (unsigned k = 0; k < DEPTH; ++k) {
+        const uint64_t column = fx8_ptx_swizzled_descriptor(columns[k]);
+        fx8_ptx_wgmma_s8(sums_re, of_re[k], column);
+        fx8_ptx_wgmma_s8(sums_im, of_im[k], column);
     }
     fx8_ptx_wgmma_commit();
     fx8_ptx_wgmma_wait<0>();
@@ -208,18 +211,28 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
                                                      wgmma_shared &shared,
                                                      wgmma_sums &sums)
 {
-    const unsigned column_side = task.is_diagonal() ? 0 : 1;
+    const unsigned row_side = task.is_diagonal() ? 1 : 0;
     wgmma_place place = {0, 0};
     for (unsigned begin = 0; begin < task.n_columns; begin += DEPTH) {
         fx8_ptx_mbarrier_wait(&shared.full[place.stage], place.parity);
         if constexpr (COLUMNS > 0)
-            wgmma_multiply<COLUMNS>(stages[place.stage][0],
-                                    stages[place.stage][column_side], row,
-                                    sums);
-        /* a warp's wait is for its own part of the products */
-        if (threadIdx.x % FX8_LANES == 0)
-            fx8_ptx_mbarrier_arrive(&shared.empty[place.stage]);
+            wgmma_multiply<COLUMNS>(stages[place.stage][row_side],
+                                    stages[place.stage][1], row, sums);
+        wgmma_release(&shared.empty[place.stage]);
         place.next();
+    }
+}
+
+/** A lane has the sums of columns 2 l and 2 l + 1 of every eight, l = 0 to 3 in
+ *  four lanes: afterwards two lanes have neighbours, and access whole sectors
+ * of 32 bytes together. */
+static __device__ __forceinline__ void wgmma_exchange(int (&sums)[TILE / 2])
+{
+    const bool is_odd = threadIdx.x % 2 != 0;
+#pragma unroll
+    for (unsigned k = 0; k < TILE / 2; k += 2) {
+        const int got = __shfl_xor_sync(~0u, is_odd ? sums[k] : sums[k + 1], 1);
+        (is_odd ? sums[k] : sums[k + 1]) = got;
     }
 }
 
@@ -228,22 +241,24 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
 static __device__ __forceinline__ void wgmma_fold(const wgmma_task &task,
                                                   unsigned row,
                                                   const wgmma_shared &shared,
-                                                  const wgmma_sums &sums)
+                                                  wgmma_sums &sums)
 {
     constexpr unsigned GROUP = 8;
     const unsigned lane = threadIdx.x % FX8_LANES;
-    const unsigned i = task.first_column + lane % 4;
-    const unsigned j = task.first_row + row + fx8_tile_input_at(lane / 4);
+    const unsigned first = lane % 4 / 2 * 4 + lane % 2;
+    const unsigned i = task.first_column + first;
+    const unsigned j = task.first_row + row + lane / 4;
     const fx8_tile_row<longlong2> rows[2] = {task.row(i, j),
                                              task.row(i, j + 8)};
+    wgmma_exchange(sums.re);
+    wgmma_exchange(sums.im);
 #pragma unroll
     for (unsigned begin = 0; begin < TILE / 4; begin += GROUP)
-        fx8_tile_add<4, GROUP>(
+        fx8_tile_add<2, 8, GROUP>(
             rows, 4 * begin, [&](unsigned h, unsigned column) {
                 const unsigned c = begin + column;
                 const unsigned at = c / 2 * 4 + 2 * h + c % 2;
-                const int rest =
-                    shared.column[c / 2 * 8 + lane % 4 * 2 + c % 2];
+                const int rest = shared.column[c / 2 * 8 + c % 2 * 2 + first];
                 return fx8_tile_part<int>{
                     sums.re[at],
                     static_cast<int>(static_cast<unsigned>(sums.im[at]) +
@@ -262,7 +277,8 @@ static __device__ __forceinline__ unsigned wgmma_columns(const wgmma_task &task,
     return end_i - task.first_column > TILE / 2 ? TILE : TILE / 2;
 }
 
-static __device__ __forceinline__ void correlate_wgmma(const wgmma_task &task,
+static __device__ __forceinline__ void correlate_wgmma(const CUtensorMap &map,
+                                                       const wgmma_task &task,
                                                        Stage *stages)
 {
     __shared__ wgmma_shared shared;
@@ -270,16 +286,15 @@ static __device__ __forceinline__ void correlate_wgmma(const wgmma_task &task,
     const unsigned warpgroup = warp * FX8_LANES / WARPGROUP;
     if (threadIdx.x == 0) {
         for (unsigned stage = 0; stage < STAGES; ++stage) {
-            fx8_ptx_mbarrier_init(&shared.full[stage], WARPGROUP);
-            fx8_ptx_mbarrier_init(&shared.empty[stage],
-                                  WARPGROUP + CONSUMER_WARPS);
+            fx8_ptx_mbarrier_init(&shared.full[stage], 1);
+            fx8_ptx_mbarrier_init(&shared.empty[stage], WARPS);
         }
         fx8_ptx_mbarrier_init_fence();
     }
     __syncthreads();
     if (warpgroup == 2) {
         fx8_ptx_registers_release<40>();
-        wgmma_produce(task, threadIdx.x % WARPGROUP, stages, shared);
+        wgmma_produce(map, task, threadIdx.x % WARPGROUP, stages, shared);
         fx8_ptx_barrier_sync(SUMS_BARRIER, THREADS);
     } else {
         fx8_ptx_registers_claim<232>();
@@ -302,15 +317,15 @@ static __device__ __forceinline__ void correlate_wgmma(const wgmma_task &task,
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    fx8_correlate_wgmma_128_kernel(const int4 *x, size_t channel_stride,
-                                   size_t pitch, unsigned n_inputs,
-                                   unsigned n_columns, longlong2 *sums,
-                                   const unsigned *tiles)
+    fx8_correlate_wgmma_128_kernel(const __grid_constant__ CUtensorMap map,
+                                   unsigned n_inputs, unsigned n_columns,
+                                   longlong2 *sums, const unsigned *tiles)
 {
 #ifdef FX8_HAS_WGMMA
     FX8_DYNAMIC_SHARED(Stage, stages);
-    correlate_wgmma(fx8_tile_of_block<TILE>(x, channel_stride, pitch, n_inputs,
-                                            n_columns, sums, tiles),
+    correlate_wgmma(map,
+                    fx8_tile_of_block<TILE, int4>(nullptr, 0, 0, n_inputs,
+                                                  n_columns, sums, tiles),
                     stages);
 #endif
 }
@@ -323,7 +338,29 @@ cudaError_t fx8_cuda_correlate_wgmma_128(const struct fx8_cuda_correlation *job)
                              FX8_CUDA_WGMMA_SHARED_BYTES);
     if (error != cudaSuccess)
         return error;
-    return fx8_tile_launch<FX8_CUDA_TIMES_INT8>(
-        fx8_correlate_wgmma_128_kernel, TILE, THREADS,
-        FX8_CUDA_WGMMA_SHARED_BYTES, job);
+    return fx8_tile_launches<FX8_CUDA_TIMES_INT8, int4, longlong2>(
+        fx8_correlate_wgmma_128_kernel, TILE, job,
+        [&](const fx8_tile_launch_part<int4, longlong2> &part) {
+            CUtensorMap map;
+            const cudaError_t mapped = fx8_cuda_map_spectra(
+                part.x, job->channel_stride, job->n_inputs, part.n_columns,
+                part.grid.y, TILE, BOX, &map);
+            if (mapped != cudaSuccess)
+                return mapped;
+            FX8_LAUNCH(fx8_correlate_wgmma_128_kernel, part.grid, dim3(THREADS),
+                       FX8_CUDA_WGMMA_SHARED_BYTES, job->stream, map,
+                       static_cast<unsigned>(job->n_inputs), part.n_columns,
+                       part.sums, job->tiles);
+            return cudaGetLastError();
+        });
 }
+
+#else
+
+/* CUDA 11 has no tensor maps, nor code for the kernel. */
+cudaError_t fx8_cuda_correlate_wgmma_128(const struct fx8_cuda_correlation *)
+{
+    return cudaErrorNoKernelImageForDevice;
+}
+
+#endif

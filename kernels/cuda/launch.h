@@ -29,9 +29,9 @@
     kernel<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__)
 
 /** Declare `name`, the dynamic shared memory of the block, as a pointer to
- *  `type`; aligned to 128 bytes.  Once in a kernel. */
+ *  `type`; aligned to 256 bytes.  Once in a kernel. */
 #define FX8_DYNAMIC_SHARED(type, name)                                         \
-    extern __shared__ __align__(128) unsigned char fx8_dynamic_shared[];       \
+    extern __shared__ __align__(256) unsigned char fx8_dynamic_shared[];       \
     type *const name = reinterpret_cast<type *>(fx8_dynamic_shared)
 
 #elif defined(FX8_CUDA_ON_CPU)

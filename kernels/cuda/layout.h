@@ -3,11 +3,16 @@
  * layout.h -- layout of spectra in device memory between the channeliser and
  * the correlators, the same for every correlator kernel.
  *
- * Row 2 i holds the real, row 2 i + 1 the imaginary part of input i: a
- * correlator is then the product of a real matrix with its own transpose,
- * without negations.  Sixteen bytes hold one row for sixteen consecutive times
- * (int8) or four (float), the unit of every copy, ldmatrix row and core-matrix
- * row:
+ * A row holds the real or the imaginary part of an input: a correlator is the
+ * product of a real matrix with its own transpose, without negations.  Rows 2 i
+ * and 2 i + 1 are those of input i.  The real part comes first in four inputs,
+ * the imaginary part in the next four, and so on: so the tensor cores of sm_90
+ * expect 8 rows of 32 bytes in shared memory, where they read all banks at
+ * once (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout",
+ * 32-byte swizzling), and a copy need not move anything.
+ *
+ * Sixteen bytes hold one row for sixteen consecutive times (int8) or four
+ * (float), the unit of every copy and ldmatrix row:
  *
  *     int8   [n_channels][n_times / 16][pitch][16]
  *     float  [n_channels][n_times / 4][pitch][4]
@@ -25,6 +30,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__CUDACC__)
+#define FX8_CUDA_EITHER __host__ __device__
+#else
+#define FX8_CUDA_EITHER
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,8 +44,9 @@ extern "C" {
 #define FX8_CUDA_TIMES_INT8 16
 #define FX8_CUDA_TIMES_FP32 4
 
-/** Rows are padded to a multiple of this: four inputs, 128 bytes. */
-#define FX8_CUDA_ROW_PAD 8
+/** Rows are padded to a multiple of this: eight inputs, 256 bytes, a group of
+ *  tensor_map.h. */
+#define FX8_CUDA_ROW_PAD 16
 
 /** Times are padded to a multiple of this, the longest stage of a kernel. */
 #define FX8_CUDA_TIME_PAD 128
@@ -47,6 +59,12 @@ static inline size_t fx8_cuda_pitch(size_t n_inputs)
 {
     return (2 * n_inputs + FX8_CUDA_ROW_PAD - 1) / FX8_CUDA_ROW_PAD *
            FX8_CUDA_ROW_PAD;
+}
+
+/** The row of a part (0: real, 1: imaginary) of an input. */
+static FX8_CUDA_EITHER inline size_t fx8_cuda_row(size_t input, unsigned part)
+{
+    return 2 * input + (part ^ (unsigned)(input >> 2 & 1));
 }
 
 /** Spectra in memory for n_spectra of them. */

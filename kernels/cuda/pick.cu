@@ -29,12 +29,13 @@ static __device__ __forceinline__ void pick(
     const size_t vector = size_t(blockIdx.x) * THREADS + threadIdx.x;
     if (vector >= launch.n_vectors)
         return;
-    const size_t row = 2 * size_t(launch.inputs[blockIdx.y]);
-    const auto *parts = launch.parts + (vector * launch.pitch + row) * TIMES;
+    const size_t input = launch.inputs[blockIdx.y], row = vector * launch.pitch;
+    const auto *re = launch.parts + (row + fx8_cuda_row(input, 0)) * TIMES;
+    const auto *im = launch.parts + (row + fx8_cuda_row(input, 1)) * TIMES;
     Complex *out = launch.out + blockIdx.y * launch.stride + vector * TIMES;
 #pragma unroll
     for (size_t t = 0; t < TIMES; ++t)
-        out[t] = {parts[t], parts[TIMES + t]};
+        out[t] = {re[t], im[t]};
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

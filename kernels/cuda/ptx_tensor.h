@@ -160,6 +160,44 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_arrive(
                  : "memory");
 }
 
+/** Count one arrival; the phase does not end before `bytes` of copies have
+ *  arrived, of which some may already have. */
+static __device__ __forceinline__ void fx8_ptx_mbarrier_expect(
+    uint64_t *barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                     fx8_ptx_shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/** A place in a tensor of four dimensions, the fastest first. */
+struct fx8_ptx_place {
+    unsigned at[4];
+};
+
+/**
+ * fx8_ptx_copy_box -- start to copy a box of a tensor to shared memory; what is
+ * outside the tensor becomes zero.
+ *
+ * Given: shared   a multiple of 128
+ *        map      CUtensorMap in the arguments of the kernel: tensor and box
+ *        barrier  expects the bytes of the box: fx8_ptx_mbarrier_expect()
+ * Notes: visible to threads that waited for the barrier's phase, and to wgmma
+ */
+static __device__ __forceinline__ void fx8_ptx_copy_box(
+    void *shared, const void *map, const fx8_ptx_place &place,
+    uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(
+                     fx8_ptx_shared_address(shared)),
+                 "l"(map), "r"(place.at[0]), "r"(place.at[1]), "r"(place.at[2]),
+                 "r"(place.at[3]), "r"(fx8_ptx_shared_address(barrier))
+                 : "memory");
+}
+
 /** Wait for the end of the phase of this parity: 0 for the first, then
  *  alternating.  A new barrier counts as having ended a phase of parity 1. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_wait(uint64_t *barrier,
@@ -200,6 +238,20 @@ static __device__ __forceinline__ uint64_t fx8_ptx_matrix_descriptor(
     return (fx8_ptx_shared_address(shared) >> 4 & 0x3fff) |
            static_cast<uint64_t>(leading_bytes >> 4) << 16 |
            static_cast<uint64_t>(stride_bytes >> 4) << 32;
+}
+
+/**
+ * fx8_ptx_swizzled_descriptor -- the same of rows of 32 bytes, one after the
+ * other: 32-byte swizzle.
+ *
+ * Given: shared  dynamic shared memory, a multiple of 256; in every second four
+ *                rows the first and the last 16 values of k are exchanged
+ */
+static __device__ __forceinline__ uint64_t
+fx8_ptx_swizzled_descriptor(const void *shared)
+{
+    constexpr uint64_t SWIZZLE_32 = 3;
+    return fx8_ptx_matrix_descriptor(shared, 16, 8 * 32) | SWIZZLE_32 << 62;
 }
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -27,24 +27,31 @@ static inline fx8_spectra_view fx8_spectra_view_of(
     return {*spectra, fx8_cuda_pitch(spectra->n_inputs)};
 }
 
-/** The 16 bytes of the real part of an input; the imaginary part follows. */
+/** The column of 16 bytes of a time of int8. */
 static __device__ __forceinline__ int4 *fx8_spectra_int8(
-    const fx8_spectra_view &view, size_t channel, size_t time, size_t input)
+    const fx8_spectra_view &view, size_t channel, size_t time)
 {
     const size_t column = channel * (view.at.n_times / FX8_CUDA_TIMES_INT8) +
                           time / FX8_CUDA_TIMES_INT8;
-    return reinterpret_cast<int4 *>(view.at.int8) + column * view.pitch +
-           2 * input;
+    return reinterpret_cast<int4 *>(view.at.int8) + column * view.pitch;
 }
 
 /** Likewise of the floats. */
 static __device__ __forceinline__ float4 *fx8_spectra_fp32(
-    const fx8_spectra_view &view, size_t channel, size_t time, size_t input)
+    const fx8_spectra_view &view, size_t channel, size_t time)
 {
     const size_t column = channel * (view.at.n_times / FX8_CUDA_TIMES_FP32) +
                           time / FX8_CUDA_TIMES_FP32;
-    return reinterpret_cast<float4 *>(view.at.fp32) + column * view.pitch +
-           2 * input;
+    return reinterpret_cast<float4 *>(view.at.fp32) + column * view.pitch;
+}
+
+/** The row of the other part of the same input: both are in 32 aligned bytes.
+ *  Its address costs no registers, unlike that of fx8_cuda_row(). */
+template <class Vector>
+static __device__ __forceinline__ Vector *fx8_spectra_other_part(Vector *row)
+{
+    return reinterpret_cast<Vector *>(reinterpret_cast<uintptr_t>(row) ^
+                                      sizeof(Vector));
 }
 
 /** Write sixteen times of int8: four words each of real and imaginary parts,
@@ -53,11 +60,13 @@ static __device__ __forceinline__ void fx8_spectra_store_int8(
     const fx8_spectra_view &view, size_t channel, size_t time, size_t input,
     const unsigned (&re)[4], const unsigned (&im)[4])
 {
-    int4 *at = fx8_spectra_int8(view, channel, time, input);
-    at[0] = make_int4(static_cast<int>(re[0]), static_cast<int>(re[1]),
-                      static_cast<int>(re[2]), static_cast<int>(re[3]));
-    at[1] = make_int4(static_cast<int>(im[0]), static_cast<int>(im[1]),
-                      static_cast<int>(im[2]), static_cast<int>(im[3]));
+    int4 *const at =
+        fx8_spectra_int8(view, channel, time) + fx8_cuda_row(input, 0);
+    *at = make_int4(static_cast<int>(re[0]), static_cast<int>(re[1]),
+                    static_cast<int>(re[2]), static_cast<int>(re[3]));
+    *fx8_spectra_other_part(at) =
+        make_int4(static_cast<int>(im[0]), static_cast<int>(im[1]),
+                  static_cast<int>(im[2]), static_cast<int>(im[3]));
 }
 
 /** Write four times of floats. */
@@ -65,9 +74,10 @@ static __device__ __forceinline__ void fx8_spectra_store_fp32(
     const fx8_spectra_view &view, size_t channel, size_t time, size_t input,
     const float2 *x)
 {
-    float4 *at = fx8_spectra_fp32(view, channel, time, input);
-    at[0] = make_float4(x[0].x, x[1].x, x[2].x, x[3].x);
-    at[1] = make_float4(x[0].y, x[1].y, x[2].y, x[3].y);
+    float4 *const at =
+        fx8_spectra_fp32(view, channel, time) + fx8_cuda_row(input, 0);
+    *at = make_float4(x[0].x, x[1].x, x[2].x, x[3].x);
+    *fx8_spectra_other_part(at) = make_float4(x[0].y, x[1].y, x[2].y, x[3].y);
 }
 
 /** One bit for each of the sixteen spectra from `time` on, a multiple of

@@ -113,6 +113,7 @@ FX8_UNSEEN void Block::begin(const Launch &launch, size_t number)
     order_ = settings().fibres;
     random_ = order_.seed + number;
     memset(alive_, 0, sizeof alive_);
+    boxes_.clear();
     for (unsigned k = 0; k < n_threads_; ++k) {
         Fibre &fibre = fibres_[k];
         fibre.index = {k % size.x, k / size.x % size.y, k / (size.x * size.y)};

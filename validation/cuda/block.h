@@ -26,6 +26,7 @@
 
 #include "validation/cuda/context.h"
 #include "validation/cuda/settings.h"
+#include "validation/cuda/tensor.h"
 #include "validation/cuda/vectors.h"
 
 /* Built-in variables of a kernel. */
@@ -108,14 +109,22 @@ struct PendingProduct {
 };
 
 /** An mbarrier in shared memory: 8 bytes in a layout of our own.  A phase ends
- *  when no arrival is outstanding. */
+ *  when neither arrivals nor bytes are outstanding. */
 struct Barrier {
     static constexpr uint32_t PHASE = 0x80000000;
     uint16_t expected;
     uint16_t pending;
-    uint32_t state; /* PHASE or 0 */
+    uint32_t state; /* PHASE or 0, and bytes */
 };
 static_assert(sizeof(Barrier) == 8, "an mbarrier has 64 bits");
+
+/** A copy of a box that a thread has started: cp.async.bulk.tensor. */
+struct PendingBox {
+    const CUtensorMap *map;
+    unsigned place[4];
+    unsigned char *to;
+    Barrier *barrier;
+};
 
 /** A CUDA thread. */
 struct Fibre {
@@ -159,6 +168,8 @@ class Block
     void products_start(const PendingProduct &product);
     void barrier_init(Barrier *barrier, unsigned arrivals);
     void barrier_arrive(Barrier *barrier);
+    void barrier_expect(Barrier *barrier, unsigned bytes);
+    void box_start(const PendingBox &box, Site site);
     void barrier_wait(Barrier *barrier, unsigned phase, Site site);
     void products_run(unsigned groups_left, Site site);
     [[noreturn]] void fault(Site site, const char *format, ...)
@@ -184,6 +195,8 @@ class Block
     void wait_for(const uint32_t *word, uint32_t mask, uint32_t seen,
                   const char *what, const Site &site);
     bool open_if_met(WarpGate &warp_gate, unsigned warp);
+    void end_phase_if_complete(Barrier *barrier);
+    void boxes_arrive(const Barrier *barrier);
     void pass(Gate &gate, unsigned expected, const char *what, Site site);
     WarpGate &find_gate(uint32_t mask);
     void run_products(unsigned first, unsigned groups_left, Site site);
@@ -198,6 +211,7 @@ class Block
     uint32_t open_[MOST_WARPS]; /* gates at which lanes wait, a bit each */
     WarpGate gates_[MOST_WARPS][LANES];
     Fibre fibres_[MOST_THREADS];
+    std::vector<PendingBox> boxes_;
     unsigned n_fibres_; /* fibres with a stack */
     void *stacks_[MOST_THREADS];
     Context home_;

@@ -57,10 +57,12 @@ template <class T> struct Spectra {
         return ((shape.n_times + TIMES - 1) / TIMES + 1) *
                fx8_cuda_pitch(shape.n_inputs);
     }
+    /* `row` is twice the input, and one more for an imaginary part. */
     T &at(size_t channel, size_t row, size_t t)
     {
         const size_t vector = channel * channel_stride() +
-                              t / TIMES * fx8_cuda_pitch(shape.n_inputs) + row;
+                              t / TIMES * fx8_cuda_pitch(shape.n_inputs) +
+                              fx8_cuda_row(row / 2, row % 2);
         return x[vector * TIMES + t % TIMES];
     }
 };

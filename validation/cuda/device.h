@@ -27,6 +27,7 @@
 #define __shared__      static thread_local
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 
 /** The caller's place in the source, for messages. */

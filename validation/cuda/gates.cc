@@ -145,15 +145,60 @@ FX8_UNSEEN void Block::barrier_arrive(Barrier *barrier)
                        "made for",
                        launch_->name);
     race_release(race_of(barrier));
-    if (--barrier->pending == 0) {
-        barrier->state ^= Barrier::PHASE;
-        barrier->pending = barrier->expected;
+    --barrier->pending;
+    end_phase_if_complete(barrier);
+}
+
+FX8_UNSEEN void Block::end_phase_if_complete(Barrier *barrier)
+{
+    if (barrier->pending != 0 || (barrier->state & ~Barrier::PHASE) != 0)
+        return;
+    barrier->state ^= Barrier::PHASE;
+    barrier->pending = barrier->expected;
+}
+
+FX8_UNSEEN void Block::barrier_expect(Barrier *barrier, unsigned bytes)
+{
+    barrier->state += bytes;
+    barrier_arrive(barrier);
+}
+
+/* For the checker, the thread that starts a copy hands it on to the one that
+ * waits for it; only the address of `to` is used. */
+FX8_UNSEEN void Block::box_start(const PendingBox &box, Site site)
+{
+    if (box.to < shared_ ||
+        box.to + box_bytes(*box.map) > shared_ + launch_->shared_bytes)
+        fault(site, "cp.async.bulk: not within dynamic shared memory");
+    race_release(box.to);
+    boxes_.push_back(box);
+}
+
+/* Do the copies that a barrier waits for. */
+FX8_UNSEEN void Block::boxes_arrive(const Barrier *barrier)
+{
+    size_t kept = 0;
+    for (const PendingBox &box : boxes_) {
+        if (box.barrier != barrier) {
+            boxes_[kept++] = box;
+            continue;
+        }
+        race_acquire(box.to);
+        const unsigned bytes = copy_box(*box.map, box.place, box.to);
+        if ((box.barrier->state & ~Barrier::PHASE) < bytes)
+            harness::fault("kernel %s: more bytes than an mbarrier expects",
+                           launch_->name);
+        race_release(race_of(box.barrier));
+        box.barrier->state -= bytes;
+        end_phase_if_complete(box.barrier);
     }
+    boxes_.resize(kept);
 }
 
 FX8_UNSEEN void Block::barrier_wait(Barrier *barrier, unsigned phase, Site site)
 {
     const uint32_t parity = (phase & 1) != 0 ? Barrier::PHASE : 0;
+    boxes_arrive(barrier);
     if ((barrier->state & Barrier::PHASE) == parity)
         wait_for(&barrier->state, Barrier::PHASE, parity, "an mbarrier", site);
     /* The phase that has ended: the word already has the other one. */

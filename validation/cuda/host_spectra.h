@@ -77,10 +77,11 @@ struct HostSpectra {
 
     /** Index of an element of a part (0: real); vectors hold `times` times. */
     size_t at(size_t times, size_t channel, size_t time, size_t input,
-              size_t part) const
+              unsigned part) const
     {
         const size_t column = channel * (n_times / times) + time / times;
-        const size_t row = column * fx8_cuda_pitch(n_inputs) + 2 * input + part;
+        const size_t row =
+            column * fx8_cuda_pitch(n_inputs) + fx8_cuda_row(input, part);
         return row * times + time % times;
     }
 

@@ -86,6 +86,16 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaDriverGetVersion(int *version);
+
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1
+};
+constexpr unsigned long long cudaEnableDefault = 0;
+
+cudaError_t cudaGetDriverEntryPointByVersion(
+    const char *name, void **found, unsigned version, unsigned long long flags,
+    cudaDriverEntryPointQueryResult *result);
 cudaError_t cudaRuntimeGetVersion(int *version);
 
 /* --- memory

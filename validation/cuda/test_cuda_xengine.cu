@@ -444,9 +444,10 @@ static cudaError_t exchange_and_correlate(const fx8_cuda_correlation *job)
     std::vector<int32_t> x(4 * job->channel_stride);
     MUST(cudaMemcpy(x.data(), job->x, 4 * x.size(), cudaMemcpyDeviceToHost));
     if (job->n_times == 4)
-        std::swap(x[4 * 2 * (32 + 3)], x[4 * 2 * (32 + 11)]);
+        std::swap(x[4 * fx8_cuda_row(32 + 3, 0)],
+                  x[4 * fx8_cuda_row(32 + 11, 0)]);
     else
-        std::swap(x[4 * 11 + 1], x[4 * 11 + 2]);
+        std::swap(x[4 * fx8_cuda_row(5, 1) + 1], x[4 * fx8_cuda_row(5, 1) + 2]);
     DeviceArray<int32_t> changed(x);
     fx8_cuda_correlation own = *job;
     own.x = changed.data();

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 namespace harness
 {
 
@@ -104,16 +106,38 @@ uint64_t matrix_descriptor(const void *shared, unsigned leading_bytes,
            static_cast<uint64_t>(stride_bytes >> 4) << 32;
 }
 
-/* Rows of 32 int8, K-major without swizzle: 8 rows of 16 bytes are contiguous,
- * the next 8 rows are `stride` further, the next 16 of k `leading`. */
+/* Kinds of a descriptor, in its upper two bits. */
+static const uint64_t SWIZZLE_32 = UINT64_C(3) << 62;
+
+uint64_t swizzled_descriptor(const void *shared, Site site)
+{
+    check_aligned("wgmma, swizzled", shared, 256, site);
+    return matrix_descriptor(shared, 16, 8 * 32, site) | SWIZZLE_32;
+}
+
+/* Where 16 bytes of a row are from the start: without swizzle 8 rows of 16
+ * bytes are contiguous, the next 8 rows are `stride` further, the next 16 of k
+ * `leading`; with it rows of 32 bytes are, and bit 7 of an address is added to
+ * bit 4. */
+static size_t place_in_tile(uint64_t descriptor, size_t row, size_t half)
+{
+    const size_t leading = (descriptor >> 16 & 0x3fff) << 4;
+    const size_t stride = (descriptor >> 32 & 0x3fff) << 4;
+    if ((descriptor & SWIZZLE_32) == 0)
+        return half * leading + row / 8 * stride + row % 8 * 16;
+    const size_t at = row / 8 * stride + row % 8 * 32 + half * 16;
+    return at ^ (at >> 7 & 1) << 4;
+}
+
+/* Rows of 32 int8, K-major. */
 template <int ROWS>
 static void unpack_tile(uint64_t descriptor, int8_t (&tile)[ROWS][32])
 {
     Block &block = Block::current();
     const size_t start = (descriptor & 0x3fff) << 4;
-    const size_t leading = (descriptor >> 16 & 0x3fff) << 4;
-    const size_t stride = (descriptor >> 32 & 0x3fff) << 4;
-    const size_t end = start + leading + (ROWS / 8 - 1) * stride + 128;
+    const size_t end = start + 16 +
+                       std::max(place_in_tile(descriptor, ROWS - 1, 0),
+                                place_in_tile(descriptor, ROWS - 1, 1));
     if (end > block.shared_bytes())
         block.fault({"wgmma", 0},
                     "a tile ends at byte %zu of %zu of dynamic "
@@ -122,8 +146,8 @@ static void unpack_tile(uint64_t descriptor, int8_t (&tile)[ROWS][32])
     for (size_t row = 0; row < ROWS; ++row)
         for (size_t half = 0; half < 2; ++half)
             memcpy(&tile[row][16 * half],
-                   block.shared() + start + half * leading + row / 8 * stride +
-                       row % 8 * 16,
+                   block.shared() + start +
+                       place_in_tile(descriptor, row, half),
                    16);
 }
 

@@ -41,6 +41,7 @@ void copy_start(const PendingCopy &copy);
 void copies_wait(unsigned groups_left);
 uint64_t matrix_descriptor(const void *shared, unsigned leading_bytes,
                            unsigned stride_bytes, Site site);
+uint64_t swizzled_descriptor(const void *shared, Site site);
 void check_aligned(const char *what, const void *address, unsigned bytes,
                    Site site);
 
@@ -141,6 +142,29 @@ inline void fx8_ptx_mbarrier_arrive(uint64_t *barrier)
         reinterpret_cast<harness::Barrier *>(barrier));
 }
 
+inline void fx8_ptx_mbarrier_expect(uint64_t *barrier, unsigned bytes)
+{
+    harness::Block::current().barrier_expect(
+        reinterpret_cast<harness::Barrier *>(barrier), bytes);
+}
+
+struct fx8_ptx_place {
+    unsigned at[4];
+};
+
+inline void fx8_ptx_copy_box(void *shared, const void *map,
+                             const fx8_ptx_place &place, uint64_t *barrier,
+                             FX8_HERE)
+{
+    harness::check_aligned("cp.async.bulk", shared, 128, {file, line});
+    harness::Block::current().box_start(
+        {static_cast<const CUtensorMap *>(map),
+         {place.at[0], place.at[1], place.at[2], place.at[3]},
+         static_cast<unsigned char *>(shared),
+         reinterpret_cast<harness::Barrier *>(barrier)},
+        {file, line});
+}
+
 inline void fx8_ptx_mbarrier_wait(uint64_t *barrier, unsigned parity, FX8_HERE)
 {
     harness::Block::current().barrier_wait(
@@ -160,6 +184,11 @@ inline uint64_t fx8_ptx_matrix_descriptor(const void *shared,
 {
     return harness::matrix_descriptor(shared, leading_bytes, stride_bytes,
                                       {file, line});
+}
+
+inline uint64_t fx8_ptx_swizzled_descriptor(const void *shared, FX8_HERE)
+{
+    return harness::swizzled_descriptor(shared, {file, line});
 }
 
 template <int REGISTERS> void fx8_ptx_registers_release()

@@ -84,7 +84,8 @@ __global__ void bench_unroll_kernel(const uint4 *from, uint4 *to, size_t n_rows,
          k < n_channels * n_rows * n_columns; k += step) {
         const size_t column = k % n_columns, rest = k / n_columns;
         const size_t row = rest % n_rows, channel = rest / n_rows;
-        to[k] = from[(channel * n_columns + column) * pitch + row];
+        to[k] = from[(channel * n_columns + column) * pitch +
+                     fx8_cuda_row(row / 2, row % 2)];
     }
 }
 
@@ -114,10 +115,13 @@ __global__ void bench_definition_kernel(const int4 *x, int64_t *sums,
         const int4 *const first = x + n / cells * n_columns * pitch;
         int64_t re = 0, im = 0;
         for (size_t k = 0; k < n_columns; ++k) {
-            const int4 *const of_i = first + k * pitch + 2 * i;
-            const int4 *const of_j = first + k * pitch + 2 * j;
-            re += dot(of_j[0], of_i[0]) + dot(of_j[1], of_i[1]);
-            im += dot(of_j[1], of_i[0]) - dot(of_j[0], of_i[1]);
+            const int4 *const column = first + k * pitch;
+            const int4 re_i = column[fx8_cuda_row(i, 0)];
+            const int4 im_i = column[fx8_cuda_row(i, 1)];
+            const int4 re_j = column[fx8_cuda_row(j, 0)];
+            const int4 im_j = column[fx8_cuda_row(j, 1)];
+            re += dot(re_j, re_i) + dot(im_j, im_i);
+            im += dot(im_j, re_i) - dot(re_j, im_i);
         }
         int64_t *const sum =
             sums + n / cells * n_inputs * (n_inputs + 1) + j * (j + 1) + 2 * i;
