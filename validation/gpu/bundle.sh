@@ -7,6 +7,7 @@
 #     bin/       fx8, and fx8-test, which has the engine beside that of the CPU
 #     lib.tar.gz the libraries that they load, and in lib/c/ the loader and the C
 #                library, for a machine whose own is older
+#     commit     of which all this was made
 #     data/      a complex and a real recording, and their configurations
 #     programs/  those for the card out of PREBUILT, packed, for a machine without
 #                make or nvcc; cuFFT, larger than all of this, must be there
@@ -30,6 +31,8 @@ for part in bin lib lib.tar.gz data programs; do
 done
 mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data" "$folder/programs"
 
+git describe --always --dirty >"$folder/commit" 2>/dev/null ||
+    echo 'not known' >"$folder/commit"
 for name in fx8 fx8-test; do
     strip -o "$folder/bin/$name" "$build/$name"
 done

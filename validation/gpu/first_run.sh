@@ -170,6 +170,7 @@ for file in summary.txt kernels.txt whole.txt sanitizer.txt \
 done
 {
     date -u "+%Y-%m-%d %H:%M UTC, MOST_S=$most"
+    [ ! -f "$bundle/commit" ] || sed 's/^/commit /' "$bundle/commit"
     if command -v "$nvcc" >/dev/null; then "$nvcc" --version | tail -n 2; fi
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
         --format=csv

@@ -37,7 +37,8 @@ page=$results/$(echo "$name" | tr '[:upper:]' '[:lower:]' |
 \`validation/gpu/page.sh\` makes this page of what it left.
 
 \`\`\`
-$(head -n 1 "$folder/summary.txt")
+$(head -n 1 "$folder/summary.txt")$(sed -n 's/^commit /, commit /p' \
+        "$folder/summary.txt")
 $(echo "$heads" | cut -c 3-)
 \`\`\`
 
