@@ -122,7 +122,9 @@ class Spare(program.Job):
                     n_dumps = 0 if is_spare else 4
                     os.remove(self.output)
                     if is_spare:
-                        self.check_spare(environment,
+                        # cuFFT reports errors of its own
+                        self.check_spare(environment, "cuFFT error 5"
+                                         if "cufft" in done.stderr else
                                          "an illegal memory access")
                 ends.append((number, n_dumps))
         kept = [n_dumps for _, n_dumps in sorted(ends)]
