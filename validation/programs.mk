@@ -21,7 +21,7 @@ $(BUILD)/fx8-test-cuda: $(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS
 # The same tests on a card, a program each: those of kernels need no cuFFT.
 GPU_MAIN := $(BUILD)/validation/cuda/tests.cu.o
 F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 corner_turn gather canonical)
-CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
+CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu)) kernels/cuda/tensor_map.cu
 
 $(BUILD)/gpu_xengine $(BUILD)/gpu_choose: $(BUILD)/gpu_%: \
 	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(CORRELATORS:%=$(BUILD)/%.o)
