@@ -32,7 +32,7 @@
  *        aligned to 16 bytes; pairs in the order of fx8_pair_index()
  *
  * Notes: 1) times from n_times to the end of the last 16 bytes are zero; later
- *           times, and rows from 2 n_inputs on, are not read
+ *           times are not read, and rows from 2 n_inputs on change no sum
  *        2) a job without inputs, channels or times is legal: the kernel is
  *           loaded and not run
  */

@@ -224,8 +224,8 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
 }
 
 /** A lane has the sums of columns 2 l and 2 l + 1 of every eight, l = 0 to 3 in
- *  four lanes: afterwards two lanes have neighbours, and access whole sectors
- * of 32 bytes together. */
+ *  four lanes: afterwards two lanes have neighbours, and together access whole
+ *  sectors of 32 bytes. */
 static __device__ __forceinline__ void wgmma_exchange(int (&sums)[TILE / 2])
 {
     const bool is_odd = threadIdx.x % 2 != 0;

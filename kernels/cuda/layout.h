@@ -30,11 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__CUDACC__)
-#define FX8_CUDA_EITHER __host__ __device__
-#else
-#define FX8_CUDA_EITHER
-#endif
+#include "kernels/numeric/target.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,7 +58,7 @@ static inline size_t fx8_cuda_pitch(size_t n_inputs)
 }
 
 /** The row of a part (0: real, 1: imaginary) of an input. */
-static FX8_CUDA_EITHER inline size_t fx8_cuda_row(size_t input, unsigned part)
+FX8_NUMERIC size_t fx8_cuda_row(size_t input, unsigned part)
 {
     return 2 * input + (part ^ (unsigned)(input >> 2 & 1));
 }

@@ -5,8 +5,6 @@
  */
 #include "kernels/cuda/tensor_map.h"
 
-#include "kernels/cuda/layout.h"
-
 #if FX8_CUDA_HAS_TENSOR_MAPS
 
 using Encode = decltype(cuTensorMapEncodeTiled);
@@ -37,16 +35,16 @@ cudaError_t fx8_cuda_map_spectra(const void *x, size_t channel_stride,
                                  size_t n_channels, unsigned box_inputs,
                                  unsigned box_columns, CUtensorMap *map)
 {
-    constexpr size_t VECTOR = 16, GROUP = 2 * FX8_CUDA_GROUP_INPUTS * VECTOR;
+    constexpr size_t VECTOR = 16, GROUP = FX8_CUDA_ROW_PAD * VECTOR;
+    const size_t pitch = fx8_cuda_pitch(n_inputs);
     Encode *encode;
     const cudaError_t error = find_encode(&encode);
     if (error != cudaSuccess)
         return error;
-    const cuuint64_t n_groups =
-        (n_inputs + FX8_CUDA_GROUP_INPUTS - 1) / FX8_CUDA_GROUP_INPUTS;
-    const cuuint64_t shape[] = {GROUP / sizeof(int32_t), n_groups, n_columns,
+    const cuuint64_t shape[] = {GROUP / sizeof(int32_t),
+                                pitch / FX8_CUDA_ROW_PAD, n_columns,
                                 n_channels};
-    const cuuint64_t strides[] = {GROUP, fx8_cuda_pitch(n_inputs) * VECTOR,
+    const cuuint64_t strides[] = {GROUP, pitch * VECTOR,
                                   channel_stride * VECTOR};
     const cuuint32_t box[] = {GROUP / sizeof(int32_t),
                               box_inputs / FX8_CUDA_GROUP_INPUTS, box_columns,

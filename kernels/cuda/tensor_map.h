@@ -8,6 +8,7 @@
 #define FX8_KERNELS_CUDA_TENSOR_MAP_H
 
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/layout.h"
 
 #if CUDART_VERSION >= 12000
 #define FX8_CUDA_HAS_TENSOR_MAPS 1
@@ -17,7 +18,7 @@
 #endif
 
 /** Inputs of a group. */
-#define FX8_CUDA_GROUP_INPUTS 8u
+#define FX8_CUDA_GROUP_INPUTS (FX8_CUDA_ROW_PAD / 2u)
 
 #if FX8_CUDA_HAS_TENSOR_MAPS
 

@@ -13,13 +13,13 @@
  *     beyond the end, leaks, missing waits, waits for a kernel that hangs,
  *     launches beyond the limits of an architecture; the thread checker reports
  *     a dropped barrier, and nothing in the same kernel without the fault;
- *     streams, events, memory, copies of a kernel and wgmma come late where
- *     they may; every call can be made to fail
- * Within: exit status and words
- * In: cuda/test_cuda_runtime.cu
+ *     streams, events, memory, copies of a kernel, boxes of tensors and wgmma
+ * come late where they may; every call can be made to fail Within: exit status
+ * and words In: cuda/test_cuda_runtime.cu
  */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ptx_tensor.h"
+#include "kernels/cuda/tensor_map.h"
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 
@@ -266,6 +266,52 @@ TEST(what_is_not_waited_for_has_not_arrived)
     FX8_LAUNCH(multiply_and_read, dim3(1), dim3(128), 8192, nullptr,
                out.data());
     CHECK(out.read() == std::vector<int>({0, 32}));
+}
+
+/* A box of 8 inputs and 2 columns from column 1 of 2 on, expected as `bytes` at
+ * a place of shared memory that has room for one. */
+__global__ void copy_a_box(const __grid_constant__ CUtensorMap map,
+                           unsigned place, unsigned bytes, int *out)
+{
+    FX8_DYNAMIC_SHARED(int, box);
+    __shared__ uint64_t full;
+    fx8_ptx_mbarrier_init(&full, 1);
+    fx8_ptx_mbarrier_init_fence();
+    box[0] = box[64] = -1;
+    fx8_ptx_mbarrier_expect(&full, bytes);
+    fx8_ptx_copy_box(&box[place], &map, {0, 0, 1, 0}, &full);
+    out[0] = box[0];
+    fx8_ptx_mbarrier_wait(&full, 0);
+    out[1] = box[0];
+    out[2] = box[64];
+}
+
+static std::vector<int> read_a_box(unsigned place, unsigned bytes)
+{
+    constexpr unsigned BYTES = 2 * 256;
+    std::vector<int> columns(2 * 64, 1);
+    std::fill(columns.begin() + 64, columns.end(), 2);
+    DeviceArray<int> x(columns), out(3);
+    CUtensorMap map;
+    MUST(fx8_cuda_map_spectra(x.data(), 2 * 16, 8, 2, 1, 8, 2, &map));
+    FX8_LAUNCH(copy_a_box, dim3(1), dim3(1), BYTES, nullptr, map, place, bytes,
+               out.data());
+    return out.read();
+}
+
+/* Boxes arrive at the wait for their barrier; what is outside the tensor is 0.
+ */
+TEST(boxes_of_tensors_arrive_when_they_are_waited_for)
+{
+    CHECK(read_a_box(0, 512) == std::vector<int>({-1, 2, 0}));
+    must_fault("not within dynamic shared memory", [] { read_a_box(32, 512); });
+    must_fault("is not a multiple of 128", [] { read_a_box(1, 512); });
+    must_fault("more bytes than an mbarrier expects",
+               [] { read_a_box(0, 256); });
+    must_fault("an mbarrier", [] { read_a_box(0, 1024); });
+    CUtensorMap map;
+    CHECK(fx8_cuda_map_spectra(nullptr, 2 * 16 + 1, 0, 2, 1, 8, 2, &map) ==
+          cudaErrorInvalidValue);
 }
 
 /* A kernel that never ends. */

@@ -49,10 +49,10 @@ __device__ __forceinline__ float multiply_add(float a, float b, float sum)
 constexpr int SUMS = 16;
 
 /** Sixteen accumulators in turn; the result depends on all of them.  They share
- *  their factors, which change with the step: in every clock, a multiply-add
- * can read an even and an odd register; a third one must have been kept from
- * the instruction before.  With a pair of factors for each sum, 128
- * instructions read 178 even registers and took 181 clocks of an H200. */
+ *  their factors, which change with the step: in every clock a multiply-add can
+ *  read an even and an odd register, and a third one only if the instruction
+ *  before has kept it.  With a pair of factors for each sum, 128 instructions
+ *  read 178 even registers and took 181 clocks of an H200. */
 template <class Number>
 __device__ __forceinline__ void accumulate(const int *operands, Number *out,
                                            unsigned n_rounds)
