@@ -110,6 +110,8 @@ struct fx8_run_report {
     double read_s, write_s, total_s;
     double start_s;    /**< of total_s, until all was open */
     double push_s;     /**< of total_s, what came after that */
+    double sync_s;     /**< of total_s, closing results: until the disk has
+                            them */
     int64_t n_samples; /**< pushed, per input */
     char backend[128]; /**< engine, device */
     char reason[512];  /**< why this engine was chosen */

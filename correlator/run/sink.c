@@ -540,7 +540,9 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink,
     keep = keep && are_first(s) && !has_dropped(s);
     if (status == FX8_OK && keep && fx8_sink_n_finished(s) > 0)
         status = put_end(s, tally, looker, error);
+    const double start_s = fx8_clock_seconds();
     status = end_files(s, status, keep, error);
+    s->report->sync_s = fx8_clock_seconds() - start_s;
     s->report->n_dumps = status == FX8_OK && keep ? fx8_sink_n_finished(s) : 0;
     free_sink(s);
     return status;

@@ -11,8 +11,8 @@
 
 static const char *const feeds[] = {"X", "Y"};
 
-/* The part of the time from which on the start is named. */
-#define LEAST_START 0.03
+/* The part of the time from which on the start and the end are named. */
+#define LEAST_NAMED 0.03
 
 /* Whether to print why this engine was chosen: not to users who have no GPU and
  * ask for none. */
@@ -68,6 +68,7 @@ static struct fx8_run_report add_reports(const struct fx8_run_report *reports,
         sum.statistics.quicklook_s += s->quicklook_s;
         sum.statistics.spot_s += s->spot_s;
         sum.write_s += reports[c].write_s;
+        sum.sync_s += reports[c].sync_s;
     }
     return sum;
 }
@@ -80,9 +81,11 @@ static void print_times(const struct fx8_run_request *request,
     const struct fx8_run_report *report = &sum;
     const struct fx8_statistics *s = &report->statistics;
     const double samples = (double)s->n_spectra * (double)job->axes.step;
-    char start[32] = "", quicklook[32] = "", spot[32] = "";
-    if (report->start_s > LEAST_START * report->total_s)
+    char start[32] = "", quicklook[32] = "", spot[32] = "", sync[32] = "";
+    if (report->start_s > LEAST_NAMED * report->total_s)
         snprintf(start, sizeof start, "start %.3f, ", report->start_s);
+    if (report->sync_s > LEAST_NAMED * report->total_s)
+        snprintf(sync, sizeof sync, ", sync %.3f", report->sync_s);
     if (request->outputs[0].path_quicklook != NULL)
         snprintf(quicklook, sizeof quicklook, ", quick-look %.3f",
                  s->quicklook_s);
@@ -90,11 +93,11 @@ static void print_times(const struct fx8_run_request *request,
         snprintf(spot, sizeof spot, ", spot check %.3f", s->spot_s);
     fprintf(stream,
             "time       %.3f s: %slevel %.3f, align %.3f, channelise %.3f, "
-            "correlate %.3f, post-process %.3f%s%s;\n"
+            "correlate %.3f, post-process %.3f%s%s%s;\n"
             "           beside it read %.3f, write %.3f\n",
             report->total_s, start, s->gains_s, s->align_s, s->channelize_s,
-            s->correlate_s, s->postprocess_s, quicklook, spot, report->read_s,
-            report->write_s);
+            s->correlate_s, s->postprocess_s, quicklook, spot, sync,
+            report->read_s, report->write_s);
     fprintf(stream,
             "           %.1f Msamples/s over all inputs, %.3g x real time\n",
             samples * (double)job->n_inputs / report->total_s * 1e-6,
