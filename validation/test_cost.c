@@ -67,6 +67,7 @@ static enum fx8_status load_node(const char *but, struct fx8_error *error)
     add("memory", "first touch", 1, 1e30);
     add("result none", "rate", 1, 1e6);
     add("result none", "size", 1, 1.0);
+    add("result none", "sync", 1, 1e30);
     add("result none", "start", 1, 0.25);
     add("result gzip", "rate", 1, 1e4);
     add("result gzip", "size", 1, 0.5);
@@ -111,18 +112,21 @@ TEST(stages_by_hand)
     check(cost.n_dumps, 10);
     check(cost.whole_dumps, 1555.0 / 156.0);
     check(cost.stages[FX8_COST_CORRELATE].amount, n * 4.5);
-    check_stages(&cost, (const double[]){n * 1e-6, n * 1.5e-6, n * 2e-6,
-                                         2560e-6, 0.03424, 0.512, 0.25});
+    check_stages(&cost,
+                 (const double[]){n * 1e-6, n * 1.5e-6, n * 2e-6, 2560e-6,
+                                  0.03424, 3.424e-26, 0.512, 0.25});
     cost = plan(2, NULL);
-    check_stages(&cost, (const double[]){n * 1e-6, n * 0.75e-6, n * 1e-6,
-                                         1280e-6, 0.03424, 0.256, 0.25});
+    check_stages(&cost,
+                 (const double[]){n * 1e-6, n * 0.75e-6, n * 1e-6, 1280e-6,
+                                  0.03424, 3.424e-26, 0.256, 0.25});
     /* one thread of two */
     cost = plan(2, "correlator.threads=1");
     check(cost.stages[FX8_COST_CORRELATE].seconds, n * 2e-6);
     /* one filter bank, the slower; two correlations and results */
     cost = plan(1, "correlator.precision=both");
-    check_stages(&cost, (const double[]){n * 1e-6, n * 3e-6, n * 6e-6, 7680e-6,
-                                         2 * 0.03424, 0.512, 0.25});
+    check_stages(&cost,
+                 (const double[]){n * 1e-6, n * 3e-6, n * 6e-6, 7680e-6,
+                                  2 * 0.03424, 2 * 3.424e-26, 0.512, 0.25});
     /* half of the taps: 2 x 4 + 15 operations instead of 2 x 8 + 15 */
     cost = plan(1, "channelizer.taps=4");
     check(cost.stages[FX8_COST_CHANNELIZE].seconds,
@@ -157,6 +161,29 @@ TEST(times_by_hand)
     cost = plan(2, NULL);
     check_time(&cost, &fast, 1, 0.506 + n * compute / 2 + 0.03424 / 2,
                "correlator");
+}
+
+/* A hundredth of a second for each of 10 dumps, or of the 3 of a node; the
+ * first of four has all that are compressed.  In a run of 130 s the disk has
+ * 100 s for what was written in them, or for a part of it. */
+TEST(the_disk_takes_the_rest)
+{
+    struct fx8_cost_job cost = plan(1, NULL);
+    const double one_s = fx8_cost_time_on(&cost, &fast, 1).seconds;
+    const double four_s = fx8_cost_time_on(&cost, &fast, 4).seconds;
+    cost.is_packed = true;
+    const double packed_s = fx8_cost_time_on(&cost, &fast, 4).seconds;
+    cost.stages[FX8_COST_SYNC].seconds = 0.01;
+    check_time(&cost, &fast, 4, packed_s + 0.1, "start and levels");
+    cost.is_packed = false;
+    check_time(&cost, &fast, 1, one_s + 0.1, "correlator");
+    check_time(&cost, &fast, 4, four_s + 0.03, "start and levels");
+    cost.stages[FX8_COST_DUMP].seconds +=
+        (130.0 - one_s + 0.762) / cost.whole_dumps;
+    cost.stages[FX8_COST_SYNC].seconds = 13.0 / 10;
+    check_time(&cost, &fast, 1, 130.762 + 13.0 * 30 / 130, "ends of dumps");
+    cost.stages[FX8_COST_SYNC].seconds = 400.0 / 10;
+    check_time(&cost, &fast, 1, 130.762 + 300.0, "sync");
 }
 
 /* Two threads of the correlator leave two thirds of a core to compression: it

@@ -53,7 +53,8 @@ struct rounds {
     struct fx8_bench_runs runs;
     double result_bytes; /* of the last round */
     double total_s[FX8_BENCH_ROUNDS];
-    double start_s[FX8_BENCH_ROUNDS]; /* opening and closing */
+    double start_s[FX8_BENCH_ROUNDS]; /* opening, and the end but for sync */
+    double sync_s[FX8_BENCH_ROUNDS];
     double part_s[N_PARTS][FX8_BENCH_ROUNDS];
     double whole[FX8_BENCH_ROUNDS];            /* samples per second */
     double single[FX8_BENCH_ROUNDS];           /* the same on one core */
@@ -77,7 +78,9 @@ static void keep_report(void *context, size_t job, size_t round,
     }
     rounds->result_bytes = outcome->result_bytes;
     rounds->total_s[round] = report->total_s;
-    rounds->start_s[round] = report->total_s - report->push_s - report->write_s;
+    rounds->sync_s[round] = report->sync_s;
+    rounds->start_s[round] =
+        report->total_s - report->push_s - report->write_s - report->sync_s;
     rounds->whole[round] = samples / report->total_s;
     for (size_t k = 0; k < N_PARTS; k++)
         rounds->part_s[k][round] = seconds[k];
@@ -176,12 +179,16 @@ enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
         (double)fx8_uvh5_bytes(1, fx8_baseline_count(n_antennas),
                                array.n_channels, fx8_baseline_products(2));
     double rates[FX8_BENCH_ROUNDS], sizes[FX8_BENCH_ROUNDS];
+    double synced[FX8_BENCH_ROUNDS];
     for (size_t r = 0; r < run->n_rounds; r++) {
         rates[r] = bytes / rounds.part_s[WRITE][r];
         sizes[r] = rounds.result_bytes / bytes;
+        synced[r] = rounds.result_bytes / rounds.sync_s[r];
     }
     struct fx8_bench_figure figure = {.quantity = "rate", .unit = "byte/s"};
     FX8_TRY(fx8_bench_put(run, figure, rates, NULL, error));
+    figure.quantity = "sync";
+    FX8_TRY(fx8_bench_put(run, figure, synced, NULL, error));
     figure = (struct fx8_bench_figure){.quantity = "size", .unit = "times"};
     FX8_TRY(fx8_bench_put(run, figure, sizes, NULL, error));
     figure = (struct fx8_bench_figure){.quantity = "start", .unit = "s"};

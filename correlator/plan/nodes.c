@@ -7,7 +7,7 @@
  * all cores.
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed, on one
- * core while the others wait.
+ * core while the others wait; then the disk takes what it has not yet.
  * Nodes take ranges of dumps, whole blocks of those that are averaged, or, if
  * there are fewer than nodes, parts of dumps in turn (correlator/run/share.h),
  * which the first node adds.  It sets the levels while the others wait, and
@@ -16,6 +16,10 @@
 #include <math.h>
 
 #include "correlator/plan/plan.h"
+
+/* Age at which Linux writes to the disk what a file was given
+ * (dirty_expire_centisecs). */
+#define WRITEBACK_S 30.0
 
 /* Most nodes that are tried for real time. */
 #define MOST_NODES ((size_t)1 << 20)
@@ -29,11 +33,11 @@ static void limit(struct fx8_cost_time *time, double seconds, const char *bound)
 
 /* The stage with the most CPU time: `runs` of each on a node. */
 static const char *longest(const struct fx8_cost_job *cost,
-                           const double runs[FX8_COST_LEVEL])
+                           const double runs[FX8_COST_WRITE + 1])
 {
     enum fx8_cost_stage found = FX8_COST_READ;
     double most = 0.0;
-    for (enum fx8_cost_stage k = FX8_COST_READ; k < FX8_COST_LEVEL; k++) {
+    for (enum fx8_cost_stage k = FX8_COST_READ; k <= FX8_COST_WRITE; k++) {
         const bool is_single = k == FX8_COST_READ || k == FX8_COST_WRITE;
         const double busy = runs[k] * cost->stages[k].seconds *
                             (is_single ? 1.0 : (double)cost->n_threads);
@@ -81,6 +85,13 @@ static double writing_beside(const struct fx8_cost_job *cost, double compute_s,
     return write_s + (1.0 - share) * fmin(beside_s, write_s / share);
 }
 
+/* Dumps that the node that has most of them writes; the first one compresses
+ * the dumps of all. */
+static double dumps_written(const struct fx8_cost_job *cost, double n_dumps)
+{
+    return cost->is_packed ? cost->n_dumps : ceil(n_dumps);
+}
+
 /* Between the start and the last dump's writing. */
 static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                                    const struct fx8_cost_site *site,
@@ -95,9 +106,8 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                               stages[FX8_COST_CORRELATE].seconds) /
                                  share.n_parts +
                              stages[FX8_COST_DUMP].seconds;
-    /* the first node compresses the dumps of all */
-    const double n_written = fmax(
-        0.0, (cost->is_packed ? cost->n_dumps : ceil(share.n_dumps)) - 1.0);
+    const double n_written =
+        fmax(0.0, dumps_written(cost, share.n_dumps) - 1.0);
     const double computed_s = share.n_dumps * compute_s;
     const char *most = longest(
         cost,
@@ -135,6 +145,17 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
     return time;
 }
 
+/* What the disk takes when all is written, after `seconds` of writing. */
+static double rest_of_sync(const struct fx8_cost_job *cost, double n_nodes,
+                           double seconds)
+{
+    const double n_dumps = share_of(cost, n_nodes).n_dumps;
+    const double sync_s =
+        dumps_written(cost, n_dumps) * cost->stages[FX8_COST_SYNC].seconds;
+    const double beside_s = fmax(0.0, seconds - WRITEBACK_S);
+    return sync_s - beside_s * fmin(1.0, sync_s / seconds);
+}
+
 struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
                                       const struct fx8_cost_site *site,
                                       size_t n_nodes)
@@ -146,11 +167,14 @@ struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
     const double fixed_s = cost->stages[FX8_COST_LEVEL].seconds +
                            cost->stages[FX8_COST_START].seconds +
                            (n_nodes > 1 ? FX8_COST_MPI_S : 0.0);
-    if (fixed_s > time.seconds + write_s)
+    const double sync_s = rest_of_sync(cost, (double)n_nodes, time.seconds);
+    if (fixed_s > time.seconds + write_s + sync_s)
         time.bound = "start and levels";
-    else if (write_s > time.seconds)
-        time.bound = cost->stages[FX8_COST_WRITE].name;
-    time.seconds += fixed_s + write_s;
+    else if (fmax(write_s, sync_s) > time.seconds)
+        time.bound =
+            cost->stages[write_s > sync_s ? FX8_COST_WRITE : FX8_COST_SYNC]
+                .name;
+    time.seconds += fixed_s + write_s + sync_s;
     return time;
 }
 

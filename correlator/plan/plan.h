@@ -55,6 +55,7 @@ enum fx8_cost_stage {
     FX8_COST_CORRELATE,
     FX8_COST_DUMP, /**< sums to visibilities */
     FX8_COST_WRITE,
+    FX8_COST_SYNC,  /**< until the disk has it */
     FX8_COST_LEVEL, /**< once per run, as is the next */
     FX8_COST_START,
     FX8_N_COST_STAGES

@@ -26,6 +26,8 @@ static const char *const assumptions[] = {
     "stages as beside reading and writing; compression takes a share of the "
     "cores",
     "the last dump is written when all is computed",
+    "the disk takes what was written 30 s ago beside the rest, the remainder "
+    "at the end",
     "nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
     "spectra or more, whose sums are added",
     "0.5 s to start MPI; compressed results go through the first node, sizes "
@@ -84,7 +86,7 @@ static double times_run(const struct fx8_cost_job *cost,
                         enum fx8_cost_stage stage)
 {
     return stage >= FX8_COST_LEVEL   ? 1.0
-           : stage == FX8_COST_WRITE ? cost->n_dumps
+           : stage >= FX8_COST_WRITE ? cost->n_dumps
                                      : cost->whole_dumps;
 }
 

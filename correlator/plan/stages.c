@@ -173,6 +173,7 @@ static void set(struct fx8_cost_job *cost, enum fx8_cost_stage stage,
         [FX8_COST_CORRELATE] = {"correlator", "CMAC"},
         [FX8_COST_DUMP] = {"ends of dumps", "cell"},
         [FX8_COST_WRITE] = {"write", "byte"},
+        [FX8_COST_SYNC] = {"sync", "byte"},
         [FX8_COST_LEVEL] = {"level setting", "sample"},
         [FX8_COST_START] = {"start and end", "run"},
     };
@@ -248,7 +249,7 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     set(&one, FX8_COST_DUMP, cells, cell_s);
     set(&one, FX8_COST_LEVEL, kept / spectra * 256.0, level_s / 256.0);
     for (enum fx8_cost_stage k = FX8_COST_CORRELATE; k <= FX8_COST_LEVEL; k++) {
-        if (k == FX8_COST_WRITE)
+        if (k == FX8_COST_WRITE || k == FX8_COST_SYNC)
             continue;
         one.stages[k].amount += cost->stages[k].amount;
         one.stages[k].seconds += cost->stages[k].seconds;
@@ -319,8 +320,8 @@ static enum fx8_status set_files(const struct fx8_job *job,
     const char *result = compressions[job->settings->output.compression];
     const double bytes = (double)fx8_uvh5_bytes(
         1, axes->n_baselines, axes->n_channels, axes->n_products);
-    double read_s, write = 0.0, plain = 0.0, start_s = 0.0, touch = 0.0;
-    double written;
+    double read_s, write = 0.0, plain = 0.0, sync = 0.0, touch = 0.0;
+    double written, start_s = 0.0;
     if (find(machine, result, "rate", machine->n_threads) == NULL &&
         find(machine, result, "rate", 1) == NULL)
         return fx8_settings_fail(job->settings, "output.compression", error,
@@ -330,6 +331,7 @@ static enum fx8_status set_files(const struct fx8_job *job,
     FX8_TRY(time_reading(machine, (double)job->n_inputs, &read_s, error));
     FX8_TRY(get(machine, result, "rate", 1, &write, error));
     FX8_TRY(get(machine, "result none", "rate", 1, &plain, error));
+    FX8_TRY(get(machine, "result none", "sync", 1, &sync, error));
     FX8_TRY(get(machine, "result none", "start", 1, &start_s, error));
     set(cost, FX8_COST_READ,
         (double)job->n_inputs * (double)axes->step *
@@ -346,9 +348,11 @@ static enum fx8_status set_files(const struct fx8_job *job,
     set(cost, FX8_COST_START, 1.0, start_s);
     cost->stored_size = 1.0;
     cost->is_packed = job->settings->output.compression != FX8_COMPRESSION_NONE;
-    return cost->is_packed
-               ? get(machine, result, "size", 1, &cost->stored_size, error)
-               : FX8_OK;
+    if (cost->is_packed)
+        FX8_TRY(get(machine, result, "size", 1, &cost->stored_size, error));
+    set(cost, FX8_COST_SYNC,
+        cost->stages[FX8_COST_WRITE].amount * cost->stored_size, 1.0 / sync);
+    return FX8_OK;
 }
 
 static enum fx8_status check(const struct fx8_job *job,

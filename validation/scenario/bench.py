@@ -242,7 +242,7 @@ class Figures(Bench):
         for case, quantities in (
                 ("stages 16 x 1024 int8",
                  ["channelize", "correlate", "dump", "level"]),
-                ("result gzip", ["rate", "size", "start"]),
+                ("result gzip", ["rate", "sync", "size", "start"]),
                 ("memory", ["first touch"])):
             document = self.document("--case", case, "--rounds", "1",
                                      "--threads", "2")

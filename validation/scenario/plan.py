@@ -29,7 +29,7 @@ STAGES = {"channelize": 1e6, "correlate": 1e6, "dump": 1e6, "level": 1.0}
 ONCE = {"recording 4 inputs": {"one thread": 1e6},
         "recording 512 inputs": {"one thread": 1e6},
         "memory": {"first touch": 1e18},
-        "result none": {"rate": 1e6, "size": 1.0, "start": 1.0},
+        "result none": {"rate": 1e6, "sync": 1e6, "size": 1.0, "start": 1.0},
         "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
 
 
