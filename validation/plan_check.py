@@ -4,11 +4,13 @@
 `fx8 plan` says beside the runs that it speaks of.
 
 Correlates recordings of 16 to 512 inputs in INT8 and FP32, on one core and on two,
-with and without compression: five rounds, in each of which this machine is
+with and without compression: three rounds, in each of which this machine is
 measured too (`fx8 bench --section node --json`), since other guests of a host make
-it faster and slower by the minute. The best of each run, and of each figure, count.
-No shape is one that the node was measured at. Fails where a time is more than 10 %
-off. Nothing else may run meanwhile: it refuses to begin at a load of 1.5 or more.
+it faster and slower by the minute. Each run is repeated at once: memory that
+nobody used a moment ago comes from the host, which takes longer. The best of each
+run, and of each figure, count. No shape is one that the node was measured at.
+Fails where a time is more than 10 % off. Nothing else may run meanwhile: it
+refuses to begin at a load of 1.5 or more.
 
 --cpu: one core, and CPU times in place of wall-clock times, of the bench too (its
 clock is replaced): on one core they are the same when nothing else runs, and
@@ -19,6 +21,7 @@ Shows: as scenario/plan_runs.py
 """
 import argparse
 import json
+import math
 import os
 import resource
 import subprocess
@@ -36,14 +39,15 @@ SHAPES = ((16, 512, 2**29, 16384), (64, 1024, 2**29, 2048),
           (256, 128, 2**28, 2048), (512, 64, 2**27, 1024))
 LIMIT = 0.10
 MOST_LOAD = 1.5
-REPEATS = 5
+ROUNDS, REPEATS = 3, 2
 RATE_HZ = 1_000_000
 CLOCK = os.path.join(program.BUILD, "cpu_clock.so")
 ABOUT = """# What fx8 plan says, and how long it takes
 
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
 process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
-same machine; the best of {repeats} rounds of both, by turns.
+same machine; the best of {rounds} rounds of both by turns, in which each job runs
+{repeats} times.
 
 """
 
@@ -133,15 +137,17 @@ def check(options, folder):
     jobs = list(jobs_of(recordings, config, (1,) if options.cpu else (1, 2)))
     output = os.path.join(folder, "out.uvh5")
     took, best = {}, None
-    for _ in range(REPEATS):
+    for _ in range(ROUNDS):
         if not options.node:
             document = measure_node(options.cpu)
             best = best or document
             keep_best(best, document)
         for name, words, cores in jobs:
-            seconds = run(["correlate", *words, "-o", output, "--force",
-                           "--quiet"], cores, options.cpu)[1]
-            took[name] = min(seconds, took.get(name, seconds))
+            took[name] = min(
+                took.get(name, math.inf),
+                *(run(["correlate", *words, "-o", output, "--force",
+                       "--quiet"], cores, options.cpu)[1]
+                  for _ in range(REPEATS)))
     node = options.node or os.path.join(folder, "node.json")
     if best:
         with open(node, "w", encoding="utf-8") as file:
@@ -182,7 +188,7 @@ def main():
                              check=True).stdout
         model = [line for line in cpu.splitlines() if "Model name" in line]
         with open(options.page, "w", encoding="utf-8") as file:
-            file.write(ABOUT.format(repeats=REPEATS) + "```\n"
+            file.write(ABOUT.format(rounds=ROUNDS, repeats=REPEATS) + "```\n"
                        + time.strftime("%Y-%m-%d ")
                        + model[0].split(":")[1].strip()
                        + f", load {os.getloadavg()[1]:.2f}"
