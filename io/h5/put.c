@@ -186,7 +186,9 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
     if (space < 0 || creation < 0 || access < 0 ||
         !set_chunks(layout, creation) ||
         (layout->is_reserved &&
-         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) < 0) ||
+         (H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) < 0 ||
+          (layout->fill == NULL && /* HDF5 would write the zeros of holes */
+           H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) < 0))) ||
         (layout->fill != NULL &&
          H5Pset_fill_value(creation, layout->type, layout->fill) < 0) ||
         (layout->n_slots > 0 &&
