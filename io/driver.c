@@ -24,6 +24,10 @@
 /* Bytes of HDF5 1.10's default superblock. */
 #define SUPERBLOCK_BYTES ((size_t)96)
 
+/* Raw data of this size or more are sent to the disk at once: beside the next
+ * dumps, not when the run ends. */
+#define LARGE_WRITE ((size_t)128 << 10)
+
 /* A piece of held-back data. */
 struct piece {
     haddr_t address;
@@ -404,6 +408,9 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     if (is_late)
         write_held(opened); /* no room: write the older pieces first */
     write_file(opened, address, size, buffer);
+    if (size >= LARGE_WRITE)
+        (void)sync_file_range(opened->file->descriptor, (off_t)address,
+                              (off_t)size, SYNC_FILE_RANGE_WRITE);
     return 0;
 }
 
