@@ -7,7 +7,8 @@
  * all cores.
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed, on one
- * core while the others wait; then the disk takes what it has not yet.
+ * core while the others wait; then the disk takes it, and what it has left of
+ * the dumps before.
  * Nodes take ranges of dumps, whole blocks of those that are averaged, or, if
  * there are fewer than nodes, parts of dumps in turn (correlator/run/share.h),
  * which the first node adds.  It sets the levels while the others wait, and
@@ -16,10 +17,6 @@
 #include <math.h>
 
 #include "correlator/plan/plan.h"
-
-/* Age at which Linux writes to the disk what a file was given
- * (dirty_expire_centisecs). */
-#define WRITEBACK_S 30.0
 
 /* Most nodes that are tried for real time. */
 #define MOST_NODES ((size_t)1 << 20)
@@ -145,15 +142,13 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
     return time;
 }
 
-/* What the disk takes when all is written, after `seconds` of writing. */
+/* What the disk takes when all is written, after `seconds`. */
 static double rest_of_sync(const struct fx8_cost_job *cost, double n_nodes,
                            double seconds)
 {
-    const double n_dumps = share_of(cost, n_nodes).n_dumps;
-    const double sync_s =
-        dumps_written(cost, n_dumps) * cost->stages[FX8_COST_SYNC].seconds;
-    const double beside_s = fmax(0.0, seconds - WRITEBACK_S);
-    return sync_s - beside_s * fmin(1.0, sync_s / seconds);
+    const double n_dumps = dumps_written(cost, share_of(cost, n_nodes).n_dumps);
+    const double sync_s = cost->stages[FX8_COST_SYNC].seconds;
+    return sync_s + fmax(0.0, (n_dumps - 1.0) * sync_s - seconds);
 }
 
 struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,

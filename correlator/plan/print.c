@@ -26,8 +26,8 @@ static const char *const assumptions[] = {
     "stages as beside reading and writing; compression takes a share of the "
     "cores",
     "the last dump is written when all is computed",
-    "the disk takes what was written 30 s ago beside the rest, the remainder "
-    "at the end",
+    "the disk takes a dump while the next ones are computed, the last one at "
+    "the end",
     "nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
     "spectra or more, whose sums are added",
     "0.5 s to start MPI; compressed results go through the first node, sizes "
