@@ -22,7 +22,7 @@ import subprocess
 import time
 
 import program
-from ranks_job import MPIRUN, Ranks, ranks_of
+from ranks_job import MPIRUN, Ranks, end_launcher, ranks_of
 from resumed import ResumedJob
 import waiting
 
@@ -162,7 +162,7 @@ class KilledRanks(ResumedJob, Ranks):
             except ProcessLookupError:
                 pass    # it has just ended
         self.let_go()
-        process.wait(timeout=120)
+        end_launcher(process)
         return marked
 
     def test_a_rank_killed_at_random_moments(self):
