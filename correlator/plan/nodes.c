@@ -89,6 +89,41 @@ static double dumps_written(const struct fx8_cost_job *cost, double n_dumps)
     return cost->is_packed ? cost->n_dumps : ceil(n_dumps);
 }
 
+/* The cores compute a node's share, and write all but its last dump. */
+static struct fx8_cost_time on_cores(const struct fx8_cost_job *cost,
+                                     const struct share *share,
+                                     double n_written)
+{
+    const struct fx8_cost_work *stages = cost->stages;
+    const double cores = (double)cost->n_cores;
+    const double write_s = stages[FX8_COST_WRITE].seconds;
+    const double read_s = stages[FX8_COST_READ].seconds / share->n_parts;
+    const double compute_s = (stages[FX8_COST_CHANNELIZE].seconds +
+                              stages[FX8_COST_CORRELATE].seconds) /
+                                 share->n_parts +
+                             stages[FX8_COST_DUMP].seconds;
+    const double computed_s = share->n_dumps * compute_s;
+    const double n_summed = share->n_dumps / share->n_parts;
+    const char *most =
+        longest(cost, (const double[]){[FX8_COST_READ] = n_summed,
+                                       [FX8_COST_CHANNELIZE] = n_summed,
+                                       [FX8_COST_CORRELATE] = n_summed,
+                                       [FX8_COST_DUMP] = share->n_dumps,
+                                       [FX8_COST_WRITE] = n_written});
+    struct fx8_cost_time time = {computed_s, most};
+    const double packing_s = n_written * (write_s - cost->plain_write_s);
+    limit(&time, (computed_s * (double)cost->n_threads + packing_s) / cores,
+          most);
+    limit(&time, share->n_dumps * read_s / (double)cost->n_threads,
+          stages[FX8_COST_READ].name);
+    limit(&time,
+          compute_s + writing_beside(cost,
+                                     computed_s - fmin(compute_s, computed_s),
+                                     n_written * write_s),
+          stages[FX8_COST_WRITE].name);
+    return time;
+}
+
 /* Between the start and the last dump's writing. */
 static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                                    const struct fx8_cost_site *site,
@@ -96,34 +131,9 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
 {
     const struct fx8_cost_work *stages = cost->stages;
     const struct share share = share_of(cost, n_nodes);
-    const double cores = (double)cost->n_cores;
-    const double write_s = stages[FX8_COST_WRITE].seconds;
-    const double read_s = stages[FX8_COST_READ].seconds / share.n_parts;
-    const double compute_s = (stages[FX8_COST_CHANNELIZE].seconds +
-                              stages[FX8_COST_CORRELATE].seconds) /
-                                 share.n_parts +
-                             stages[FX8_COST_DUMP].seconds;
     const double n_written =
         fmax(0.0, dumps_written(cost, share.n_dumps) - 1.0);
-    const double computed_s = share.n_dumps * compute_s;
-    const char *most = longest(
-        cost,
-        (const double[]){[FX8_COST_READ] = share.n_dumps / share.n_parts,
-                         [FX8_COST_CHANNELIZE] = share.n_dumps / share.n_parts,
-                         [FX8_COST_CORRELATE] = share.n_dumps / share.n_parts,
-                         [FX8_COST_DUMP] = share.n_dumps,
-                         [FX8_COST_WRITE] = n_written});
-    struct fx8_cost_time time = {computed_s, most};
-    const double packing_s = n_written * (write_s - cost->plain_write_s);
-    limit(&time, (computed_s * (double)cost->n_threads + packing_s) / cores,
-          most);
-    limit(&time, share.n_dumps * read_s / (double)cost->n_threads,
-          stages[FX8_COST_READ].name);
-    limit(&time,
-          compute_s + writing_beside(cost,
-                                     computed_s - fmin(compute_s, computed_s),
-                                     n_written * write_s),
-          stages[FX8_COST_WRITE].name);
+    struct fx8_cost_time time = on_cores(cost, &share, n_written);
     const double result_bytes = cost->n_dumps * stages[FX8_COST_WRITE].amount;
     limit(&time,
           (cost->whole_dumps * stages[FX8_COST_READ].amount +
