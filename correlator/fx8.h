@@ -667,8 +667,10 @@ struct fx8_statistics {
     double correlate_s;
     double postprocess_s; /**< without the quick-look */
     double quicklook_s;
-    double gains_s; /**< level setting */
-    double spot_s;  /**< the spot check; not part of the others */
+    double gains_s;   /**< level setting */
+    double spot_s;    /**< the spot check; not part of the others */
+    double copy_s;    /**< samples to a GPU, beside the others */
+    double results_s; /**< a GPU's, for results: beside the others */
 };
 
 /** A running correlation; the library owns all its memory. */

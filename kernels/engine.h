@@ -192,6 +192,8 @@ struct fx8_engine_times {
     double channelize_s; /**< FIR, FFT, quantise, corner turn */
     double correlate_s;  /**< correlate and fold */
     double process_s;    /**< end_dump() and take_dump() */
+    double copy_s;       /**< samples to a device, beside the others */
+    double results_s;    /**< results on a device, which process_s may await */
 };
 
 struct fx8_engine;

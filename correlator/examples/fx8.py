@@ -364,7 +364,8 @@ class fx8_statistics(Structure):
         ("n_gain_rounds", c_int64), ("align_s", c_double),
         ("channelize_s", c_double), ("correlate_s", c_double),
         ("postprocess_s", c_double), ("quicklook_s", c_double),
-        ("gains_s", c_double), ("spot_s", c_double)]
+        ("gains_s", c_double), ("spot_s", c_double), ("copy_s", c_double),
+        ("results_s", c_double)]
 
 
 class fx8_session(Structure):

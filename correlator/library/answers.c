@@ -13,6 +13,8 @@ void fx8_get_statistics(const struct fx8_session *session,
         statistics->channelize_s += times.channelize_s;
         statistics->correlate_s += times.correlate_s;
         statistics->postprocess_s += times.process_s;
+        statistics->copy_s += times.copy_s;
+        statistics->results_s += times.results_s;
     }
 }
 

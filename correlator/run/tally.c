@@ -99,6 +99,8 @@ static void add_statistics(struct fx8_statistics *sum,
     add_seconds(&sum->quicklook_s, s->quicklook_s);
     add_seconds(&sum->gains_s, s->gains_s);
     add_seconds(&sum->spot_s, s->spot_s);
+    add_seconds(&sum->copy_s, s->copy_s);
+    add_seconds(&sum->results_s, s->results_s);
 }
 
 /* The gains of a row: the bands of an input are side by side. */

@@ -29,9 +29,9 @@ static enum fx8_status read_timer(const struct fx8_cuda_device *device,
     return FX8_OK;
 }
 
-/* Start a timer in the compute stream; its time is added to `seconds`. */
-static enum fx8_status start_timer(struct fx8_cuda_device *device,
-                                   double *seconds, struct fx8_error *error)
+enum fx8_status fx8_cuda_start_timer(struct fx8_cuda_device *device,
+                                     cudaStream_t stream, double *seconds,
+                                     struct fx8_error *error)
 {
     struct fx8_cuda_timer *timer =
         &device->timers[device->n_timers % FX8_CUDA_TIMERS];
@@ -41,17 +41,18 @@ static enum fx8_status start_timer(struct fx8_cuda_device *device,
         if (*event == nullptr)
             FX8_TRY(
                 fx8_cuda_create_event(device, cudaEventDefault, event, error));
-    FX8_TRY(fx8_cuda_record(device, timer->begin, device->compute, error));
+    FX8_TRY(fx8_cuda_record(device, timer->begin, stream, error));
     timer->seconds = seconds;
     return FX8_OK;
 }
 
-static enum fx8_status stop_timer(struct fx8_cuda_device *device,
-                                  struct fx8_error *error)
+enum fx8_status fx8_cuda_stop_timer(struct fx8_cuda_device *device,
+                                    cudaStream_t stream,
+                                    struct fx8_error *error)
 {
     struct fx8_cuda_timer *timer =
         &device->timers[device->n_timers++ % FX8_CUDA_TIMERS];
-    return fx8_cuda_record(device, timer->end, device->compute, error);
+    return fx8_cuda_record(device, timer->end, stream, error);
 }
 
 enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,
@@ -144,9 +145,10 @@ enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
 {
     struct fx8_cuda_call *call = &device->call;
     if (call->has_valid) {
-        FX8_TRY(start_timer(device, &device->times.correlate_s, error));
+        FX8_TRY(fx8_cuda_start_timer(device, device->compute,
+                                     &device->times.correlate_s, error));
         FX8_TRY(correlate(engine, device, error));
-        FX8_TRY(stop_timer(device, error));
+        FX8_TRY(fx8_cuda_stop_timer(device, device->compute, error));
     }
     call->n_spectra = 0;
     call->has_valid = false;
@@ -407,7 +409,7 @@ static cudaError_t copy_rows(const struct fx8_cuda_device *device, int8_t *to,
 /* Copy samples of some inputs to a slot when it is free; asynchronous from
  * pinned memory. */
 static enum fx8_status copy_samples(const struct fx8_engine *engine,
-                                    const struct fx8_cuda_device *device,
+                                    struct fx8_cuda_device *device,
                                     const struct fx8_engine_block *block,
                                     const struct fx8_cuda_part *part,
                                     const struct fx8_cuda_slot *slot,
@@ -418,6 +420,8 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
         (part->n_spectra + engine->plan.bank.n_taps - 1) * shape->row +
         2 * shape->margin_bytes;
     FX8_TRY(fx8_cuda_hold(device, device->copy, slot->done, error));
+    FX8_TRY(fx8_cuda_start_timer(device, device->copy, &device->times.copy_s,
+                                 error));
     FX8_TRY(fx8_cuda_check(copy_rows(device, samples, shape->samples_bytes,
                                      block->samples +
                                          part->first_input * block->row_stride -
@@ -425,6 +429,7 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
                                      block->row_stride, bytes, part->n_inputs),
                            device, error, "copying %s of samples",
                            fx8_cuda_bytes(part->n_inputs * bytes)));
+    FX8_TRY(fx8_cuda_stop_timer(device, device->copy, error));
     FX8_TRY(fx8_cuda_record(device, slot->copied, device->copy, error));
     return fx8_cuda_hold(device, device->compute, slot->copied, error);
 }
@@ -442,9 +447,10 @@ static enum fx8_status push_batch(struct fx8_engine *engine,
     int8_t *const samples = device->samples + number * device->batch_inputs *
                                                   engine->shape.samples_bytes;
     FX8_TRY(copy_samples(engine, device, block, part, slot, samples, error));
-    FX8_TRY(start_timer(device, &device->times.channelize_s, error));
+    FX8_TRY(fx8_cuda_start_timer(device, device->compute,
+                                 &device->times.channelize_s, error));
     FX8_TRY(channelize_batch(engine, device, samples, part, rotation, error));
-    FX8_TRY(stop_timer(device, error));
+    FX8_TRY(fx8_cuda_stop_timer(device, device->compute, error));
     return fx8_cuda_record(device, slot->done, device->compute, error);
 }
 

@@ -333,13 +333,14 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
     fx8_take_counts(engine->plan.n_inputs,
                     fx8_strip_whole(engine->plan.n_inputs), &engine->counts,
                     engine->ended_counts);
-    for (size_t k = 0; k < engine->n_devices; ++k)
-        if (k == 0 || engine->devices[k].has_sums)
-            FX8_TRY(end_clips(engine, &engine->devices[k], error));
     first->n_slabs = 0;
     if ((engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
         FX8_TRY(fx8_cuda_make_results(engine, plan, results,
                                       engine->ended_counts, error));
+    /* behind the results: their timer is then over, too */
+    for (size_t k = 0; k < engine->n_devices; ++k)
+        if (k == 0 || engine->devices[k].has_sums)
+            FX8_TRY(end_clips(engine, &engine->devices[k], error));
     FX8_TRY(fx8_cuda_hold(first, first->back, first->ended, error));
     return fx8_cuda_record(first, first->ended, first->back, error);
 }

@@ -310,6 +310,7 @@ static void cuda_times(const struct fx8_engine *engine,
             *times = *each;
     }
     times->process_s = engine->devices[0].times.process_s;
+    times->results_s = engine->devices[0].times.results_s;
 }
 
 /* --- samples to sums -------------------------------------------------------

@@ -71,9 +71,9 @@
 /** Most batches whose samples are on a device at a time. */
 #define FX8_CUDA_MOST_BATCHES 64
 
-/** Timers in use at a time: the F stage of every batch, the correlation of
- *  every call. */
-#define FX8_CUDA_TIMERS (2 * FX8_CUDA_MOST_BATCHES)
+/** Timers in use at a time: the copy and the F stage of every batch, the
+ *  correlation of every call. */
+#define FX8_CUDA_TIMERS (3 * FX8_CUDA_MOST_BATCHES)
 
 /** When set: the size of a chunk in KiB, smaller than usual: for tests across
  *  chunks, and across slabs of results, which are no larger. */
@@ -378,6 +378,15 @@ enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
 /** The arrays of spectra, starting at the last block. */
 struct fx8_cuda_spectra fx8_cuda_last_block(
     const struct fx8_engine *engine, const struct fx8_cuda_device *device);
+
+/** Time the work queued in a stream until fx8_cuda_stop_timer(); it is added to
+ *  `seconds`.  One piece of work after the other. */
+enum fx8_status fx8_cuda_start_timer(struct fx8_cuda_device *device,
+                                     cudaStream_t stream, double *seconds,
+                                     struct fx8_error *error);
+enum fx8_status fx8_cuda_stop_timer(struct fx8_cuda_device *device,
+                                    cudaStream_t stream,
+                                    struct fx8_error *error);
 
 /** Add up the times of finished work. */
 enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,

@@ -227,6 +227,8 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
     job.counts = device->results.counts;
     device->results.kept = fx8_result();
     FX8_TRY(fx8_cuda_enter(device, error));
+    FX8_TRY(fx8_cuda_start_timer(device, device->compute,
+                                 &device->times.results_s, error));
     FX8_TRY(upload_plan(engine, device, counts, &job.plan, error));
     for (const size_t kind : {FX8_RESULT_FP32, FX8_RESULT_INT8}) {
         job.sums = device->sums[kind];
@@ -239,5 +241,5 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
         if (keeps)
             device->results.kept = results[kind];
     }
-    return FX8_OK;
+    return fx8_cuda_stop_timer(device, device->compute, error);
 }
