@@ -4,8 +4,8 @@
  * with round figures.
  *
  * Shows (commands, cost arithmetic): seconds of every stage, on one thread and
- *     on two, of one precision and of both; times on one node and on many, and
- *     what bounds them; wrong documents are refused by name
+ *     on two, of one precision and of both, and on a card; times on one node
+ *     and on many, and what bounds them; wrong documents are refused by name
  * Within: 10⁻¹²
  * Because: some products and one logarithm in double
  */
@@ -20,8 +20,10 @@
 /* A node of two CPUs that does everything twice as fast on both.  INT8:
  * microseconds per sample of the filter bank 1 to 2 for 16 to 256 channels, of
  * the correlator 1 to 4 for 4 to 16 inputs, a microsecond per cell, a
- * millisecond per channel and input for levels.  FP32 takes twice as long. */
-static char document[8192];
+ * millisecond per channel and input for levels.  FP32 takes twice as long.  A
+ * card takes a tenth, a twentieth of a microsecond per cell, and 0.1 to 0.4
+ * microseconds to get a byte. */
+static char document[16384];
 
 static void add(const char *name, const char *quantity, int n_threads,
                 double value)
@@ -46,6 +48,16 @@ static void add_stages(const char *name, int n_threads, double bank_s,
     add(name, "level", n_threads, level_s / n);
 }
 
+static void add_card(const char *name, double bank_s, double products_s,
+                     double byte_s, double start_s)
+{
+    add(name, "channelize", 1, 1.0 / bank_s);
+    add(name, "correlate", 1, 1.0 / products_s);
+    add(name, "dump", 1, 2e7);
+    add(name, "PCIe", 1, 1.0 / byte_s);
+    add(name, "start", 1, start_s);
+}
+
 static struct fx8_cost_machine machine;
 
 /* The node; without the case `but`. */
@@ -60,6 +72,10 @@ static enum fx8_status load_node(const char *but, struct fx8_error *error)
         add_stages("stages 4 x 16 fp32", t, 2e-6, 2e-6, 2e-6, 0.0);
         add_stages("stages 16 x 256 fp32", t, 4e-6, 8e-6, 2e-6, 0.0);
         add_stages("stages 16 x 1 int8", t, 5e-7, 4e-6, 3e-6, 0.0);
+    }
+    if (strcmp(but, "card") != 0) {
+        add_card("card 4 x 16 int8", 1e-7, 1e-7, 1e-7, 0.25);
+        add_card("card 16 x 256 int8", 2e-7, 4e-7, 4e-7, 0.125);
     }
     add("recording 4 inputs", "one thread", 1, 2e6);
     if (strcmp(but, "recording") != 0)
@@ -113,11 +129,11 @@ TEST(stages_by_hand)
     check(cost.whole_dumps, 1555.0 / 156.0);
     check(cost.stages[FX8_COST_CORRELATE].amount, n * 4.5);
     check_stages(&cost,
-                 (const double[]){n * 1e-6, n * 1.5e-6, n * 2e-6, 2560e-6,
+                 (const double[]){n * 1e-6, 0.0, n * 1.5e-6, n * 2e-6, 2560e-6,
                                   0.03424, 3.424e-26, 0.512, 0.25});
     cost = plan(2, NULL);
     check_stages(&cost,
-                 (const double[]){n * 1e-6, n * 0.75e-6, n * 1e-6, 1280e-6,
+                 (const double[]){n * 1e-6, 0.0, n * 0.75e-6, n * 1e-6, 1280e-6,
                                   0.03424, 3.424e-26, 0.256, 0.25});
     /* one thread of two */
     cost = plan(2, "correlator.threads=1");
@@ -125,7 +141,7 @@ TEST(stages_by_hand)
     /* one filter bank, the slower; two correlations and results */
     cost = plan(1, "correlator.precision=both");
     check_stages(&cost,
-                 (const double[]){n * 1e-6, n * 3e-6, n * 6e-6, 7680e-6,
+                 (const double[]){n * 1e-6, 0.0, n * 3e-6, n * 6e-6, 7680e-6,
                                   2 * 0.03424, 2 * 3.424e-26, 0.512, 0.25});
     /* half of the taps: 2 x 4 + 15 operations instead of 2 x 8 + 15 */
     cost = plan(1, "channelizer.taps=4");
@@ -179,6 +195,38 @@ TEST(the_disk_takes_dumps_beside_the_rest)
     check_time(&cost, &fast, 4, 1.262 + 3.0, "sync");
     cost.is_packed = true;
     check_time(&cost, &fast, 4, 1.262 + 10.0, "sync");
+}
+
+/* Nothing but reading and writing takes a core; the CPU sets the levels. */
+TEST(a_card_by_hand)
+{
+    const double n = 79872.0, n_dumps = 1555.0 / 156.0;
+    struct fx8_cost_job cost = plan(1, "correlator.backend=cuda");
+    check_stages(&cost, (const double[]){n * 1e-6, n * 2 * 2e-7, n * 1.5e-7,
+                                         n * 2e-7, 2560 * 5e-8, 0.03424,
+                                         3.424e-26, 0.512, 0.25});
+    check_time(&cost, &fast, 1,
+               0.762 + n_dumps * n * 1e-6 + 9 * 0.03424 + 0.03424, "read");
+    cost = plan(2, "correlator.backend=cuda");
+    check_time(&cost, &fast, 1,
+               0.506 + (n_dumps * n * 1e-6 + 9 * 0.03424) / 2 + 0.03424,
+               "read");
+    cost.stages[FX8_COST_READ].seconds = 0.0;
+    cost.stages[FX8_COST_LEVEL].seconds = 0.0;
+    cost.stages[FX8_COST_START].seconds = 0.0;
+    check_time(&cost, &fast, 1, n * 4e-7 + 10 * 0.03424, "write");
+    cost.stages[FX8_COST_WRITE].seconds = 0.001;
+    check_time(&cost, &fast, 1, n_dumps * n * 4e-7 + 0.001, "PCIe");
+    cost.stages[FX8_COST_PCIE].seconds = 0.0;
+    const double one = n * 3.5e-7 + 2560 * 5e-8;
+    check_time(&cost, &fast, 1, n_dumps * one + 0.001, "correlator");
+    check_time(&cost, &fast, 4, 0.5 + 3 * one + 0.001, "start and levels");
+    cost.stages[FX8_COST_DUMP].seconds = 1.0;
+    check_time(&cost, &fast, 4, 0.5 + 3 * (n * 3.5e-7 + 1.0) + 0.001,
+               "ends of dumps");
+    /* 4 s are enough for 3 dumps, not for 4 */
+    cost.recorded_s = 4.0;
+    assert_int_equal(fx8_cost_real_time_nodes(&cost, &fast), 4);
 }
 
 /* Two threads of the correlator leave two thirds of a core to compression: it
@@ -308,7 +356,10 @@ TEST(what_has_no_figures)
         "node.json: records: no one thread of \"recording 512 inputs\" on 1 "
         "thread");
     refuse_job("", 3, NULL, "--cores: 3: expected at most 2");
-    refuse_job("", 1, "correlator.backend=cuda", "correlator.backend: cuda: ");
+    refuse_job(
+        "card", 1, "correlator.backend=cuda",
+        "correlator.backend: cuda: expected auto or cpu: no figures of a "
+        "card: node.json");
     refuse_job("", 1, "correlator.precision=interval",
                "correlator.precision: interval: ");
     refuse_job("", 1, "output.compression=bitshuffle",

@@ -95,7 +95,9 @@ const struct fx8_command fx8_command_plan = {
         "measured\n"
         "with, and what bounds the run: the longest of stages that overlap,\n"
         "plus what does not.  The page names all that it assumes, and keys of\n"
-        "the configuration whose time it does not count.\n"
+        "the configuration whose time it does not count.  With\n"
+        "correlator.backend=cuda a card in each node computes, and PCIe is a\n"
+        "stage; with auto the CPU does.\n"
         "\n"
         "    fx8 bench --section node --json > node.json      on a node\n"
         "    fx8 plan CONFIG.ini RECORDING.h5 --machine node.json\n"
@@ -290,12 +292,18 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
 
 /* --- the node ------------------------------------------------------ */
 
-/* Measure this machine: the text of the JSON document. */
-static enum fx8_status measure(const struct fx8_command_line *line, char **text,
-                               size_t *size, struct fx8_error *error)
+/* Measure this machine: the text of the JSON document.  Its card only if it is
+ * asked for, or the figures are kept. */
+static enum fx8_status measure(const struct fx8_command_line *line,
+                               bool has_card, char **text, size_t *size,
+                               struct fx8_error *error)
 {
+    const bool is_kept = line->given[WRITE_MACHINE] != NULL;
     const struct fx8_bench_wish wish = {
-        .kernel = "auto", .section = fx8_bench_node.name, .n_rounds = 1};
+        .kernel = "auto",
+        .section = fx8_bench_node.name,
+        .pattern = has_card || is_kept ? NULL : "[!c]*", /* not "card ..." */
+        .n_rounds = 1};
     FX8_AUTO(fx8_progress_end) struct fx8_progress_display progress;
     FX8_AUTO(fx8_bench_report_clear)
     struct fx8_bench_report report = {
@@ -312,7 +320,7 @@ static enum fx8_status measure(const struct fx8_command_line *line, char **text,
 }
 
 static enum fx8_status find_machine(const struct fx8_command_line *line,
-                                    char **text,
+                                    bool has_card, char **text,
                                     struct fx8_cost_machine *machine,
                                     struct fx8_error *error)
 {
@@ -327,7 +335,7 @@ static enum fx8_status find_machine(const struct fx8_command_line *line,
     if (kept != NULL)
         FX8_TRY(fx8_output_open(kept, line->given[FORCE] != NULL, 0, NULL,
                                 &output, error));
-    FX8_TRY(measure(line, text, &size, error));
+    FX8_TRY(measure(line, has_card, text, &size, error));
     FX8_TRY(fx8_cost_machine_parse("measured now", *text, machine, error));
     return kept != NULL ? fx8_output_finish(&output, *text, size, error)
                         : FX8_OK;
@@ -348,7 +356,9 @@ static enum fx8_status run(const struct fx8_command_line *line,
     FX8_TRY(check(line, error));
     FX8_TRY(take(line, &wish, error));
     FX8_TRY(prepare(line, &wish, &work, error));
-    FX8_TRY(find_machine(line, &text, &machine, error));
+    FX8_TRY(find_machine(line,
+                         work.job.plan.machine.backend == FX8_BACKEND_CUDA,
+                         &text, &machine, error));
     FX8_TRY(
         fx8_cost_job_of(&work.job, &machine, (size_t)wish.cores, &cost, error));
     const struct fx8_cost_site site = {

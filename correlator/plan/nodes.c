@@ -4,7 +4,8 @@
  *
  * On a node, reading, computing and writing overlap, but share its cores: a run
  * takes as long as the longest of them, or as computing and compressing do on
- * all cores.
+ * all cores.  If a card computes, copies to it are one more of them, and only
+ * reading and writing share the cores.
  * While the threads of the correlator have work, the writer gets the share of
  * one thread among them.  The last dump is written when all is computed, on one
  * core while the others wait; then the disk takes it, and what it has left of
@@ -124,6 +125,33 @@ static struct fx8_cost_time on_cores(const struct fx8_cost_job *cost,
     return time;
 }
 
+/* The same with a card, which computes one stage after the other. */
+static struct fx8_cost_time on_card(const struct fx8_cost_job *cost,
+                                    const struct share *share, double n_written)
+{
+    const struct fx8_cost_work *stages = cost->stages;
+    const double n_summed = share->n_dumps / share->n_parts;
+    const double read_s = n_summed * stages[FX8_COST_READ].seconds;
+    const double write_s = n_written * stages[FX8_COST_WRITE].seconds;
+    const char *both =
+        stages[read_s > write_s ? FX8_COST_READ : FX8_COST_WRITE].name;
+    struct fx8_cost_time time = {
+        n_summed * (stages[FX8_COST_CHANNELIZE].seconds +
+                    stages[FX8_COST_CORRELATE].seconds) +
+            share->n_dumps * stages[FX8_COST_DUMP].seconds,
+        longest(cost, (const double[]){[FX8_COST_CHANNELIZE] = n_summed,
+                                       [FX8_COST_CORRELATE] = n_summed,
+                                       [FX8_COST_DUMP] = share->n_dumps,
+                                       [FX8_COST_WRITE] = 0.0})};
+    limit(&time, n_summed * stages[FX8_COST_PCIE].seconds,
+          stages[FX8_COST_PCIE].name);
+    limit(&time, read_s / (double)cost->n_threads, stages[FX8_COST_READ].name);
+    const double first_s = time.seconds / fmax(1.0, share->n_dumps);
+    limit(&time, (read_s + write_s) / (double)cost->n_cores, both);
+    limit(&time, first_s + write_s, stages[FX8_COST_WRITE].name);
+    return time;
+}
+
 /* Between the start and the last dump's writing. */
 static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
                                    const struct fx8_cost_site *site,
@@ -133,7 +161,8 @@ static struct fx8_cost_time middle(const struct fx8_cost_job *cost,
     const struct share share = share_of(cost, n_nodes);
     const double n_written =
         fmax(0.0, dumps_written(cost, share.n_dumps) - 1.0);
-    struct fx8_cost_time time = on_cores(cost, &share, n_written);
+    struct fx8_cost_time time =
+        (cost->has_card ? on_card : on_cores)(cost, &share, n_written);
     const double result_bytes = cost->n_dumps * stages[FX8_COST_WRITE].amount;
     limit(&time,
           (cost->whole_dumps * stages[FX8_COST_READ].amount +
@@ -167,8 +196,9 @@ struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
 {
     struct fx8_cost_time time = middle(cost, site, (double)n_nodes);
     /* plain writing beside computation is in the time of every dump */
-    const double write_s = cost->stages[FX8_COST_WRITE].seconds -
-                           cost->plain_write_s / (double)cost->n_threads;
+    const double beside_s =
+        cost->has_card ? 0.0 : cost->plain_write_s / (double)cost->n_threads;
+    const double write_s = cost->stages[FX8_COST_WRITE].seconds - beside_s;
     const double fixed_s = cost->stages[FX8_COST_LEVEL].seconds +
                            cost->stages[FX8_COST_START].seconds +
                            (n_nodes > 1 ? FX8_COST_MPI_S : 0.0);

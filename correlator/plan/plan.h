@@ -51,6 +51,7 @@ void fx8_cost_machine_clear(struct fx8_cost_machine *machine);
 /** What a run takes time for. */
 enum fx8_cost_stage {
     FX8_COST_READ,
+    FX8_COST_PCIE, /**< samples to a card */
     FX8_COST_CHANNELIZE,
     FX8_COST_CORRELATE,
     FX8_COST_DUMP, /**< sums to visibilities */
@@ -66,13 +67,16 @@ struct fx8_cost_work {
     const char *name, *unit;
     double amount;  /**< in the unit: samples, CMAC, cells, bytes */
     double seconds; /**< wall-clock: reading and writing on one thread, if it
-                         had the node to itself; else on all threads, beside
-                         reading, and writing without compression */
+                         had the node to itself; else on the card, or on all
+                         threads, beside reading, and writing without
+                         compression */
 };
 
 /** Work of a job on a node. */
 struct fx8_cost_job {
-    struct fx8_cost_work stages[FX8_N_COST_STAGES];
+    struct fx8_cost_work stages[FX8_N_COST_STAGES]; /**< without a card, that
+                                                        of PCIe has no name */
+    bool has_card;             /**< a card computes, of each node */
     size_t n_threads, n_cores; /**< of a node */
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
@@ -90,8 +94,9 @@ struct fx8_cost_job {
  * fx8_cost_job_of -- what a job takes on a node.
  *
  * Given:  n_cores  CPUs of a node that a run may use; 0: all
- * Status: FX8_ERR_USAGE: more cores than were measured; a precision, backend or
- *         compression that has no figures, with the key or the file
+ * Status: FX8_ERR_USAGE: more cores than were measured; several devices; a
+ *         precision, backend or compression that has no figures, with the key
+ *         or the file
  */
 enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
                                 const struct fx8_cost_machine *machine,

@@ -11,30 +11,48 @@
 /* Nodes of the table. */
 #define MOST_NODES ((size_t)1024)
 
-/* What the figures rest on, besides network and storage. */
-static const char *const assumptions[] = {
-    "the CPU computes",
-    "recordings stored input by input, read by all threads from the page cache",
-    "taps other than 8 by nominal operations; two real samples as one complex",
-    "both precisions: one filter bank, as long as the slower one's",
-    "correlator: seconds per sample on a line over inputs between measured "
-    "shapes",
-    "no time for blocks of 4 x 4 inputs without a baseline to write",
-    "filter bank, levels: on a line over log(channels); lines go on beyond "
-    "the last",
-    "n threads take a + b / n seconds, through one and all that were measured",
-    "stages as beside reading and writing; compression takes a share of the "
-    "cores",
-    "the last dump is written when all is computed",
-    "the disk takes a dump while the next ones are computed, the last one at "
-    "the end",
-    "nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
-    "spectra or more, whose sums are added",
-    "0.5 s to start MPI; compressed results go through the first node, sizes "
-    "as of noise",
+/* What the figures rest on, besides network and storage; on a card, where that
+ * differs. */
+static const char *const assumptions[][2] = {
+    {"the CPU computes",
+     "a card in each node computes, one stage after the other; samples cross "
+     "PCIe once for each phase centre, beside it"},
+    {"recordings stored input by input, read by all threads from the page "
+     "cache"},
+    {"taps other than 8 by nominal operations; two real samples as one "
+     "complex"},
+    {"both precisions: one filter bank, as long as the slower one's"},
+    {"correlator: seconds per sample on a line over inputs between measured "
+     "shapes",
+     "correlator, PCIe: seconds per sample on a line over inputs between "
+     "measured shapes"},
+    {"no time for blocks of 4 x 4 inputs without a baseline to write",
+     "baselines that are not written take time, too; dumps below 8192 spectra "
+     "take no more per sample than longer ones"},
+    {"filter bank, levels: on a line over log(channels); lines go on beyond "
+     "the last"},
+    {"n threads take a + b / n seconds, through one and all that were measured",
+     "n threads set levels in a + b / n seconds, through one and all that were "
+     "measured"},
+    {"stages as beside reading and writing; compression takes a share of the "
+     "cores",
+     "only reading and writing take cores; results come back beside the rest"},
+    {"the last dump is written when all is computed"},
+    {"the disk takes a dump while the next ones are computed, the last one at "
+     "the end"},
+    {"nodes take ranges of dumps, whole blocks of averaged ones, or 8192 "
+     "spectra or more, whose sums are added"},
+    {"0.5 s to start MPI; compressed results go through the first node, sizes "
+     "as of noise"},
 };
 
 #define N_ASSUMPTIONS (sizeof assumptions / sizeof *assumptions)
+
+static const char *assumption(const struct fx8_cost_job *cost, size_t k)
+{
+    const char *const *texts = assumptions[k];
+    return texts[cost->has_card && texts[1] != NULL ? 1 : 0];
+}
 
 /* Keys with a stage that no figure of a node holds. */
 #define N_UNCOUNTED 8
@@ -149,10 +167,11 @@ void fx8_cost_print(const struct fx8_cost_page *page, FILE *stream)
     const size_t enough = fx8_cost_real_time_nodes(cost, site);
     char size[32];
     fx8_forecast_format_bytes(result_bytes(cost), size);
-    fprintf(stream, "result     %s%s\nnode       %s, %zu of %zu %s, %zu %s: ",
+    fprintf(stream, "result     %s%s\nnode       %s, %zu of %zu %s, %zu %s%s: ",
             cost->is_packed ? "about " : "", size, machine->cpu, cost->n_cores,
             FX8_COUNTED(machine->n_cpus, "CPU", "CPUs"),
-            FX8_COUNTED(cost->n_threads, "thread", "threads"));
+            FX8_COUNTED(cost->n_threads, "thread", "threads"),
+            cost->has_card ? ", a card" : "");
     fx8_text_print(machine->path, stream);
     fprintf(stream, ", %s\n", machine->date);
     fprintf(stream, "time       %.3g s on %zu %s, %.3g x real time: %s\n",
@@ -172,7 +191,7 @@ void fx8_cost_print(const struct fx8_cost_page *page, FILE *stream)
             "all\n",
             site->network_bytes_s * 1e-9, site->storage_bytes_s * 1e-9);
     for (size_t k = 0; k < N_ASSUMPTIONS; k++)
-        fprintf(stream, "           %s\n", assumptions[k]);
+        fprintf(stream, "           %s\n", assumption(cost, k));
 }
 
 /* --- a document --------------------------------------------------- */
@@ -183,6 +202,8 @@ static void put_stages(const struct fx8_cost_job *cost, struct fx8_json *json)
     for (enum fx8_cost_stage k = 0; k < FX8_N_COST_STAGES; k++) {
         const struct fx8_cost_work *work = &cost->stages[k];
         const double times = times_run(cost, k);
+        if (work->name == NULL)
+            continue;
         fx8_json_object(json, NULL);
         fx8_json_text(json, "name", work->name);
         fx8_json_real(json, "amount", work->amount * times);
@@ -246,7 +267,7 @@ void fx8_cost_print_json(const struct fx8_cost_page *page, FILE *stream)
     put_uncounted(page->job, &json);
     fx8_json_array(&json, "assumed");
     for (size_t k = 0; k < N_ASSUMPTIONS; k++)
-        fx8_json_text(&json, NULL, assumptions[k]);
+        fx8_json_text(&json, NULL, assumption(cost, k));
     fx8_json_end(&json);
     fx8_json_end(&json);
 }

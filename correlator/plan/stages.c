@@ -7,7 +7,8 @@
  * those of the filter bank over the logarithm of the channels (as in section
  * shapes of `fx8 bench`).  Beyond the largest the line goes on; below the
  * smallest its value holds.  Between one thread and all, seconds are a + b /
- * threads.
+ * threads.  A card has no threads; its time for copies lies on a line over the
+ * number of inputs.
  */
 #include <math.h>
 #include <string.h>
@@ -34,11 +35,16 @@
 
 /* --- figures of a node -------------------------------------------- */
 
+/* Words that names of cases begin with: figures of the CPU, of a card. */
+#define OF_CPU  "stages"
+#define OF_CARD "card"
+
 /* A job on a node, and which figures hold for it. */
 struct search {
     const struct fx8_cost_machine *machine;
-    size_t n_threads;
-    bool is_recorded; /* channels as recorded: method none */
+    const char *computer; /* OF_CPU, OF_CARD */
+    size_t n_threads;     /* of a card 1 */
+    bool is_recorded;     /* channels as recorded: method none */
     const char *precision;
 };
 
@@ -54,6 +60,19 @@ static const double *find(const struct fx8_cost_machine *machine,
             return &figure->value;
     }
     return NULL;
+}
+
+static bool is_of_card(const struct fx8_cost_figure *figure)
+{
+    return strncmp(figure->name, OF_CARD " ", sizeof OF_CARD) == 0;
+}
+
+static bool has_card(const struct fx8_cost_machine *machine)
+{
+    for (size_t k = 0; k < machine->n_figures; k++)
+        if (is_of_card(&machine->figures[k]))
+            return true;
+    return false;
 }
 
 static enum fx8_status get(const struct fx8_cost_machine *machine,
@@ -80,8 +99,9 @@ static enum fx8_status time_case(const struct search *search, const char *name,
                                  struct fx8_error *error)
 {
     const struct fx8_cost_machine *machine = search->machine;
-    const size_t counts[] = {1, machine->n_threads};
-    const double all = (double)machine->n_threads;
+    const size_t counts[] = {
+        1, strcmp(search->computer, OF_CARD) == 0 ? 1 : machine->n_threads};
+    const double all = (double)counts[1];
     double ends[2];
     for (size_t k = 0; k < 2; k++) {
         FX8_TRY(get(machine, name, quantity, counts[k], &ends[k], error));
@@ -109,10 +129,11 @@ static enum fx8_status time_at(const struct search *search,
     for (size_t k = 0; k < search->machine->n_figures && n < MOST_SHAPES; k++) {
         const struct fx8_cost_figure *figure = &search->machine->figures[k];
         double inputs, channels;
-        char precision[8];
+        char computer[8], precision[8];
         if (figure->n_threads != 1 || strcmp(figure->quantity, quantity) != 0 ||
-            sscanf(figure->name, "stages %lf x %lf %7s", &inputs, &channels,
-                   precision) != 3 ||
+            sscanf(figure->name, "%7s %lf x %lf %7s", computer, &inputs,
+                   &channels, precision) != 4 ||
+            strcmp(computer, search->computer) != 0 ||
             strcmp(precision, search->precision) != 0 ||
             (channels == 1.0) != (search->is_recorded && !is_products))
             continue;
@@ -131,9 +152,10 @@ static enum fx8_status time_at(const struct search *search,
     }
     if (n == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: records: no %s of %s: expected a complete section "
-                        "node of fx8 bench",
-                        search->machine->path, quantity, search->precision);
+                        "%s: records: no %s of %s in \"%s ...\": expected a "
+                        "complete section node of fx8 bench",
+                        search->machine->path, quantity, search->precision,
+                        search->computer);
     size_t above = 1;
     while (above + 1 < n && sizes[above] < size)
         above++;
@@ -169,6 +191,7 @@ static void set(struct fx8_cost_job *cost, enum fx8_cost_stage stage,
 {
     static const char *const names[FX8_N_COST_STAGES][2] = {
         [FX8_COST_READ] = {"read", "byte"},
+        [FX8_COST_PCIE] = {"PCIe", "byte"},
         [FX8_COST_CHANNELIZE] = {"filter bank", "sample"},
         [FX8_COST_CORRELATE] = {"correlator", "CMAC"},
         [FX8_COST_DUMP] = {"ends of dumps", "cell"},
@@ -209,6 +232,20 @@ static enum fx8_status find_computed(const struct fx8_job *job, double *share,
     return FX8_OK;
 }
 
+/* Copies of samples to a card, once for each phase centre. */
+static enum fx8_status time_copies(const struct search *search,
+                                   const struct fx8_job *job, double samples,
+                                   struct fx8_cost_job *cost,
+                                   struct fx8_error *error)
+{
+    double byte_s;
+    FX8_TRY(time_at(search, "PCIe", false, (double)job->axes.n_inputs, &byte_s,
+                    error));
+    set(cost, FX8_COST_PCIE, samples * (job->plan.is_complex ? 2.0 : 1.0),
+        byte_s);
+    return FX8_OK;
+}
+
 /* Filter bank, correlator and ends of dumps, of one precision: added to what
  * `cost` has; a filter bank for two precisions runs once. */
 static enum fx8_status add_precision(const struct fx8_job *job,
@@ -226,21 +263,29 @@ static enum fx8_status add_precision(const struct fx8_job *job,
     const double antennas = (double)job->plan.n_antennas;
     const double cells = antennas * (antennas + 1.0) / 2.0 *
                          (double)(axes->n_products * axes->n_fine) * centers;
-    const double padded = (double)fx8_round_up(axes->n_inputs, FX8_ROW_BLOCK);
-    double bank_s, products_s, cell_s, level_s = 0.0, computed;
-    FX8_TRY(find_computed(job, &computed, error));
+    const double padded =
+        cost->has_card ? inputs
+                       : (double)fx8_round_up(axes->n_inputs, FX8_ROW_BLOCK);
+    double bank_s, products_s, cell_s, level_s = 0.0, computed = 1.0;
+    struct search levels = *search; /* which the CPU sets */
+    levels.computer = OF_CPU;
+    levels.n_threads = cost->n_threads;
+    if (!cost->has_card)
+        FX8_TRY(find_computed(job, &computed, error));
     FX8_TRY(time_at(search, "channelize", true,
                     (double)job->plan.channelizer.n_channels, &bank_s, error));
     FX8_TRY(time_at(search, "correlate", false, padded, &products_s, error));
     FX8_TRY(time_at(search, "dump", false, inputs, &cell_s, error));
     if (axes->has_quantiser && strcmp(search->precision, "int8") == 0)
-        FX8_TRY(time_at(search, "level", true,
+        FX8_TRY(time_at(&levels, "level", true,
                         (double)job->plan.channelizer.n_channels, &level_s,
                         error));
     const struct fx8_cost_work *bank = &cost->stages[FX8_COST_CHANNELIZE];
     const double before = bank->seconds;
     /* two real samples take as long as a complex one */
     bank_s *= tap_factor(job) * centers / (job->plan.is_complex ? 1.0 : 2.0);
+    if (cost->has_card)
+        FX8_TRY(time_copies(search, job, samples * centers, cost, error));
     set(cost, FX8_COST_CHANNELIZE, samples, bank_s);
     cost->stages[FX8_COST_CHANNELIZE].seconds = fmax(before, bank->seconds);
     struct fx8_cost_job one;
@@ -279,13 +324,16 @@ static enum fx8_status time_reading(const struct fx8_cost_machine *machine,
 }
 
 /* Bytes that a run touches: blocks of samples and of spectra of about 64 MiB,
- * the sums, and three copies of every result. */
+ * the sums, and three copies of every result.  The start of a card has the
+ * time for its blocks, and it holds the sums. */
 static double memory_of(const struct fx8_job *job, double result_bytes,
                         const struct fx8_cost_job *cost)
 {
     const double per_spectrum = 2.0 * (double)job->axes.n_rows *
                                 (double)job->plan.channelizer.n_channels;
     double spectra = MOST_SPECTRA;
+    if (cost->has_card)
+        return 3.0 * result_bytes;
     while (spectra > LEAST_SPECTRA && spectra * per_spectrum > BLOCK_BYTES)
         spectra /= 2.0;
     spectra = fmin(spectra, (double)job->plan.spectra_per_dump);
@@ -311,6 +359,21 @@ static enum fx8_status count_written(const struct fx8_job *job, double *bytes,
     return FX8_OK;
 }
 
+/* Seconds that opening and ending take: with a card, the most of any shape. */
+static enum fx8_status time_start(const struct fx8_cost_machine *machine,
+                                  bool has_card, double *seconds,
+                                  struct fx8_error *error)
+{
+    *seconds = 0.0;
+    if (!has_card)
+        return get(machine, "result none", "start", 1, seconds, error);
+    for (size_t k = 0; k < machine->n_figures; k++)
+        if (is_of_card(&machine->figures[k]) &&
+            strcmp(machine->figures[k].quantity, "start") == 0)
+            *seconds = fmax(*seconds, machine->figures[k].value);
+    return FX8_OK;
+}
+
 static enum fx8_status set_files(const struct fx8_job *job,
                                  const struct fx8_cost_machine *machine,
                                  size_t n_results, struct fx8_cost_job *cost,
@@ -332,7 +395,7 @@ static enum fx8_status set_files(const struct fx8_job *job,
     FX8_TRY(get(machine, result, "rate", 1, &write, error));
     FX8_TRY(get(machine, "result none", "rate", 1, &plain, error));
     FX8_TRY(get(machine, "result none", "sync", 1, &sync, error));
-    FX8_TRY(get(machine, "result none", "start", 1, &start_s, error));
+    FX8_TRY(time_start(machine, cost->has_card, &start_s, error));
     set(cost, FX8_COST_READ,
         (double)job->n_inputs * (double)axes->step *
             (double)job->plan.spectra_per_dump *
@@ -364,10 +427,16 @@ static enum fx8_status check(const struct fx8_job *job,
                         "--cores: %zu: expected at most %zu, on which %s was "
                         "measured",
                         n_cores, machine->n_threads, machine->path);
-    if (job->plan.machine.backend == FX8_BACKEND_CUDA)
+    if (job->plan.machine.backend == FX8_BACKEND_CUDA && !has_card(machine))
         return fx8_settings_fail(job->settings, "correlator.backend", error,
-                                 "expected auto or cpu: there are no figures "
-                                 "of a card to plan with");
+                                 "expected auto or cpu: no figures of a card: "
+                                 "%s",
+                                 machine->path);
+    if (job->plan.machine.backend == FX8_BACKEND_CUDA &&
+        strchr(job->plan.machine.device, ',') != NULL)
+        return fx8_settings_fail(job->settings, "correlator.device", error,
+                                 "expected one: nodes are planned with a card "
+                                 "each");
     if (job->plan.precision & ~(unsigned)FX8_PRECISION_BOTH)
         return fx8_settings_fail(job->settings, "correlator.precision", error,
                                  "expected int8, fp32 or both: there are no "
@@ -386,6 +455,7 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
     FX8_TRY(check(job, machine, n_cores, error));
     FX8_TRY(fx8_averages_block_dumps(job, &block_dumps, error));
     *cost = (struct fx8_cost_job){
+        .has_card = job->plan.machine.backend == FX8_BACKEND_CUDA,
         .n_cores = n_cores > 0 ? n_cores : machine->n_threads,
         .n_threads = job->plan.machine.threads.count,
         .n_dumps = (double)job->n_dumps,
@@ -402,7 +472,8 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
         cost->n_threads = cost->n_cores;
     struct search search = {
         .machine = machine,
-        .n_threads = cost->n_threads,
+        .computer = cost->has_card ? OF_CARD : OF_CPU,
+        .n_threads = cost->has_card ? 1 : cost->n_threads,
         .is_recorded = job->plan.channelizer.method == FX8_METHOD_NONE,
     };
     for (size_t k = 0; k < 2; k++)

@@ -6,8 +6,8 @@ Shows (commands, planning): input, plan and channels are the lines of a dry run;
     result is as large as said, with some of its baselines or averaged too; with
     --inputs, work is that of the array; blocks of inputs without a chosen baseline
     cost nothing; keys whose time is not counted are named; times of the document
-    follow from its stages; a node measured here is kept, and serves again; wrong
-    use is refused in one line
+    follow from its stages, those of a card too; a node measured here is kept, and
+    serves again; wrong use is refused in one line
 Within: sizes 128 kB and 5 %; sums 10⁻⁹
 Because: besides its rows, a file has a header; a document has all digits of a
     double, and times near a microsecond are added up
@@ -33,8 +33,13 @@ ONCE = {"recording 4 inputs": {"one thread": 1e6},
         "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
 
 
-def node():
-    """A document, every stage as fast for all shapes, twice on two threads."""
+CARD = {"channelize": 1e8, "correlate": 1e7, "dump": 1e9, "PCIe": 5e8,
+        "start": 2.0}
+
+
+def node(card=()):
+    """A document, every stage as fast for all shapes, twice on two threads; and
+    the figures `card` of a card."""
     records = [(f"stages {shape} {precision}", quantity, threads,
                 value / threads if quantity == "level" else value * threads)
                for shape in ("4 x 4096", "512 x 32", "512 x 1")
@@ -42,6 +47,9 @@ def node():
                for quantity, value in STAGES.items() for threads in (1, 2)]
     records += [(name, quantity, 1, value) for name, figures in ONCE.items()
                 for quantity, value in figures.items()]
+    records += [(f"card {shape} int8", quantity, 1, value)
+                for shape in ("4 x 4096", "512 x 32")
+                for quantity, value in dict(card).items()]
     names = ("case", "quantity", "threads", "value")
     return {**GOOD, "records": [{"section": "node", **dict(zip(names, record))}
                                 for record in records]}
@@ -105,6 +113,39 @@ class Plan(program.Job):
         self.assertAlmostEqual(self.stage(document, "filter bank")["amount"],
                                2430 * 64 * 12, delta=5 * 64 * 12)
         self.assertIn("kWh", self.plan(self.input, "--watts", "100"))
+
+    def test_a_card(self):
+        node_of_card = self.save("card.json", json.dumps(node(CARD)))
+        self.machine = ("--machine", node_of_card)
+        words = ("--inputs", "512", "--set", "input.duration_s=60", "--set",
+                 "observation.sample_rate_hz=1e6", "--set",
+                 "correlator.integration_time_s=60", "--set",
+                 "correlator.backend=cuda", "--cores", "1")
+        document = self.document(*words)
+        seconds = {stage["name"]: stage["seconds"]
+                   for stage in document["stages"]}
+        samples = 512 * 60e6
+        for name, rate in (("read", 1e6 / 2), ("PCIe", 5e8 / 2),
+                           ("filter bank", 1e8), ("correlator", 1e7)):
+            self.assertAlmostEqual(seconds[name] * rate / samples, 1,
+                                   delta=1e-4)
+        # the CPU sets the levels; the card has a start of its own
+        self.assertAlmostEqual(seconds["level setting"], 512 * 64 / (4 * 4096))
+        self.assertAlmostEqual(seconds["start and end"], 2)
+        row = document["nodes"][0]
+        self.assertEqual(row["bound"], "read")
+        self.assertAlmostEqual(row["seconds"], sum(
+            seconds[name] for name in ("read", "write", "sync",
+                                       "level setting", "start and end")),
+            delta=1e-6)
+        page = self.plan(*words)
+        for text in (", 1 thread, a card: ", "\nPCIe  ", "samples cross PCIe"):
+            self.assertIn(text, page)
+        self.assertNotIn("the CPU computes", page)
+        # auto plans the CPU
+        page = self.plan(*words, "--set", "correlator.backend=auto")
+        self.assertNotIn("PCIe", page)
+        self.assertIn("the CPU computes", page)
 
     def test_an_array_without_a_recording(self):
         words = ("--inputs", "512", "--set", "input.duration_s=60", "--set",
@@ -203,6 +244,9 @@ class Plan(program.Job):
         half["records"] = [r for r in half["records"]
                            if r["quantity"] != "dump"]
         half = self.save("half.json", json.dumps(half))
+        card = self.save("card.json", json.dumps(node(CARD)))
+        lame = self.save("lame.json", json.dumps(node({"start": 1.0})))
+        cuda = (*good, "--set", "correlator.backend=cuda")
         for words, *mentions in (
                 ((), "no CONFIG.ini"),
                 ((self.config,), "input.files: not given"),
@@ -218,8 +262,12 @@ class Plan(program.Job):
                 ((*good, "--machine", other), f"{other}: ", "section node"),
                 ((*good, "--machine", half), f"{half}: ", "no dump of int8"),
                 ((*good, "--machine", "none.json"), "none.json: "),
-                ((*good, "--set", "correlator.backend=cuda"),
-                 "correlator.backend: cuda: "),
+                (cuda, "correlator.backend: cuda: ",
+                 f"no figures of a card: {self.node}"),
+                ((*cuda, "--machine", lame), f"{lame}: ",
+                 "no channelize of int8 in \"card"),
+                ((*cuda, "--machine", card, "--set", "correlator.device=0,1"),
+                 "correlator.device: 0,1: expected one"),
                 ((*good, "--set", "output.compression=bitshuffle"),
                  "output.compression: bitshuffle: ", self.node),
                 (made, "observation.sample_rate_hz: not given"),
