@@ -375,6 +375,7 @@ struct fx8_bench_job {
     int64_t n_dumps;         /**< 0: the whole recording */
     size_t n_threads;
     bool is_on_one_core; /**< reading and writing share it */
+    bool is_on_card;     /**< backend cuda, with its fastest kernel */
 };
 
 /** What a run has come to. */
@@ -415,6 +416,16 @@ enum fx8_status fx8_bench_measure_runs(struct fx8_bench_runs *runs,
 enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
                                           const char *compression,
                                           struct fx8_error *error);
+
+/* --- a card: card.c ------------------------------------------------------ */
+
+/** Report what a card takes for an array: filter bank, correlator and results
+ *  by its own clock, the copy of samples to it, the start of a run. `precision`
+ *  is "int8" or "fp32".  Without a card that works, a remark says why. */
+enum fx8_status fx8_bench_measure_card(const struct fx8_bench_run *run,
+                                       const struct fx8_bench_array *array,
+                                       const char *precision,
+                                       struct fx8_error *error);
 
 /* --- samples: memory.c; recordings: reading.c ---------------------------- */
 

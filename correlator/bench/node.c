@@ -10,7 +10,8 @@
  * besides is the same for some dumps and for more, once all its buffers have
  * been used: it drops out of the difference.  Many short dumps for a few long
  * ones show what a dump costs.  Figures are of the best rounds: a plan says how
- * long a run takes that nothing disturbs.
+ * long a run takes that nothing disturbs.  A card has a clock of its own
+ * (card.c).
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,12 +42,26 @@ static const char *const compressions[] = {"none", "gzip", "bitshuffle"};
 #define READING        N_STAGES
 #define MEMORY         (READING + N_READINGS)
 #define WRITING        (MEMORY + 1)
-#define N_CASES        (WRITING + N_COMPRESSIONS)
+#define CARD           (WRITING + N_COMPRESSIONS)
+#define N_CASES        (CARD + N_STAGES)
 
 /* Cases of section reading: files of inputs one after the other. */
 static const struct {
     size_t index, n_inputs;
 } readings[] = {{0, 4}, {1, 512}};
+
+/* The shape of a case: of stages, or of a card. */
+static size_t shape_of(size_t index)
+{
+    return (index < CARD ? index : index - CARD) / N_PRECISIONS;
+}
+
+static struct fx8_bench_array array_of(size_t index)
+{
+    const size_t shape = shape_of(index);
+    return (struct fx8_bench_array){shapes[shape].n_inputs,
+                                    shapes[shape].n_channels, false};
+}
 
 #define TOUCHED_BYTES ((size_t)256 << 20)
 
@@ -174,11 +189,9 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const size_t shape = index / N_PRECISIONS;
     const size_t n_ways = run->n_threads > 1 ? MOST_WAYS : 1;
-    const int64_t n_dumps = shapes[shape].n_dumps;
-    const struct fx8_bench_array array = {shapes[shape].n_inputs,
-                                          shapes[shape].n_channels, false};
+    const int64_t n_dumps = shapes[shape_of(index)].n_dumps;
+    const struct fx8_bench_array array = array_of(index);
     const int64_t spectrum = (int64_t)(array.n_inputs * array.n_channels);
     struct fx8_bench_job jobs[MOST_WAYS * N_RUNS];
     struct stages stages = {0};
@@ -240,11 +253,11 @@ static enum fx8_status measure_writing(const struct fx8_bench_run *run,
 
 static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
 {
-    const size_t shape = index / N_PRECISIONS;
-    if (index < N_STAGES)
-        snprintf(name, FX8_BENCH_NAME_SIZE, "stages %zu x %zu %s",
-                 shapes[shape].n_inputs, shapes[shape].n_channels,
-                 precisions[index % N_PRECISIONS]);
+    const size_t shape = shape_of(index);
+    if (index < N_STAGES || index >= CARD)
+        snprintf(name, FX8_BENCH_NAME_SIZE, "%s %zu x %zu %s",
+                 index < CARD ? "stages" : "card", shapes[shape].n_inputs,
+                 shapes[shape].n_channels, precisions[index % N_PRECISIONS]);
     else if (index < MEMORY)
         snprintf(name, FX8_BENCH_NAME_SIZE, "recording %zu inputs",
                  readings[index - READING].n_inputs);
@@ -264,6 +277,11 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         return measure_stages(run, error);
     if (run->which->index == MEMORY)
         return measure_memory(run, error);
+    if (run->which->index >= CARD) {
+        const struct fx8_bench_array array = array_of(run->which->index);
+        return fx8_bench_measure_card(
+            run, &array, precisions[run->which->index % N_PRECISIONS], error);
+    }
     if (run->which->index > MEMORY)
         return measure_writing(run, compressions[run->which->index - WRITING],
                                error);
@@ -281,7 +299,7 @@ static void list_quantities(size_t index, const char *listed[])
 const struct fx8_bench_section fx8_bench_node = {
     .name = "node",
     .about = "what fx8 plan needs: inputs x channels (1: as recorded), on one "
-             "thread and on all; a recording, results in TMPDIR",
+             "thread, on all, and on a card; a recording, results in TMPDIR",
     .n_cases = N_CASES,
     .n_rounds = 4,
     .has_variants = true,

@@ -42,7 +42,8 @@ static enum fx8_status load(const struct fx8_bench_runs *runs,
                             struct fx8_error *error)
 {
     char texts[9][FX8_BENCH_PATH_SIZE + 32];
-    const char *overrides[11] = {"correlator.backend=cpu",
+    const char *overrides[11] = {job->is_on_card ? "correlator.backend=cuda"
+                                                 : "correlator.backend=cpu",
                                  "array.positions=none"};
     const size_t n = job->quicklook != NULL ? 11 : 9;
     const size_t n_channels = runs->array->n_channels;
@@ -58,7 +59,7 @@ static enum fx8_status load(const struct fx8_bench_runs *runs,
     snprintf(texts[1], sizeof *texts, "correlator.precision=%s",
              job->precision);
     snprintf(texts[2], sizeof *texts, "correlator.kernel=%s",
-             runs->run->operations->name);
+             job->is_on_card ? "auto" : runs->run->operations->name);
     snprintf(texts[3], sizeof *texts, "correlator.threads=%zu", job->n_threads);
     snprintf(texts[4], sizeof *texts, "output.compression=%s",
              job->compression != NULL ? job->compression : "none");
