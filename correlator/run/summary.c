@@ -67,6 +67,7 @@ static struct fx8_run_report add_reports(const struct fx8_run_report *reports,
         sum.statistics.postprocess_s += s->postprocess_s;
         sum.statistics.quicklook_s += s->quicklook_s;
         sum.statistics.spot_s += s->spot_s;
+        sum.statistics.copy_s += s->copy_s;
         sum.write_s += reports[c].write_s;
         sum.sync_s += reports[c].sync_s;
     }
@@ -82,6 +83,7 @@ static void print_times(const struct fx8_run_request *request,
     const struct fx8_statistics *s = &report->statistics;
     const double samples = (double)s->n_spectra * (double)job->axes.step;
     char start[32] = "", quicklook[32] = "", spot[32] = "", sync[32] = "";
+    char copies[48] = "";
     if (report->start_s > LEAST_NAMED * report->total_s)
         snprintf(start, sizeof start, "start %.3f, ", report->start_s);
     if (report->sync_s > LEAST_NAMED * report->total_s)
@@ -91,13 +93,15 @@ static void print_times(const struct fx8_run_request *request,
                  s->quicklook_s);
     if (s->spot_s > 0.0)
         snprintf(spot, sizeof spot, ", spot check %.3f", s->spot_s);
+    if (s->copy_s > 0.0)
+        snprintf(copies, sizeof copies, ", copies to the GPU %.3f", s->copy_s);
     fprintf(stream,
             "time       %.3f s: %slevel %.3f, align %.3f, channelise %.3f, "
             "correlate %.3f, post-process %.3f%s%s%s;\n"
-            "           beside it read %.3f, write %.3f\n",
+            "           beside it read %.3f, write %.3f%s\n",
             report->total_s, start, s->gains_s, s->align_s, s->channelize_s,
             s->correlate_s, s->postprocess_s, quicklook, spot, sync,
-            report->read_s, report->write_s);
+            report->read_s, report->write_s, copies);
     fprintf(stream,
             "           %.1f Msamples/s over all inputs, %.3g x real time\n",
             samples * (double)job->n_inputs / report->total_s * 1e-6,

@@ -371,6 +371,8 @@ class Device(program.Case):
         self.assertIn("backend auto: device 0 pretend device 0 is usable",
                       done.stdout)
         self.assertIn("cuda 0 pretend device 0, ", done.stdout)
+        self.assertRegex(done.stdout,
+                         r"\n +beside it read .*, copies to the GPU \d\.\d+\n")
         self.check_start(done.stdout)
         words = program.read(output).keywords
         self.assertEqual(words["BACKEND"], b"cuda 0 pretend device 0")
