@@ -42,7 +42,9 @@ TEST(same_integers_from_the_same_spectra)
     static const size_t inputs[] = {1, 2, 3, 16, 17};
     struct generator g = {91};
     for (size_t k = 0; k < 5; k++)
-        for (size_t mask = k % 2; mask < 4; mask += is_long() ? 1 : 2) {
+        for (size_t mask = k % 2; mask < 4; mask += is_long()            ? 1
+                                                    : FX8_THREAD_CHECKER ? 4
+                                                                         : 2) {
             const size_t n_spectra = 1 + random_below(&g, 200);
             struct task task = make_task(inputs[k], k % 2 == 0, 3, 2, n_spectra,
                                          mask, false, &g);
@@ -185,7 +187,8 @@ TEST(moments_of_spectra)
 {
     struct generator g = {105};
     setenv("FX8_CUDA_CHUNK_KIB", "40", 1);
-    for (size_t k = 0; k < (FX8_CHECKED ? 4 : 12); k++) {
+    for (size_t k = 0; k < (FX8_CHECKED ? 4 : 12);
+         k += FX8_THREAD_CHECKER ? 3 : 1) {
         const bool is_none = k % 4 == 3;
         const size_t n_channels = is_none ? 1 : k % 2 == 0 ? 40 : 7;
         struct task task =
@@ -206,7 +209,7 @@ TEST(moments_of_spectra)
 TEST(moments_of_segments)
 {
     struct generator g = {106};
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < (FX8_THREAD_CHECKER ? 2 : 3); k++)
         for (size_t n_devices = 1; n_devices <= 3; n_devices += 2) {
             if (!is_long() && n_devices == (k == 1 ? 3 : 1))
                 continue;

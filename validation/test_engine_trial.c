@@ -245,6 +245,8 @@ TEST(engines_that_are_right)
     };
     fault = (struct fault){.message = NULL};
     for (size_t k = 0; k < LENGTH(plans); k++) {
+        if (FX8_THREAD_CHECKER && plans[k].n_channels > 100)
+            continue; /* the same threads for longer */
         struct task task = plan_task(plans[k].n_antennas, plans[k].is_complex,
                                      plans[k].n_channels, plans[k].n_taps,
                                      plans[k].is_none, plans[k].precisions);
