@@ -71,6 +71,7 @@ def run(*command, environment=None, folder=None, may_talk=False):
     return done.stdout
 
 
+@functools.cache
 def version():
     return program.run("--version").stdout.split()[1]
 
