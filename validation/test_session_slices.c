@@ -137,11 +137,20 @@ static struct fx8_plan random_plan(struct generator *g, struct voltages *v,
     return plan;
 }
 
+/* Under a checker, which sees the same code in each, only some. */
+static size_t n_rounds_of(size_t all)
+{
+    return FX8_THREAD_CHECKER                  ? all / 5
+           : FX8_ADDRESS_CHECKER && !is_long() ? all / 2
+                                               : all;
+}
+
 TEST(random_plans)
 {
     struct generator g = {2};
     size_t most = 0;
-    for (size_t round = 0; round < (FX8_THREAD_CHECKER ? 30 : 100); round++) {
+    const size_t n_rounds = n_rounds_of(100);
+    for (size_t round = 0; round < n_rounds; round++) {
         double gains[12 * 2 * 3];
         uint8_t flags[12];
         struct voltages v;
@@ -246,7 +255,7 @@ static size_t choose(struct generator *g, size_t n_all, size_t chance,
 TEST(some_baselines)
 {
     static const size_t chances[] = {0, 10, 50, 90};
-    const size_t n_rounds = FX8_THREAD_CHECKER ? 20 : 80;
+    const size_t n_rounds = n_rounds_of(80);
     struct generator g = {5};
     size_t n_without = 0;
     for (size_t round = 0; round < n_rounds; round++) {

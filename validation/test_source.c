@@ -59,15 +59,16 @@ static struct memory_reader *open_recording(int64_t n_samples)
 
 /* Everything behind the samples to be processed counts as missing.  The thread
  * checker makes this comparison, which starts no thread, a hundred times as
- * slow: it sees every seventh sample. */
+ * slow: it sees every seventh sample, as any checker of long recordings. */
 static void check_block(const struct memory_reader *reader,
                         const struct fx8_job *job,
                         const struct fx8_block *block)
 {
     const int64_t stop = job->plan.first_sample + job->n_samples;
+    const bool is_slow = job->n_samples > N_SAMPLES && !is_long();
+    const int64_t step = FX8_THREAD_CHECKER || (FX8_CHECKED && is_slow) ? 7 : 1;
     for (size_t input = 0; input < N_CORRELATED; input++)
-        for (int64_t k = 0; k < block->n_samples;
-             k += FX8_THREAD_CHECKER ? 7 : 1) {
+        for (int64_t k = 0; k < block->n_samples; k += step) {
             const int64_t t = block->first_sample + k;
             const struct fx8_input_position *at = &inputs[input];
             if (is_in_gaps(block->missing, block->n_missing, input, t) !=
