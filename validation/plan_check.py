@@ -46,8 +46,7 @@ ABOUT = """# What fx8 plan says, and how long it takes
 
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
 process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
-same machine; the best of {rounds} rounds of both by turns, in which each job runs
-{repeats} times.
+same machine; the best of {rounds} rounds of both by turns, in which each job runs {repeats} times.
 
 """
 
