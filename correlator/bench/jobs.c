@@ -163,9 +163,8 @@ enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
 {
     const struct fx8_bench_array array = {256, 64, false};
     /* floats take longer to compress than sums of integers */
-    const struct fx8_bench_job job = {.precision = "fp32",
-                                      .compression = compression,
-                                      .n_threads = run->n_threads};
+    const struct fx8_bench_job job = {
+        .precision = "fp32", .compression = compression, .n_threads = 1};
     struct rounds rounds = {.runs = {.run = run,
                                      .array = &array,
                                      .n_samples = (int64_t)1 << 24,

@@ -6,14 +6,11 @@
  * takes as long as the longest of them, or as computing and compressing do on
  * all cores.  If a card computes, copies to it are one more of them, and only
  * reading and writing share the cores.
- * While the threads of the correlator have work, the writer gets the share of
- * one thread among them.  The last dump is written when all is computed, on one
- * core while the others wait; then the disk takes it, and what it has left of
- * the dumps before.
- * Nodes take ranges of dumps, whole blocks of those that are averaged, or, if
- * there are fewer than nodes, parts of dumps in turn (correlator/run/share.h),
- * which the first node adds.  It sets the levels while the others wait, and
- * compresses what is compressed.
+ * The last dump is written when all is computed; then the disk takes it, and
+ * what it has left of the dumps before. Nodes take ranges of dumps, whole
+ * blocks of those that are averaged, or, if there are fewer than nodes, parts
+ * of dumps in turn (correlator/run/share.h), which the first node adds.  It
+ * sets the levels while the others wait, and compresses what is compressed.
  */
 #include <math.h>
 
@@ -70,17 +67,12 @@ static struct share share_of(const struct fx8_cost_job *cost, double n_nodes)
                           n_parts - own};
 }
 
-/* From the first dump on, until the writer has written `write_s` of dumps
- * beside threads that have to compute for `compute_s` more. */
-static double writing_beside(const struct fx8_cost_job *cost, double compute_s,
-                             double write_s)
+/* To write a dump, by a node that does nothing else. */
+static double write_one(const struct fx8_cost_job *cost)
 {
-    const double cores = (double)cost->n_cores;
-    const double n_threads = (double)cost->n_threads;
-    const double share = fmin(1.0, cores / (n_threads + 1.0));
-    const double beside_s =
-        compute_s * n_threads / fmin(n_threads, cores - share);
-    return write_s + (1.0 - share) * fmin(beside_s, write_s / share);
+    return cost->plain_write_s +
+           (cost->stages[FX8_COST_WRITE].seconds - cost->plain_write_s) /
+               (double)cost->n_packers;
 }
 
 /* Dumps that the node that has most of them writes; the first one compresses
@@ -117,10 +109,7 @@ static struct fx8_cost_time on_cores(const struct fx8_cost_job *cost,
           most);
     limit(&time, share->n_dumps * read_s / (double)cost->n_threads,
           stages[FX8_COST_READ].name);
-    limit(&time,
-          compute_s + writing_beside(cost,
-                                     computed_s - fmin(compute_s, computed_s),
-                                     n_written * write_s),
+    limit(&time, compute_s + n_written * write_one(cost),
           stages[FX8_COST_WRITE].name);
     return time;
 }
@@ -148,7 +137,8 @@ static struct fx8_cost_time on_card(const struct fx8_cost_job *cost,
     limit(&time, read_s / (double)cost->n_threads, stages[FX8_COST_READ].name);
     const double first_s = time.seconds / fmax(1.0, share->n_dumps);
     limit(&time, (read_s + write_s) / (double)cost->n_cores, both);
-    limit(&time, first_s + write_s, stages[FX8_COST_WRITE].name);
+    limit(&time, first_s + n_written * write_one(cost),
+          stages[FX8_COST_WRITE].name);
     return time;
 }
 
@@ -198,7 +188,7 @@ struct fx8_cost_time fx8_cost_time_on(const struct fx8_cost_job *cost,
     /* plain writing beside computation is in the time of every dump */
     const double beside_s =
         cost->has_card ? 0.0 : cost->plain_write_s / (double)cost->n_threads;
-    const double write_s = cost->stages[FX8_COST_WRITE].seconds - beside_s;
+    const double write_s = write_one(cost) - beside_s;
     const double fixed_s = cost->stages[FX8_COST_LEVEL].seconds +
                            cost->stages[FX8_COST_START].seconds +
                            (n_nodes > 1 ? FX8_COST_MPI_S : 0.0);

@@ -78,6 +78,7 @@ struct fx8_cost_job {
                                                         of PCIe has no name */
     bool has_card;             /**< a card computes, of each node */
     size_t n_threads, n_cores; /**< of a node */
+    size_t n_packers;          /**< threads of it that compress results */
     double n_dumps;            /**< results written */
     double whole_dumps;        /**< the last one may be shorter */
     double block_dumps;        /**< of averages, which one node computes */

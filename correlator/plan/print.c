@@ -34,7 +34,7 @@ static const char *const assumptions[][2] = {
     {"n threads take a + b / n seconds, through one and all that were measured",
      "n threads set levels in a + b / n seconds, through one and all that were "
      "measured"},
-    {"stages as beside reading and writing; compression takes a share of the "
+    {"stages as beside reading and writing; compression takes a part of all "
      "cores",
      "only reading and writing take cores; results come back beside the rest"},
     {"the last dump is written when all is computed"},

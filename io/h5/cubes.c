@@ -84,6 +84,7 @@ enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
         /* one chunk stays in memory until it is full or the dump is flushed */
         .cache_bytes = 2 * chunk_bytes,
     };
+    cube->deflate = deflate;
     return fx8_h5_create(output, group, &layout, &cube->dataset, error);
 }
 
@@ -138,6 +139,9 @@ enum fx8_status fx8_h5_cube_write_rows(const struct fx8_output *output,
 {
     hsize_t start[FX8_H5_CUBE_RANK], count[FX8_H5_CUBE_RANK];
     find_rows(cube, dump, first, n, start, count);
+    if (fx8_h5_cube_packs(cube, (size_t)start[0], n))
+        return fx8_h5_cube_pack_rows(output, cube, (size_t)start[0], n, values,
+                                     error);
     return fx8_h5_write_part(cube->dataset, cube->type, start, count, values) <
                    0
                ? fx8_output_fail(output, cube->name, error)

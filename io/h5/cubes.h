@@ -21,6 +21,8 @@ struct fx8_h5_cube {
     hsize_t dump[FX8_H5_CUBE_RANK];  /**< extents of a dump */
     hsize_t chunk[FX8_H5_CUBE_RANK]; /**< fx8_h5_cube_chunk() */
     const void *fill;                /**< as struct fx8_h5_layout */
+    unsigned deflate; /**< level; 0: none; set by fx8_h5_cube_create() */
+    size_t n_threads; /**< that pack whole chunks; 0 and 1: HDF5 does */
     bool is_sparse; /**< a chunk takes space once something is written to it */
     hid_t type;     /**< in memory and in the file; owned by the cube */
     hid_t dataset;  /**< FX8_H5_NONE or 0: not created */
@@ -68,6 +70,16 @@ enum fx8_status fx8_h5_cube_write_rows(const struct fx8_output *output,
                                        size_t dump, size_t first, size_t n,
                                        const void *values,
                                        struct fx8_error *error);
+
+/** Whether rows [row, row + n) of a cube are whole chunks, and several, that
+ * its threads can pack. */
+bool fx8_h5_cube_packs(const struct fx8_h5_cube *cube, size_t row, size_t n);
+
+/** Write such rows: what fx8_h5_cube_write_rows() calls then. */
+enum fx8_status fx8_h5_cube_pack_rows(const struct fx8_output *output,
+                                      const struct fx8_h5_cube *cube,
+                                      size_t row, size_t n, const void *values,
+                                      struct fx8_error *error);
 
 /** Flush what was written. */
 enum fx8_status fx8_h5_cube_flush(const struct fx8_output *output,

@@ -211,6 +211,10 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                     const struct fx8_result *result,
                                     struct fx8_error *error);
 
+/** Let several threads deflate what is written from now on; the file holds the
+ *  same bytes. */
+void fx8_uvh5_pack_on(struct fx8_uvh5_writer *writer, size_t n_threads);
+
 /** Whether dumps of a file of these sizes can be written in slices: no chunk
  * runs through all baselines. */
 bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,

@@ -332,6 +332,12 @@ static enum fx8_status end_dump(struct fx8_uvh5_writer *writer, size_t dump,
     return FX8_OK;
 }
 
+void fx8_uvh5_pack_on(struct fx8_uvh5_writer *writer, size_t n_threads)
+{
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        writer->cubes[i].n_threads = n_threads;
+}
+
 /* A packed chunk of which a slice has only some rows waits for the others in
  * the cache: it is packed once. */
 static enum fx8_status write_slice(struct fx8_uvh5_writer *writer, size_t dump,
