@@ -46,7 +46,7 @@ ABOUT = """# What fx8 plan says, and how long it takes
 
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
 process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
-same machine; the best of {rounds} rounds of both by turns, in which each job runs {repeats} times.
+same machine{measured}; the best of {rounds} rounds, in which each job runs {repeats} times.
 
 """
 
@@ -187,7 +187,9 @@ def main():
                              check=True).stdout
         model = [line for line in cpu.splitlines() if "Model name" in line]
         with open(options.page, "w", encoding="utf-8") as file:
-            file.write(ABOUT.format(rounds=ROUNDS, repeats=REPEATS) + "```\n"
+            measured = " before" if options.node else ", by turns with the jobs"
+            file.write(ABOUT.format(rounds=ROUNDS, repeats=REPEATS,
+                                    measured=measured) + "```\n"
                        + time.strftime("%Y-%m-%d ")
                        + model[0].split(":")[1].strip()
                        + f", load {os.getloadavg()[1]:.2f}"
