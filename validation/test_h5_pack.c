@@ -4,8 +4,9 @@
  * by HDF5.
  *
  * Shows (results, packing by several threads): every chunk has the bytes that
- *     HDF5 writes, whole dumps and slices, values of 1, 4 and 8 bytes; HDF5
- * reads what was written Within: exact
+ *     HDF5 writes, of whole dumps and of slices, of values of 1, 4 and 8
+ *     bytes; HDF5 reads what was written
+ * Within: exact
  */
 #include "io/h5/cubes.h"
 #include "io/output.h"

@@ -162,7 +162,8 @@ enum fx8_status fx8_bench_measure_writing(const struct fx8_bench_run *run,
                                           struct fx8_error *error)
 {
     const struct fx8_bench_array array = {256, 64, false};
-    /* floats take longer to compress than sums of integers */
+    /* floats take longer to compress than sums of integers; what several
+     * threads do follows from one */
     const struct fx8_bench_job job = {
         .precision = "fp32", .compression = compression, .n_threads = 1};
     struct rounds rounds = {.runs = {.run = run,

@@ -5,12 +5,13 @@
  * On a node, reading, computing and writing overlap, but share its cores: a run
  * takes as long as the longest of them, or as computing and compressing do on
  * all cores.  If a card computes, copies to it are one more of them, and only
- * reading and writing share the cores.
- * The last dump is written when all is computed; then the disk takes it, and
- * what it has left of the dumps before. Nodes take ranges of dumps, whole
- * blocks of those that are averaged, or, if there are fewer than nodes, parts
- * of dumps in turn (correlator/run/share.h), which the first node adds.  It
- * sets the levels while the others wait, and compresses what is compressed.
+ * reading and writing share the cores.  The last dump is written when all is
+ * computed; then the disk takes it, and what it has left of the dumps before.
+ *
+ * Nodes take ranges of dumps, whole blocks of those that are averaged, or, if
+ * there are fewer than nodes, parts of dumps in turn (correlator/run/share.h),
+ * which the first node adds.  It sets the levels while the others wait, and
+ * compresses what is compressed.
  */
 #include <math.h>
 

@@ -411,12 +411,7 @@ static enum fx8_status set_files(const struct fx8_job *job,
     set(cost, FX8_COST_START, 1.0, start_s);
     cost->stored_size = 1.0;
     cost->is_packed = job->settings->output.compression != FX8_COMPRESSION_NONE;
-    /* as the sink does */
-    cost->n_packers =
-        job->settings->output.compression == FX8_COMPRESSION_GZIP &&
-                job->plan.machine.memory_limit == 0
-            ? cost->n_threads
-            : 1;
+    cost->n_packers = fx8_job_packers(job, cost->n_threads);
     if (cost->is_packed)
         FX8_TRY(get(machine, result, "size", 1, &cost->stored_size, error));
     set(cost, FX8_COST_SYNC,

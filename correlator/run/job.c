@@ -6,6 +6,7 @@
 
 #include "config/base/line.h"
 #include "config/base/number.h"
+#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/supply.h"
@@ -438,6 +439,20 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
     if (status != FX8_OK)
         fx8_job_clear(job);
     return status;
+}
+
+size_t fx8_job_threads(const struct fx8_job *job)
+{
+    const size_t count = job->plan.machine.threads.count;
+    return count > 0 ? count : fx8_parallel_cpus();
+}
+
+size_t fx8_job_packers(const struct fx8_job *job, size_t n_threads)
+{
+    return job->settings->output.compression == FX8_COMPRESSION_GZIP &&
+                   job->plan.machine.memory_limit == 0
+               ? n_threads
+               : 1;
 }
 
 void fx8_job_clear(struct fx8_job *job)

@@ -93,6 +93,13 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
 /** Sky frequency of a band's baseband zero, MHz. */
 double fx8_job_band_mhz(const struct fx8_job *job, size_t band);
 
+/** Threads of a run: as configured, or all processors. */
+size_t fx8_job_threads(const struct fx8_job *job);
+
+/** Of n_threads those that compress results: with gzip all; else HDF5 does, and
+ *  also with a memory limit, since it takes one chunk at a time. */
+size_t fx8_job_packers(const struct fx8_job *job, size_t n_threads);
+
 /** Release a job; a zeroed one is legal. */
 void fx8_job_clear(struct fx8_job *job);
 

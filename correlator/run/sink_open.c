@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/run/describe.h"
@@ -213,15 +212,6 @@ enum fx8_status fx8_sink_change_session(struct fx8_sink *s,
     return fx8_sink_restore_gains(s, error);
 }
 
-/* Threads that compress results: as many as compute.  With a memory limit HDF5
- * does, a chunk at a time. */
-static size_t packing_threads(const struct fx8_machine *machine)
-{
-    return machine->memory_limit > 0    ? 1
-           : machine->threads.count > 0 ? machine->threads.count
-                                        : fx8_parallel_cpus();
-}
-
 /* Create the file of a result or take up the earlier one, and write what does
  * not depend on dumps. */
 static enum fx8_status create_file(struct fx8_sink *s,
@@ -237,7 +227,8 @@ static enum fx8_status create_file(struct fx8_sink *s,
                 : fx8_uvh5_create(s->output->paths[kind], request->force,
                                   header, s->job->settings->output.compression,
                                   &s->files[kind], error));
-    fx8_uvh5_pack_on(s->files[kind], packing_threads(&s->job->plan.machine));
+    fx8_uvh5_pack_on(s->files[kind],
+                     fx8_job_packers(s->job, fx8_job_threads(s->job)));
     FX8_TRY(open_counts(s, kind, error));
     FX8_TRY(put_tables(s->job, s->files[kind], error));
     FX8_TRY(fx8_uvh5_put(s->files[kind], FX8_PLANNED_DUMPS, 0, NULL, &n_dumps,

@@ -5,7 +5,6 @@
 
 #include "config/base/shape.h"
 #include "config/base/clock.h"
-#include "config/base/parallel.h"
 #include "config/base/try.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/memory.h"
@@ -380,9 +379,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     s->reader = reader;
     s->job = job;
     s->session = session;
-    reader->n_threads = job->plan.machine.threads.count > 0
-                            ? job->plan.machine.threads.count
-                            : fx8_parallel_cpus();
+    reader->n_threads = fx8_job_threads(job);
     set_range(s);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);

@@ -187,7 +187,7 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
         !set_chunks(layout, creation) ||
         (layout->is_reserved &&
          (H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) < 0 ||
-          (layout->fill == NULL && /* HDF5 would write the zeros of holes */
+          (layout->fill == NULL && /* a hole reads as zeros already */
            H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) < 0))) ||
         (layout->fill != NULL &&
          H5Pset_fill_value(creation, layout->type, layout->fill) < 0) ||

@@ -91,8 +91,9 @@ struct fx8_h5_layout {
     bool shuffle;
     unsigned deflate; /**< level; 0: none */
     bool bitshuffle;  /**< with LZ4 */
-    bool is_reserved; /**< chunks get their place in the file as it grows:
-                           holes, if there is no fill value */
+    bool is_reserved; /**< HDF5 gives every chunk its place when the dataset
+                           grows; it writes the fill value there, but no
+                           zeros: without one the place stays a hole */
     const void *fill; /**< an element of `type`; NULL: zeros */
     size_t n_slots;   /**< of a cache for chunks; 0: HDF5's default */
     size_t cache_bytes;

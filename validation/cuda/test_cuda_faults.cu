@@ -13,9 +13,10 @@
  *     beyond the end, leaks, missing waits, waits for a kernel that hangs,
  *     launches beyond the limits of an architecture; the thread checker reports
  *     a dropped barrier, and nothing in the same kernel without the fault;
- *     streams, events, memory, copies of a kernel, boxes of tensors and wgmma
- * come late where they may; every call can be made to fail Within: exit status
- * and words In: cuda/test_cuda_runtime.cu
+ *     streams, events, memory, copies of a kernel, boxes of tensors and
+ *     wgmma come late where they may; every call can be made to fail
+ * Within: exit status and words
+ * In: cuda/test_cuda_runtime.cu
  */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ptx_tensor.h"
@@ -299,8 +300,8 @@ static std::vector<int> read_a_box(unsigned place, unsigned bytes)
     return out.read();
 }
 
-/* Boxes arrive at the wait for their barrier; what is outside the tensor is 0.
- */
+/* A box arrives when a kernel waits for its barrier; elements outside the
+ * tensor are 0. */
 TEST(boxes_of_tensors_arrive_when_they_are_waited_for)
 {
     CHECK(read_a_box(0, 512) == std::vector<int>({-1, 2, 0}));

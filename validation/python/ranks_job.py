@@ -62,9 +62,8 @@ def ranks_of(launcher):
 
 
 def end_launcher(launcher):
-    """Wait until all ranks have ended.  After that Open MPI 4.1's mpirun has been
-    seen to wait for a lock of its own for ever, in PMIx_server_finalize(): once in
-    130 times that a rank was killed."""
+    """Wait until all ranks have ended, then for the launcher: Open MPI 4.1's was
+    once seen to wait for a lock of its own for ever, in PMIx_server_finalize()."""
     deadline = time.monotonic() + 120
     while launcher.poll() is None and ranks_of(launcher):
         if time.monotonic() > deadline:

@@ -21,6 +21,7 @@ import numpy as np
 
 import oracle
 import program
+import same_file
 from resumed import ResumedJob
 
 
@@ -71,6 +72,21 @@ class Resume(ResumedJob):
         self.job({"output.compression": "bitshuffle"})
         self.end_early(signal.SIGUSR1, code=75)
         self.assertGreater(self.complete(), 0)
+
+    def test_packed_by_several_threads(self):
+        """Dumps of two chunks; without compression they have the same values."""
+        setup = oracle.Setup(16384, 0.016384, taps=1, precision="fp32")
+        keys = {"correlator.threads": 2}
+        self.job({**keys, "output.compression": "gzip"}, setup=setup)
+        with h5py.File(self.want[self.output], "r") as file:
+            self.assertEqual(file["Data/visdata"].chunks[0], 5)
+        self.end_early(signal.SIGUSR1, code=75)
+        self.assertGreater(self.complete(), 0)
+        packed = self.path("packed.uvh5")
+        os.rename(self.want[self.output], packed)
+        self.job(keys, setup=setup)
+        self.assertEqual(same_file.differences(packed, self.want[self.output]),
+                         ["Header/extra_keywords/CONFSHA", "Header/history"])
 
     def test_result_that_a_signal_ended(self):
         for number in (signal.SIGTERM, signal.SIGINT):

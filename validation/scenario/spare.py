@@ -130,4 +130,4 @@ class Spare(program.Job):
         kept = [n_dumps for _, n_dumps in sorted(ends)]
         self.assertEqual(kept, sorted(kept))
         self.assertEqual(set(kept), {0, 1, 2, 3, 4})
-        self.assertGreater(kept.count(0), 10)    # the start: half of all calls
+        self.assertGreater(kept.count(0), 13)    # the start: half of all calls
