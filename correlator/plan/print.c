@@ -54,8 +54,9 @@ static const char *assumption(const struct fx8_cost_job *cost, size_t k)
     return texts[cost->has_card && texts[1] != NULL ? 1 : 0];
 }
 
-/* Keys with a stage that no figure of a node holds. */
-#define N_UNCOUNTED 8
+/* Keys with a stage that no figure of a node holds; dumps in slices are not
+ * written beside computation. */
+#define N_UNCOUNTED 9
 
 /* The keys among them that a job sets; returns how many. */
 static size_t list_uncounted(const struct fx8_job *job,
@@ -71,6 +72,7 @@ static size_t list_uncounted(const struct fx8_job *job,
         {"quantizer.dither", plan->quantizer.dither},
         {"array.gains", plan->delays.turns != NULL},
         {"delay.mode", plan->delays.delay != NULL},
+        {"correlator.memory_limit_mib", plan->machine.memory_limit > 0},
         {"flag.clip_level", plan->blanking.level > 0},
         {"flag.sk_false_alarm", plan->sk_false_alarm > 0.0},
         {"postprocess.quicklook", plan->quicklook},

@@ -190,6 +190,7 @@ class Plan(program.Job):
         for keys, others in (
                 ((), ("delay.mode=cable",)),        # cables of no length
                 (("flag.sk_false_alarm=0.001", "quantizer.dither=yes"), ()),
+                (("correlator.memory_limit_mib=4000",), ()),
                 (("input.van_vleck=yes",), ("channelizer.method=fft",
                                             "channelizer.window=rectangular")),
                 (("delay.mode=track", "flag.clip_level=100"),
