@@ -60,6 +60,10 @@ static void add_card(const char *name, double bank_s, double products_s,
 
 static struct fx8_cost_machine machine;
 
+/* What a thread touches of memory that is new; all are as fast together as each
+ * by itself. */
+static double touched_bytes_s = 1e30;
+
 /* The node; without the case `but`. */
 static enum fx8_status load_node(const char *but, struct fx8_error *error)
 {
@@ -67,6 +71,7 @@ static enum fx8_status load_node(const char *but, struct fx8_error *error)
              "{\"threads\": 2, \"date_utc\": \"today\", \"machine\": {\"cpu\": "
              "\"a CPU\", \"n_cpus\": 2}, \"records\": [");
     for (int t = 1; t <= 2; t++) {
+        add("memory", "first touch", t, t * touched_bytes_s);
         add_stages("stages 4 x 16 int8", t, 1e-6, 1e-6, 1e-6, 0.064);
         add_stages("stages 16 x 256 int8", t, 2e-6, 4e-6, 1e-6, 4.096);
         add_stages("stages 4 x 16 fp32", t, 2e-6, 2e-6, 2e-6, 0.0);
@@ -80,7 +85,6 @@ static enum fx8_status load_node(const char *but, struct fx8_error *error)
     add("recording 4 inputs", "one thread", 1, 2e6);
     if (strcmp(but, "recording") != 0)
         add("recording 512 inputs", "one thread", 1, 2e6);
-    add("memory", "first touch", 1, 1e30);
     add("result none", "rate", 1, 1e6);
     add("result none", "size", 1, 1.0);
     add("result none", "sync", 1, 1e30);
@@ -147,6 +151,22 @@ TEST(stages_by_hand)
     cost = plan(1, "channelizer.taps=4");
     check(cost.stages[FX8_COST_CHANNELIZE].seconds,
           (double)job.plan.spectra_per_dump * 512.0 * 1.5e-6 * 23.0 / 31.0);
+}
+
+/* Five blocks of 156 spectra, the sums, and three copies of a result. */
+TEST(threads_touch_memory_together)
+{
+    const double result = 34240.0, sums = 16.0 * 2560.0;
+    const double bytes = 5.0 * 156.0 * 2.0 * 512.0 + sums + 3.0 * result;
+    touched_bytes_s = bytes;
+    struct fx8_cost_job cost = plan(1, NULL);
+    check(cost.stages[FX8_COST_START].seconds, 1.25);
+    cost = plan(2, NULL);
+    check(cost.stages[FX8_COST_START].seconds, 0.75);
+    cost = plan(1, "correlator.precision=both");
+    check(cost.stages[FX8_COST_START].seconds,
+          1.25 + (sums + 3.0 * result) / bytes);
+    touched_bytes_s = 1e30;
 }
 
 static const struct fx8_cost_site fast = {1e30, 1e30, NAN};

@@ -18,18 +18,28 @@
 #include <string.h>
 
 #include "config/base/clock.h"
+#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "kernels/baseline.h"
 
-/* Arrays, and the dumps of the longest run, a second or so; the last one as
- * recorded, without a filter bank. */
+/* Runs: of more long dumps than there are buffers, of still more of them, a
+ * second or so, and of short dumps with as many samples as the first. */
+enum { SOME, MORE, SHORT, N_RUNS };
+
+/* Samples over all inputs of SOME and SHORT. */
+#define SOME_SAMPLES ((int64_t)6 << 24)
+
+/* Arrays, and the dumps of each run: few of the large arrays, whose results
+ * would else fill memory that no run before has used, which is slower.  The
+ * last one as recorded, without a filter bank. */
 static const struct {
     size_t n_inputs, n_channels;
-    int64_t n_dumps;
-} shapes[] = {{4, 4096, 18}, {16, 1024, 18}, {64, 256, 18},
-              {256, 64, 10}, {512, 32, 8},   {64, 1, 18}};
+    int64_t n_dumps[N_RUNS];
+} shapes[] = {{4, 4096, {6, 18, 24}}, {16, 1024, {6, 18, 24}},
+              {64, 256, {6, 18, 24}}, {256, 64, {3, 5, 12}},
+              {512, 32, {3, 5, 12}},  {64, 1, {6, 18, 24}}};
 
 static const char *const precisions[] = {"int8", "fp32"};
 
@@ -64,32 +74,29 @@ static struct fx8_bench_array array_of(size_t index)
 }
 
 #define TOUCHED_BYTES ((size_t)256 << 20)
+#define TOUCHED_PART  ((size_t)2 << 20)
+
+static void touch_part(void *context, size_t item, size_t thread)
+{
+    volatile char *const part = (char *)context + item * TOUCHED_PART;
+    const size_t page = 4096;
+    (void)thread;
+    for (size_t at = 0; at < TOUCHED_PART; at += page)
+        part[at] = 1;
+}
 
 /* Time memory as a run allocates it, touched for the first time. */
-static enum fx8_status time_touch(double *seconds, struct fx8_error *error)
+static enum fx8_status time_touch(size_t n_threads, double *seconds,
+                                  struct fx8_error *error)
 {
-    const size_t page = 4096;
     FX8_AUTO_FREE char *memory = NULL;
     FX8_TRY(fx8_allocate(TOUCHED_BYTES, 1, "memory", &memory, error));
-    volatile char *const touched = memory;
     const double start = fx8_clock_seconds();
-    for (size_t at = 0; at < TOUCHED_BYTES; at += page)
-        touched[at] = 1;
+    fx8_parallel_for(TOUCHED_BYTES / TOUCHED_PART, n_threads, false, touch_part,
+                     memory);
     *seconds = fx8_clock_seconds() - start;
     return FX8_OK;
 }
-
-/* Runs: of more long dumps than there are buffers, of still more of them (as
- * many as a shape says), and of short dumps with as many samples as the first.
- */
-enum { SOME, MORE, SHORT, N_RUNS };
-static const struct {
-    int64_t dump_samples, n_dumps; /* samples over all inputs */
-} runs[N_RUNS] = {
-    [SOME] = {(int64_t)1 << 24, 6},
-    [MORE] = {(int64_t)1 << 24, 0},
-    [SHORT] = {(int64_t)1 << 22, 24},
-};
 
 enum { CHANNELIZE, CORRELATE, DUMP, LEVEL, N_QUANTITIES };
 static const struct {
@@ -103,6 +110,11 @@ static const struct {
 
 /* On one core, and on all. */
 #define MOST_WAYS 2
+
+static size_t ways_of(const struct fx8_bench_run *run)
+{
+    return run->n_threads > 1 ? MOST_WAYS : 1;
+}
 
 /* Seconds of the best rounds. */
 struct stages {
@@ -139,26 +151,33 @@ static void keep_run(void *context, size_t job, size_t round,
     keep_least(&stages->level_s[way], of->gains_s);
 }
 
-static void find_values(const struct fx8_bench_array *array, int64_t n_dumps,
+/* Samples of a dump, over all inputs. */
+static int64_t dump_samples(const int64_t n_dumps[N_RUNS], size_t which)
+{
+    return SOME_SAMPLES / n_dumps[which == MORE ? SOME : which];
+}
+
+static void find_values(const struct fx8_bench_array *array,
+                        const int64_t n_dumps[N_RUNS],
                         const struct stages *stages, size_t way,
                         double values[N_QUANTITIES])
 {
     const double *total_s = stages->total_s[way];
     const double n_channels = (double)array->n_channels;
-    const double samples = (double)runs[MORE].dump_samples;
+    const double samples = (double)dump_samples(n_dumps, MORE);
     const double cells = (double)fx8_baseline_count(array->n_inputs / 2) *
                          (double)fx8_baseline_products(2) * n_channels;
     /* other load can hide it, but for what is computed */
     const double dump_s =
         fmax((total_s[SHORT] - total_s[SOME]) /
-                 (double)(runs[SHORT].n_dumps - runs[SOME].n_dumps),
-             stages->postprocess_s[way] / (double)runs[SHORT].n_dumps);
+                 (double)(n_dumps[SHORT] - n_dumps[SOME]),
+             stages->postprocess_s[way] / (double)n_dumps[SHORT]);
     const double long_s = (total_s[MORE] - total_s[SOME]) /
-                          (double)(n_dumps - runs[SOME].n_dumps);
+                          (double)(n_dumps[MORE] - n_dumps[SOME]);
     const double stages_s =
         stages->channelize_s[way] + stages->correlate_s[way];
     const double sample_s =
-        fmax(long_s - dump_s, stages_s / (double)n_dumps) / samples;
+        fmax(long_s - dump_s, stages_s / (double)n_dumps[MORE]) / samples;
     values[CHANNELIZE] = stages_s / stages->channelize_s[way] / sample_s;
     values[CORRELATE] = stages_s / stages->correlate_s[way] / sample_s;
     values[DUMP] = cells / dump_s;
@@ -189,8 +208,8 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const size_t n_ways = run->n_threads > 1 ? MOST_WAYS : 1;
-    const int64_t n_dumps = shapes[shape_of(index)].n_dumps;
+    const size_t n_ways = ways_of(run);
+    const int64_t *n_dumps = shapes[shape_of(index)].n_dumps;
     const struct fx8_bench_array array = array_of(index);
     const int64_t spectrum = (int64_t)(array.n_inputs * array.n_channels);
     struct fx8_bench_job jobs[MOST_WAYS * N_RUNS];
@@ -198,14 +217,14 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
     for (size_t k = 0; k < n_ways * N_RUNS; k++)
         jobs[k] = (struct fx8_bench_job){
             .precision = precisions[index % N_PRECISIONS],
-            .n_spectra = runs[k % N_RUNS].dump_samples / spectrum,
-            .n_dumps = k % N_RUNS == MORE ? n_dumps : runs[k % N_RUNS].n_dumps,
+            .n_spectra = dump_samples(n_dumps, k % N_RUNS) / spectrum,
+            .n_dumps = n_dumps[k % N_RUNS],
             .n_threads = k < N_RUNS ? 1 : run->n_threads,
             .is_on_one_core = k < N_RUNS};
     struct fx8_bench_runs measured = {.run = run,
                                       .array = &array,
-                                      .n_samples =
-                                          n_dumps * runs[MORE].dump_samples,
+                                      .n_samples = n_dumps[MORE] *
+                                                   dump_samples(n_dumps, MORE),
                                       .is_divided = true,
                                       .is_repeated = true,
                                       .jobs = jobs,
@@ -224,15 +243,20 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
 static enum fx8_status measure_memory(const struct fx8_bench_run *run,
                                       struct fx8_error *error)
 {
-    const struct fx8_bench_figure figure = {.quantity = "first touch",
-                                            .unit = "byte/s"};
-    double rates[FX8_BENCH_ROUNDS];
-    for (size_t r = 0; r < run->n_rounds; r++) {
-        double seconds;
-        FX8_TRY(time_touch(&seconds, error));
-        rates[r] = (double)TOUCHED_BYTES / seconds;
+    const size_t counts[MOST_WAYS] = {1, run->n_threads};
+    for (size_t way = 0; way < ways_of(run); way++) {
+        const struct fx8_bench_figure figure = {.quantity = "first touch",
+                                                .n_threads = counts[way],
+                                                .unit = "byte/s"};
+        double rates[FX8_BENCH_ROUNDS];
+        for (size_t r = 0; r < run->n_rounds; r++) {
+            double seconds;
+            FX8_TRY(time_touch(counts[way], &seconds, error));
+            rates[r] = (double)TOUCHED_BYTES / seconds;
+        }
+        FX8_TRY(fx8_bench_put(run, figure, rates, NULL, error));
     }
-    return fx8_bench_put(run, figure, rates, NULL, error);
+    return FX8_OK;
 }
 
 static enum fx8_status measure_writing(const struct fx8_bench_run *run,

@@ -375,15 +375,16 @@ static enum fx8_status time_start(const struct fx8_cost_machine *machine,
 }
 
 static enum fx8_status set_files(const struct fx8_job *job,
-                                 const struct fx8_cost_machine *machine,
-                                 size_t n_results, struct fx8_cost_job *cost,
+                                 const struct search *search, size_t n_results,
+                                 struct fx8_cost_job *cost,
                                  struct fx8_error *error)
 {
+    const struct fx8_cost_machine *machine = search->machine;
     const struct fx8_axes *axes = &job->axes;
     const char *result = compressions[job->settings->output.compression];
     const double bytes = (double)fx8_uvh5_bytes(
         1, axes->n_baselines, axes->n_channels, axes->n_products);
-    double read_s, write = 0.0, plain = 0.0, sync = 0.0, touch = 0.0;
+    double read_s, byte_s, write = 0.0, plain = 0.0, sync = 0.0;
     double written, start_s = 0.0;
     if (find(machine, result, "rate", machine->n_threads) == NULL &&
         find(machine, result, "rate", 1) == NULL)
@@ -403,11 +404,11 @@ static enum fx8_status set_files(const struct fx8_job *job,
         read_s);
     set(cost, FX8_COST_WRITE, written * (double)n_results, 1.0 / write);
     cost->plain_write_s = cost->stages[FX8_COST_WRITE].amount / plain;
-    FX8_TRY(get(machine, "memory", "first touch", 1, &touch, error));
+    FX8_TRY(time_case(search, "memory", "first touch", &byte_s, error));
     start_s +=
         memory_of(job, bytes * (double)n_results * (double)job->n_centers,
-                  cost) /
-        touch;
+                  cost) *
+        byte_s;
     set(cost, FX8_COST_START, 1.0, start_s);
     cost->stored_size = 1.0;
     cost->is_packed = job->settings->output.compression != FX8_COMPRESSION_NONE;
@@ -485,5 +486,5 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
         }
     /* two numbers of 8 bytes for each cell */
     cost->sums_bytes = 16.0 * cost->stages[FX8_COST_DUMP].amount;
-    return set_files(job, machine, n_results, cost, error);
+    return set_files(job, &search, n_results, cost, error);
 }

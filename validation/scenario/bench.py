@@ -249,7 +249,7 @@ class Figures(Bench):
             self.assertEqual(
                 [(r["quantity"], r["threads"]) for r in document["records"]],
                 [(quantity, threads)
-                 for threads in ((1, 2) if case.startswith("stages") else (1,))
+                 for threads in ((1,) if case.startswith("result") else (1, 2))
                  for quantity in quantities])
             for record in document["records"]:
                 self.assertGreater(record["value"], 0)

@@ -28,7 +28,6 @@ GOOD = {"threads": 2, "date_utc": "today",
 STAGES = {"channelize": 1e6, "correlate": 1e6, "dump": 1e6, "level": 1.0}
 ONCE = {"recording 4 inputs": {"one thread": 1e6},
         "recording 512 inputs": {"one thread": 1e6},
-        "memory": {"first touch": 1e18},
         "result none": {"rate": 1e6, "sync": 1e6, "size": 1.0, "start": 1.0},
         "result gzip": {"rate": 1e5, "size": 0.5, "start": 1.0}}
 
@@ -45,6 +44,7 @@ def node(card=()):
                for shape in ("4 x 4096", "512 x 32", "512 x 1")
                for precision in ("int8", "fp32")
                for quantity, value in STAGES.items() for threads in (1, 2)]
+    records += [("memory", "first touch", threads, 1e18) for threads in (1, 2)]
     records += [(name, quantity, 1, value) for name, figures in ONCE.items()
                 for quantity, value in figures.items()]
     records += [(f"card {shape} int8", quantity, 1, value)
