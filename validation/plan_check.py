@@ -6,9 +6,11 @@
 Correlates recordings of 16 to 512 inputs in INT8 and FP32, on one core and on two,
 with and without compression: three rounds, in each of which this machine is
 measured too (`fx8 bench --section node --json`), since other guests of a host make
-it faster and slower by the minute. Each run is repeated at once: memory that
-nobody used a moment ago comes from the host, which takes longer. The best of each
-run, and of each figure, count. No shape is one that the node was measured at.
+it faster and slower by the minute. Before each run memory is touched and freed:
+what nobody used a moment ago comes from the host, which takes longer. The best of
+each run counts, and the median of each figure of the node: some are differences of
+two times, whose best may be one of which only the second was disturbed. No shape is
+one that the node was measured at.
 Fails where a time is more than 10 % off. Nothing else may run meanwhile: it
 refuses to begin at a load of 1.5 or more.
 
@@ -20,10 +22,12 @@ nearly so when something does. --node: figures of a node that were measured befo
 Shows: as scenario/plan_runs.py
 """
 import argparse
+import copy
 import json
 import math
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,14 +43,17 @@ SHAPES = ((16, 512, 2**29, 16384), (64, 1024, 2**29, 2048),
           (256, 128, 2**28, 2048), (512, 64, 2**27, 1024))
 LIMIT = 0.10
 MOST_LOAD = 1.5
-ROUNDS, REPEATS = 3, 2
+ROUNDS = 3
+LEAST_RUNS, MOST_RUNS, ENOUGH_S = 2, 5, 4.0     # in a round
+TOUCHED_BYTES = 2**31       # twice what the largest run uses
 RATE_HZ = 1_000_000
 CLOCK = os.path.join(program.BUILD, "cpu_clock.so")
 ABOUT = """# What fx8 plan says, and how long it takes
 
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
 process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
-same machine{measured}; the best of {rounds} rounds, in which each job runs {repeats} times.
+same machine{measured}; the best of {rounds} rounds, in which each job runs {least} to {most}
+times.
 
 """
 
@@ -98,12 +105,13 @@ def record(path, n_inputs, n_samples):
                 n_samples // n_inputs)
 
 
-def keep_best(best, document):
-    """Put the better figure of each record into `best`: less time, or more of
-    anything a second."""
-    for ours, theirs in zip(best["records"], document["records"], strict=True):
-        choose = max if ours["unit"].endswith("/s") else min
-        ours["value"] = choose(ours["value"], theirs["value"])
+def median_of(documents):
+    """The last document, with the medians of all."""
+    node = copy.deepcopy(documents[-1])
+    for record, *same in zip(node["records"], *(
+            document["records"] for document in documents), strict=True):
+        record["value"] = statistics.median(one["value"] for one in same)
+    return node
 
 
 def jobs_of(recordings, config, core_counts):
@@ -135,22 +143,25 @@ def check(options, folder):
         record(path, n_inputs, n_samples)
     jobs = list(jobs_of(recordings, config, (1,) if options.cpu else (1, 2)))
     output = os.path.join(folder, "out.uvh5")
-    took, best = {}, None
+    took, documents = {}, []
     for _ in range(ROUNDS):
         if not options.node:
-            document = measure_node(options.cpu)
-            best = best or document
-            keep_best(best, document)
+            documents.append(measure_node(options.cpu))
         for name, words, cores in jobs:
-            took[name] = min(
-                took.get(name, math.inf),
-                *(run(["correlate", *words, "-o", output, "--force",
-                       "--quiet"], cores, options.cpu)[1]
-                  for _ in range(REPEATS)))
+            seconds = [took.get(name, math.inf)]
+            while (len(seconds) <= LEAST_RUNS or len(seconds) <= MOST_RUNS
+                   and sum(seconds[1:]) < ENOUGH_S):
+                np.ones(TOUCHED_BYTES, np.int8)
+                seconds.append(run(["correlate", *words, "-o", output,
+                                    "--quiet"], cores, options.cpu)[1])
+                # a run that replaced it would free its memory, a tenth of a
+                # second for half a gigabyte
+                os.remove(output)
+            took[name] = min(seconds)
     node = options.node or os.path.join(folder, "node.json")
-    if best:
+    if documents:
         with open(node, "w", encoding="utf-8") as file:
-            json.dump(best, file, indent=1)
+            json.dump(median_of(documents), file, indent=1)
     for name, words, cores in jobs:
         plan, _ = run(["plan", *words, "--machine", node, "--cores", str(cores),
                        "--nodes", "1", "--json"])
@@ -187,9 +198,10 @@ def main():
                              check=True).stdout
         model = [line for line in cpu.splitlines() if "Model name" in line]
         with open(options.page, "w", encoding="utf-8") as file:
-            measured = " before" if options.node else ", by turns with the jobs"
-            file.write(ABOUT.format(rounds=ROUNDS, repeats=REPEATS,
-                                    measured=measured) + "```\n"
+            measured = (" before" if options.node else
+                        ", by turns with the jobs (medians)")
+            file.write(ABOUT.format(rounds=ROUNDS, least=LEAST_RUNS,
+                                    most=MOST_RUNS, measured=measured) + "```\n"
                        + time.strftime("%Y-%m-%d ")
                        + model[0].split(":")[1].strip()
                        + f", load {os.getloadavg()[1]:.2f}"
