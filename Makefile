@@ -404,28 +404,27 @@ LSL_PYTHON ?= $(BUILD)/lsl/bin/python
 bench-peers: all $(BUILD)/peers ## fx8 against FFTW and oneDNN, and against LSL (libdnnl-dev; idle machine)
 	$(Q)python3 validation/peers/peers.py $(BUILD)/peers $(abspath $(BUILD)/fx8) '$(LSL_PYTHON)' $(PAGE)
 
-# The tiers oracle and cuda make the virtual environment.
-.PHONY: station
+# A script that measures the program.  The tiers oracle and cuda make the
+# virtual environment.
+MEASURE = $(Q)FX8=$(abspath $(BUILD)/fx8) FX8_BUILD=$(abspath $(BUILD)) \
+	PYTHONPATH=validation/python PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python
+.PHONY: station plan-check plan-arrays slices-page runs-page
 station: all ## correlate seconds of a station of 256 antennas, beside real time
-	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \
-		PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python validation/station.py \
-		$(if $(PAGE),--page '$(PAGE)')
+	$(MEASURE) validation/station.py $(if $(PAGE),--page '$(PAGE)')
 
 # CPU=1: CPU times of one core, on a machine that is not idle.
-.PHONY: plan-check
 plan-check: all $(BUILD)/cpu_clock.so ## compare fx8 plan with runs, minutes (idle machine)
-	$(Q)FX8=$(abspath $(BUILD)/fx8) FX8_BUILD=$(abspath $(BUILD)) \
-		PYTHONPATH=validation/python PYTHONDONTWRITEBYTECODE=1 \
-		$(BUILD)/venv/bin/python validation/plan_check.py $(if $(CPU),--cpu) \
-		$(if $(PAGE),--page '$(PAGE)')
+	$(MEASURE) validation/plan_check.py $(if $(CPU),--cpu) $(if $(PAGE),--page '$(PAGE)')
 
-.PHONY: plan-arrays slices-page
 plan-arrays: all ## plan four large arrays, NODE=NODE.json, beside the arithmetic (PAGE=)
 	$(if $(NODE),,$(error NODE: expected what fx8 bench --section node --json prints))
-	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/plan_arrays.py '$(NODE)' $(PAGE)
+	$(MEASURE) validation/plan_arrays.py '$(NODE)' $(PAGE)
 
 slices-page: all ## measure dumps in slices against whole ones, minutes (PAGE=)
-	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python $(BUILD)/venv/bin/python validation/slices_page.py $(PAGE)
+	$(MEASURE) validation/slices_page.py $(PAGE)
+
+runs-page: all ## measure runs divided between ranks, and resumed, minutes (PAGE=; idle machine)
+	$(MEASURE) validation/runs_page.py $(PAGE)
 
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats

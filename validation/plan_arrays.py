@@ -25,9 +25,11 @@ ABOUT = f"""# Four large arrays, planned
 `make plan-arrays NODE=... PAGE=...` writes this page from the figures of one node: {{cpu}},
 {{cores}}, measured {{date}} by {{clock}}, load {{load:.1f}} before. Every array is an array job, one coarse channel of {SECONDS} s for
 each task. On paper: recorded B/s = inputs x rate x 2 (8 + 8 bits); CMAC/s = N (N + 1) / 2 x rate x
-kept / channels; result = dumps x baselines x (channels x 4 x 13 + 96) bytes; nodes, at least = CMAC/s
-over those of the node's correlator alone. Where facts are from follows each name; what is chosen
-here is said to be. No array records like this: CHIME has 4 + 4 bits, DSA-2000 keeps no visibilities.
+kept / channels; result = dumps x baselines x (channels x 4 x 13 + 96) bytes; storage = recording and
+result in {SECONDS} s; nodes, at least = CMAC/s over those of the node's correlator alone. Each task has
+the network and the storage assumed at the end to itself: the last column says what all of them need
+together. Where facts are from follows each name; what is chosen here is said to be. No array records
+like this: CHIME has 4 + 4 bits, DSA-2000 keeps no visibilities.
 """
 # name, source, inputs, sample rate of a coarse channel, coarse channels, method,
 # fine channels, kept, seconds of a dump
@@ -72,20 +74,26 @@ def on_paper(array):
     rate = number(rate)
     antennas = inputs // 2
     dumps = SECONDS / dump_s
+    recorded = inputs * rate * 2 * 1e-9
+    result = (round(dumps) * antennas * (antennas + 1) / 2
+              * (channels * number(kept) * 4 * 13 + 96) * 1e-9)
     return {
-        "recorded GB/s": inputs * rate * 2 * 1e-9,
+        "recorded GB/s": recorded,
         "GCMAC/s": inputs * (inputs + 1) / 2 * rate * number(kept) * 1e-9,
-        "result GB": round(dumps) * antennas * (antennas + 1) / 2
-                     * (channels * number(kept) * 4 * 13 + 96) * 1e-9,
+        "result GB": result,
+        "storage GB/s": recorded + result / SECONDS,
     }
 
 
 def planned(document):
     stages = {stage["name"]: stage for stage in document["stages"]}
+    recorded = stages["read"]["amount"] / SECONDS * 1e-9
+    result = document["result_bytes"] * 1e-9
     return {
-        "recorded GB/s": stages["read"]["amount"] / SECONDS * 1e-9,
+        "recorded GB/s": recorded,
         "GCMAC/s": stages["correlator"]["amount"] / SECONDS * 1e-9,
-        "result GB": document["result_bytes"] * 1e-9,
+        "result GB": result,
+        "storage GB/s": recorded + result / SECONDS,
     }, stages["correlator"]["amount"] / stages["correlator"]["seconds"]
 
 
@@ -101,11 +109,14 @@ def section(config, array, node):
             sys.exit(f"plan_arrays: {name}: {key}: {got[key]}: expected {value}")
         text += f"{key:<22}{value:12.5g}{got[key]:12.5g}{got[key] * coarse:12.5g}\n"
     least = want["GCMAC/s"] * 1e9 / rate
-    text += (f"{'nodes for real time':<22}{least:12.2f}"
-             f"{document['real_time_nodes']:12d}"
-             f"{document['real_time_nodes'] * coarse:12d}\n\n")
+    nodes = document["real_time_nodes"]
+    text += f"{'nodes for real time':<22}{least:12.2f}"
+    # more nodes than the largest of the table only send each other more
+    text += (f"{nodes:12d}{nodes * coarse:12d}\n\n" if nodes > 0 else
+             f"        none: {document['nodes'][-1]['bound']} bounds the time\n\n")
     page = plan(config, array, node)
-    return text + page[page.index("nodes      "):page.index("\nassumed")] + "```\n"
+    table, _, assumed = page[page.index("nodes      "):].partition("\nassumed")
+    return text + table + "```\n", textwrap.dedent(f"       {assumed}")
 
 
 def main(node, page=None):
@@ -121,8 +132,11 @@ def main(node, page=None):
             date=about["date_utc"], clock=about.get("clock", "wall clock"),
             load=about["machine"]["load"])
         heading, _, words = about.partition("\n\n")
-        text = f"{heading}\n\n{textwrap.fill(words, WIDTH)}\n" + "".join(
-            section(config, array, node) for array in ARRAYS)
+        sections = [section(config, array, node) for array in ARRAYS]
+    text = f"{heading}\n\n{textwrap.fill(words, WIDTH)}\n"
+    text += "".join(part for part, _ in sections)
+    [assumed] = {assumed for _, assumed in sections}
+    text += f"\n## Assumed\n\n```\n{assumed}```\n"
     if page:
         with open(page, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""runs_page.py [PAGE.md] -- what it costs to divide a run between two ranks, to start
+MPI, and to resume a run.
+
+Runs of a table take turns, so that a busy machine slows them alike. Before each of
+them memory is touched and freed, as in plan_check.py. `make runs-page` runs it; it
+takes 7 GB in TMPDIR, and Open MPI.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import plan_check
+import program
+import ranks_job
+import same_file
+
+ROUNDS = 5
+STARTS = 9
+# inputs, channels, samples over all inputs, spectra per dump
+DIVIDED = (64, 1024, 2**31, 4096)
+RESUMED = (512, 64, 2**29, 1024)
+TINY = (16, 512, 2**22, 512)
+ABOUT = """# Runs divided between ranks, and resumed
+
+`make runs-page PAGE=...` writes this page; recordings are in the page cache, results are not
+compressed.
+
+{when}, {cpu}, {cores} cores, load {load:.1f} before, {mpi}
+
+## Two ranks of one thread against two threads
+
+{n_inputs} inputs, {channels} channels, {dumps} dumps, the whole process by the wall clock; the
+best of {rounds} rounds by turns. The results are equal.
+
+| | two threads, s | two ranks, s | efficiency |
+|---|---|---|---|
+{divided}
+
+Starting: a recording of {tiny_s:.3f} s, one thread, the least of {starts} runs by turns: {alone:.3f} s
+alone, {one:.3f} s with `mpirun -n 1 fx8 correlate --mpi`, {two:.3f} s with `-n 2`.
+
+## A run that is resumed
+
+{resumed_inputs} inputs, {resumed_channels} channels, {resumed_dumps} dumps of {dump_mb:.0f} MB, two
+threads: SIGUSR1 pauses the run midway, `--resume` completes it. It opens the recording and the
+`.part`, reads all finished dumps, whose checksums must hold, and computes the last one again. What
+both runs take more than an undisturbed one, in dumps of that: the best of {rounds} rounds. The
+results are equal.
+
+| | undisturbed, s | finished dumps | both runs, s | more, s | in dumps |
+|---|---|---|---|---|---|
+{resumed}
+"""
+
+
+class Folder:
+    """Recordings, and runs there."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = {**os.environ, **ranks_job.ENVIRONMENT,
+                            "OMPI_MCA_orte_tmpdir_base": folder}
+        with open(self.path("config.ini"), "w", encoding="utf-8") as file:
+            file.write("[correlator]\nbackend = cpu\nintegration_time_s = 1\n"
+                       "[channelizer]\nchannels = 1\n")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def record(self, shape):
+        plan_check.record(self.path(f"{shape[0]}.h5"), shape[0], shape[2])
+
+    def words(self, shape, precision, threads, output, *more):
+        n_inputs, channels, _, spectra = shape
+        words = [program.FX8, "correlate", self.path("config.ini"),
+                 self.path(f"{n_inputs}.h5"), "-o", self.path(output), *more]
+        for key, value in (
+                ("channelizer.channels", channels),
+                ("correlator.precision", precision),
+                ("correlator.threads", threads),
+                ("correlator.integration_time_s",
+                 spectra * channels / plan_check.RATE_HZ)):
+            words += ["--set", f"{key}={value}"]
+        return words
+
+    def time(self, words, pause_s=None, code=0):
+        """Seconds of a run, and what it said; SIGUSR1 after `pause_s`."""
+        np.ones(plan_check.TOUCHED_BYTES, np.int8)
+        begin = time.monotonic()
+        with subprocess.Popen(words, env=self.environment, text=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            if pause_s is not None:
+                time.sleep(pause_s)
+                process.send_signal(signal.SIGUSR1)
+            said, errors = process.communicate()
+        if process.returncode != code:
+            sys.exit(f"runs_page.py: {words}: {process.returncode}: {errors}")
+        return time.monotonic() - begin, said
+
+    def remove(self, *outputs):
+        for output in outputs:
+            os.remove(self.path(output))
+
+    def require_equal(self, *outputs):
+        differ = same_file.differences(*map(self.path, outputs))
+        if differ:
+            sys.exit(f"runs_page.py: {outputs}: {differ} are not equal")
+
+
+def mpirun(n, words):
+    return [ranks_job.MPIRUN, "-n", str(n), *words, "--mpi"]
+
+
+def divide(folder, precision):
+    """A row: two threads, two ranks."""
+    best = [float("inf")] * 2
+    for _ in range(ROUNDS):
+        kinds = (folder.words(DIVIDED, precision, 2, "threads.uvh5"),
+                 mpirun(2, folder.words(DIVIDED, precision, 1, "ranks.uvh5")))
+        for k, words in enumerate(kinds):
+            best[k] = min(best[k], folder.time(words)[0])
+        folder.require_equal("threads.uvh5", "ranks.uvh5")
+        folder.remove("threads.uvh5", "ranks.uvh5")
+    return (f"| {precision.upper()} | {best[0]:.2f} | {best[1]:.2f} | "
+            f"{best[0] / best[1]:.3f} |")
+
+
+def start(folder):
+    """The least seconds alone, as one rank, and as two."""
+    least = [float("inf")] * 3
+    words = folder.words(TINY, "int8", 1, "tiny.uvh5")
+    for _ in range(STARTS):
+        for n in range(3):
+            took, _ = folder.time(mpirun(n, words) if n > 0 else words)
+            least[n] = min(least[n], took)
+            folder.remove("tiny.uvh5")
+    return least
+
+
+def resume(folder, precision):
+    """A row: what two runs take more than one."""
+    n_dumps = count_dumps(RESUMED)
+    whole = folder.words(RESUMED, precision, 2, "whole.uvh5")
+    halves = folder.words(RESUMED, precision, 2, "halves.uvh5")
+    undisturbed = both = float("inf")
+    for _ in range(ROUNDS):
+        undisturbed = min(undisturbed, folder.time(whole)[0])
+        first_s, _ = folder.time(halves, undisturbed / 2, code=75)
+        second_s, said = folder.time([*halves, "--resume"])
+        if first_s + second_s < both:
+            both = first_s + second_s
+            earlier = int(re.search(r"(\d+) finished before", said).group(1))
+        folder.require_equal("whole.uvh5", "halves.uvh5")
+        folder.remove("whole.uvh5", "halves.uvh5")
+    more_s = both - undisturbed
+    return (f"| {precision.upper()} | {undisturbed:.2f} | {earlier} of "
+            f"{n_dumps} | {both:.2f} | {more_s:.2f} | "
+            f"{more_s / undisturbed * n_dumps:.1f} |")
+
+
+def count_dumps(shape):
+    n_inputs, channels, n_samples, spectra = shape
+    return n_samples // (n_inputs * channels * spectra)
+
+
+def main():
+    load = os.getloadavg()[0]
+    version = subprocess.run([ranks_job.MPIRUN, "--version"], text=True,
+                             capture_output=True, check=True).stdout
+    with tempfile.TemporaryDirectory(prefix="fx8-runs-") as name:
+        folder = Folder(name)
+        for shape in DIVIDED, RESUMED, TINY:
+            folder.record(shape)
+        alone, one, two = start(folder)
+        divided = [divide(folder, precision) for precision in ("int8", "fp32")]
+        resumed = [resume(folder, precision) for precision in ("int8", "fp32")]
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        cpu = re.search(r"^model name\s*: (.*)$", file.read(), re.M).group(1)
+    n = RESUMED[0] // 2
+    page = ABOUT.format(
+        when=time.strftime("%Y-%m-%d"), cpu=cpu, load=load,
+        cores=len(os.sched_getaffinity(0)), mpi=version.splitlines()[0],
+        n_inputs=DIVIDED[0], channels=DIVIDED[1], dumps=count_dumps(DIVIDED),
+        rounds=ROUNDS, divided="\n".join(divided), starts=STARTS,
+        tiny_s=TINY[2] / TINY[0] / plan_check.RATE_HZ, alone=alone, one=one,
+        two=two, resumed_inputs=RESUMED[0], resumed_channels=RESUMED[1],
+        resumed_dumps=count_dumps(RESUMED),
+        dump_mb=n * (n + 1) / 2 * RESUMED[1] * 4 * 13 / 1e6,
+        resumed="\n".join(resumed))
+    print(page)
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], "w", encoding="utf-8") as file:
+            file.write(page)
+
+
+if __name__ == "__main__":
+    main()
