@@ -9,6 +9,9 @@ import subprocess
 import time
 import unittest
 
+import h5py
+import numpy as np
+
 import oracle
 import program
 import same_file
@@ -102,10 +105,19 @@ class Ranks(program.Job):
 
     def mpirun(self, n, *arguments, before=(), **options):
         """Start n ranks and wait; nothing is checked."""
-        return subprocess.run(
-            [MPIRUN, "-n", str(n), *before, program.FX8,
-             *map(str, arguments)], capture_output=True, text=True, timeout=120,
-            stdin=subprocess.DEVNULL, env=self.environment, **options)
+        return self.launch([MPIRUN, "-n", str(n), *before, program.FX8,
+                            *map(str, arguments)], **options)
+
+    def launch(self, command, **options):
+        """Run a launcher and wait; nothing is checked."""
+        return subprocess.run(command, capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL,
+                              env=self.environment, **options)
+
+    def others(self, n, words, n_more, more, before=(), more_before=()):
+        """As mpirun(), but the last ranks have words of their own."""
+        return self.mpirun(n, *words, ":", "-n", n_more, *more_before,
+                           program.FX8, *more, before=before)
 
     def start_ranks(self, n, recording, *arguments, share=0.5):
         """Start n ranks, who wait at this share of the recording until
@@ -144,6 +156,37 @@ class Ranks(program.Job):
     def assert_same(self, got, want):
         """Two files of the same content."""
         self.assertEqual(same_file.differences(got, want), [])
+
+    def assert_part(self, want, line, n_killed=0):
+        """As many dumps of the .part as a line says are marked, and right; of
+        others it has nothing, but for one of each rank whose kill came between
+        the dump and its mark."""
+        part = self.output + ".part"
+        found = re.search(rf"; {re.escape(part)} keeps (\d+) dumps?:", line)
+        self.assertIsNotNone(found, line)
+        n_kept = int(found.group(1))
+        got = program.read(part)
+        with h5py.File(part) as file:
+            is_there = file["fx8/checksum"][...] != -1
+        self.assertEqual(n_kept, np.count_nonzero(is_there))
+        for name in "visibilities", "flags", "nsamples":
+            np.testing.assert_array_equal(getattr(got, name)[is_there],
+                                          getattr(want, name)[is_there])
+        begun = np.any(got.nsamples[~is_there] != 0, axis=(1, 2, 3))
+        self.assertLessEqual(np.count_nonzero(begun), n_killed)
+        os.remove(part)
+        return is_there
+
+    def go_on(self, recording, n_ranks, n_kept):
+        """Ranks, or one process, complete the .part; its dumps are kept, and
+        the result is `want`."""
+        words = self.words(recording, "--resume")
+        done = (self.well(*words) if n_ranks == 1
+                else self.mpirun(n_ranks, *words, "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"; {n_kept} finished before", done.stdout)
+        self.assert_same(self.output, self.path("want"))
+        os.remove(self.output)
 
     def files(self):
         return sorted(name for name in os.listdir(self.folder)

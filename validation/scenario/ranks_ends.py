@@ -25,11 +25,6 @@ from ranks_job import Ranks, passed_on
 class Ends(Ranks):
     """Failures and signals."""
 
-    def others(self, n, words, n_more, more, before=(), more_before=()):
-        """As mpirun(), but the last ranks have words of their own."""
-        return self.mpirun(n, *words, ":", "-n", n_more, *more_before,
-                           program.FX8, *more, before=before)
-
     def test_a_rank_without_its_recording(self):
         self.set_up()
         recording = self.eventful()
@@ -90,26 +85,6 @@ class Ends(Ranks):
         done = self.mpirun(2, *self.words(recording, "--mpi"))
         self.assert_one_error(done, 1, f"rank 1: {recording}", "keeps")
         self.assert_part(want, self.errors(done)[0])
-
-    def assert_part(self, want, line, n_killed=0):
-        """As many dumps of the .part as a line says are marked, and right; of
-        others it has nothing, but for one of each rank whose kill came between
-        the dump and its mark."""
-        part = self.output + ".part"
-        found = re.search(rf"; {re.escape(part)} keeps (\d+) dumps?:", line)
-        self.assertIsNotNone(found, line)
-        n_kept = int(found.group(1))
-        got = program.read(part)
-        with h5py.File(part) as file:
-            is_there = file["fx8/checksum"][...] != -1
-        self.assertEqual(n_kept, np.count_nonzero(is_there))
-        for name in "visibilities", "flags", "nsamples":
-            np.testing.assert_array_equal(getattr(got, name)[is_there],
-                                          getattr(want, name)[is_there])
-        begun = np.any(got.nsamples[~is_there] != 0, axis=(1, 2, 3))
-        self.assertLessEqual(np.count_nonzero(begun), n_killed)
-        os.remove(part)
-        return is_there
 
     def test_no_room(self):
         samples = program.noise(171, 12, 2, 40_000)

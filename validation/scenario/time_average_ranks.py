@@ -109,16 +109,6 @@ class Ends(Averaged):
         return sum(len(block) for block in np.split(
             marks, range(BLOCK, len(marks), BLOCK)) if block.all())
 
-    def go_on(self, recording, n_ranks, n_kept):
-        """Complete the .part; blocks that are finished are kept."""
-        words = self.words(recording, "--resume")
-        done = (self.well(*words) if n_ranks == 1
-                else self.mpirun(n_ranks, *words, "--mpi"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"; {n_kept} finished before", done.stdout)
-        self.assert_same(self.output, self.want)
-        os.remove(self.output)
-
     def test_signals_and_kills(self):
         """Whole blocks stay in the .part, even if they are the first ones: the
         counts of the run include dumps of the unfinished block."""
