@@ -157,6 +157,12 @@ class Ranks(program.Job):
         """Two files of the same content."""
         self.assertEqual(same_file.differences(got, want), [])
 
+    def keep_want(self, recording, *extra):
+        """Keep what one process writes as `want`, and return it."""
+        self.well(*self.words(recording, "--quiet", *extra))
+        os.rename(self.output, self.path("want"))
+        return program.read(self.path("want"))
+
     def assert_part(self, want, line, n_killed=0):
         """As many dumps of the .part as a line says are marked, and right; of
         others it has nothing, but for one of each rank whose kill came between
@@ -174,7 +180,6 @@ class Ranks(program.Job):
                                           getattr(want, name)[is_there])
         begun = np.any(got.nsamples[~is_there] != 0, axis=(1, 2, 3))
         self.assertLessEqual(np.count_nonzero(begun), n_killed)
-        os.remove(part)
         return is_there
 
     def go_on(self, recording, n_ranks, n_kept):
