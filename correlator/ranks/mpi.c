@@ -6,6 +6,8 @@
  * released while a call waits; waiting sleeps, since most MPIs would spin and
  * take a processor from the rank that is waited for.
  */
+#include <errno.h>
+#include <inttypes.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -244,22 +246,32 @@ static enum fx8_status open_file(const char *path, struct fx8_ranks_file **file,
     return report(code, path, "cannot be opened by MPI", error);
 }
 
-static enum fx8_status write_piece(struct fx8_ranks_file *file, uint64_t offset,
-                                   const char *bytes, size_t n,
-                                   struct fx8_error *error)
+/* Write n bytes or fewer, but not none. */
+static enum fx8_status write_some(struct fx8_ranks_file *file, uint64_t offset,
+                                  const char *bytes, size_t n,
+                                  size_t *n_written, struct fx8_error *error)
 {
     MPI_Status status;
     int written = 0;
     pthread_mutex_lock(&lock);
+    errno = 0;
     int code = MPI_File_write_at(file->file, (MPI_Offset)offset, bytes, (int)n,
                                  MPI_BYTE, &status);
+    /* what MPI tells of a failed write may be the count alone, or a class of
+     * errors, but errno has the system's reason */
+    const int reason = errno;
     if (code == MPI_SUCCESS)
         code = MPI_Get_count(&status, MPI_BYTE, &written);
     pthread_mutex_unlock(&lock);
-    FX8_TRY(report(code, NULL, "write", error));
-    /* some MPIs report a full disk by the count alone */
-    return written == (int)n ? FX8_OK
-                             : report(MPI_ERR_NO_SPACE, NULL, "write", error);
+    *n_written = (size_t)written;
+    if (code == MPI_SUCCESS && written > 0)
+        return FX8_OK;
+    if (reason == 0)
+        return report(code == MPI_SUCCESS ? MPI_ERR_IO : code, NULL, "write",
+                      error);
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "cannot write %zu bytes at offset %" PRIu64 ": %s", n,
+                    offset, strerror(reason));
 }
 
 static enum fx8_status write_at(struct fx8_ranks_file *file, uint64_t offset,
@@ -267,10 +279,9 @@ static enum fx8_status write_at(struct fx8_ranks_file *file, uint64_t offset,
                                 struct fx8_error *error)
 {
     const char *at = bytes;
-    for (size_t piece; n > 0; at += piece, offset += piece, n -= piece) {
-        piece = least(n, MOST_TO_WRITE);
-        FX8_TRY(write_piece(file, offset, at, piece, error));
-    }
+    for (size_t some; n > 0; at += some, offset += some, n -= some)
+        FX8_TRY(write_some(file, offset, at, least(n, MOST_TO_WRITE), &some,
+                           error));
     return FX8_OK;
 }
 
