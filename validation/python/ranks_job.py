@@ -119,6 +119,18 @@ class Ranks(program.Job):
         return self.mpirun(n, *words, ":", "-n", n_more, *more_before,
                            program.FX8, *more, before=before)
 
+    def of_whom_one(self, n, rank, words, environment):
+        """The command that starts n ranks, one of them with more in its
+        environment."""
+        more = ["env", *(f"{name}={value}"
+                         for name, value in environment.items())]
+        command = []
+        for count, before in ((rank, []), (1, more), (n - rank - 1, [])):
+            if count > 0:
+                command += [":", "-n", str(count), *before, program.FX8,
+                            *map(str, words)]
+        return [MPIRUN, *command[1:]]
+
     def start_ranks(self, n, recording, *arguments, share=0.5):
         """Start n ranks, who wait at this share of the recording until
         let_go(); returns mpirun and the processes of the ranks, in no order,

@@ -18,6 +18,7 @@
  *                    kill     the process is killed before a write
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
+ *                    part     writes take half of what they are given
  *                    nolock   the file cannot be locked
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
@@ -94,7 +95,8 @@ static void hold(size_t size, off_t offset)
 /* Whether the fault is one of writes; the others are of reads. */
 static bool is_of_writes(void)
 {
-    return is_fault("kill") || is_fault("full") || is_fault("broken");
+    return is_fault("kill") || is_fault("full") || is_fault("broken") ||
+           is_fault("part");
 }
 
 SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
@@ -139,10 +141,12 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
         const long behind = next_call();
         if (behind == 0 && is_fault("kill"))
             raise(SIGKILL);
-        if (behind >= 0 && !is_fault("kill")) {
+        if (behind >= 0 && (is_fault("full") || is_fault("broken"))) {
             errno = is_fault("full") ? ENOSPC : EIO;
             return -1;
         }
+        if (behind >= 0 && is_fault("part") && size > 1)
+            size /= 2;
     }
     return real(descriptor, from, size, offset);
 }

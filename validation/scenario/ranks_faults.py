@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several ranks of MPI on a machine that fails one of them.
+
+Shows (failures, ranks on a bad machine): a full disk and a failed write of one
+    of two ranks (3 moments of each; `FX8_LONG=1`: every write, also of rank 0
+    and of one of four): one line with the rank and the system's reason, exit 1,
+    and `--resume` completes the result. Writes that take a part of what they are
+    given change nothing
+Within: equal
+"""
+import errno
+import os
+
+import numpy as np
+
+import program
+from ranks_job import Ranks
+
+
+def moments(n_writes, few):
+    """Numbers of some writes, from the first to the last."""
+    return range(n_writes) if program.LONG else sorted(
+        {k * (n_writes - 1) // (few - 1) for k in range(few)})
+
+
+class BadDisk(Ranks):
+    """A disk that takes no more of one rank."""
+
+    def setUp(self):
+        super().setUp()
+        self.part = self.output + ".part"
+        self.recorded = self.eventful()
+        self.set_up()
+        self.want = self.keep_want(self.recorded)
+
+    def run_faulty(self, n, rank, *fault):
+        return self.launch(self.of_whom_one(
+            n, rank, self.words(self.recorded, "--mpi"),
+            program.faulty(*fault)))
+
+    def judge(self, done, rank, number):
+        """One line; what the .part keeps goes on.  Returns how many dumps."""
+        self.assert_one_error(done, 1, "out.uvh5.part: cannot write ",
+                              os.strerror(number),
+                              *([f"rank {rank}: "] if rank > 0 else []))
+        line = self.errors(done)[0]
+        n_kept = 0
+        if " keeps " in line:
+            is_there = self.assert_part(self.want, line, n_killed=1)
+            n_kept = int(np.count_nonzero(is_there))
+            self.assertIn(": --resume goes on", line)
+            self.go_on(self.recorded, 1, n_kept)
+        self.assertEqual(self.files(), [])
+        return n_kept
+
+    def sweep(self, n, rank):
+        """Let writes of one of n ranks fail, and all that follow."""
+        count = self.path("count")
+        done = self.run_faulty(n, rank, "full", self.part, 10**9, count)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.remove(self.output)
+        for fault, number in ("full", errno.ENOSPC), ("broken", errno.EIO):
+            kept = []
+            for at in moments(int(program.text(count)), 3):
+                with self.subTest(ranks=n, rank=rank, fault=fault, at=at):
+                    done = self.run_faulty(n, rank, fault, self.part, at)
+                    kept.append(self.judge(done, rank, number))
+            print(f"# {fault} on rank {rank} of {n}: dumps kept {kept}")
+            self.assertGreater(max(kept), 1)
+
+    def test_failed_writes(self):
+        self.sweep(2, 1)
+        if program.LONG:
+            self.sweep(2, 0)
+            self.sweep(4, 2)
+
+    def test_writes_in_parts(self):
+        self.environment.update(program.faulty("part", self.part, 0))
+        done = self.mpirun(2, *self.words(self.recorded, "--mpi"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same(self.output, self.path("want"))
