@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job that is ended and goes on, for scenario/resume.py and resume_kills.py."""
+"""A job that is ended and goes on, for scenario/resume.py and others."""
 import os
 import re
 import shutil
