@@ -4,23 +4,27 @@
 Shows (failures, ranks on a bad machine): a full disk and a failed write of one
     of two ranks (3 moments of each; `FX8_LONG=1`: every write, also of rank 0
     and of one of four): one line with the rank and the system's reason, exit 1,
-    and `--resume` completes the result. Writes that take a part of what they are
-    given change nothing
+    and `--resume` completes the result. A kill of one of four ranks between two
+    writes (7; `FX8_LONG=1`: every write of two of them): `--resume` completes
+    the result, and no finished dump is lost. Writes that take a part of what
+    they are given change nothing
 Within: equal
 """
 import errno
 import os
+import subprocess
 
 import numpy as np
 
 import program
-from ranks_job import Ranks
+from ranks_job import Ranks, end_launcher
+from resumed import ResumedJob
 
 
 def moments(n_writes, few):
-    """Numbers of some writes, from the first to the last."""
-    return range(n_writes) if program.LONG else sorted(
-        {k * (n_writes - 1) // (few - 1) for k in range(few)})
+    """Numbers of some writes, of which one is the last."""
+    return range(n_writes) if program.LONG else [
+        k * (n_writes - 1) // few for k in range(1, few + 1)]
 
 
 class BadDisk(Ranks):
@@ -79,3 +83,43 @@ class BadDisk(Ranks):
         done = self.mpirun(2, *self.words(self.recorded, "--mpi"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_same(self.output, self.path("want"))
+
+
+class Killed(ResumedJob, Ranks):
+    """Kills of one of four ranks between two of its writes."""
+
+    def killed(self, rank, write, count="/dev/null"):
+        """Run, one rank killed before its n-th write; returns the launcher's
+        status."""
+        process = subprocess.Popen(
+            self.of_whom_one(4, rank, self.words(self.input, "--mpi"),
+                             program.faulty("kill", self.part, write, count)),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=self.environment)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            end_launcher(process)
+        return process.returncode
+
+    def between_writes(self, rank, few):
+        count = self.path("count")
+        self.clear()
+        self.assertEqual(self.killed(rank, 10**9, count), 0)
+        held = []
+        for write in moments(int(program.text(count)), few):
+            self.clear()
+            self.assertNotEqual(self.killed(rank, write), 0)
+            held.append(self.complete())
+        print(f"# rank {rank}: dumps kept {held}")
+        self.assertGreater(max(n or 0 for n in held), 0)
+
+    def test_killed_between_writes(self):
+        self.job()
+        self.between_writes(2, 2)
+        self.between_writes(0, 3)
+
+    def test_killed_between_writes_of_packed_files(self):
+        """Rank 0 writes the dumps of all."""
+        self.job({"output.compression": "gzip"})
+        self.between_writes(0, 2)

@@ -3,8 +3,8 @@
 kept, and the result is that of a run that nothing disturbed.
 
 Shows (failures, resume after a kill between writes): after kill -9 between any
-    two writes (6 of each of four jobs; `FX8_LONG=1`: 100), also of runs that
-    resume, and while a result that a signal ended is taken up, `--resume`
+    two writes (6 of each of four jobs; `FX8_LONG=1`: every write), also of runs
+    that resume, and while a result that a signal ended is taken up, `--resume`
     completes the result: every dataset and attribute is that of an undisturbed
     run, but for the date and the command in its history; no finished dump is
     lost or computed again. INT8 and FP32 in one run with a quick-look, two
@@ -19,7 +19,7 @@ import signal
 import program
 from resumed import ResumedJob
 
-STEPS = 100 if program.LONG else 6  # in all files of a job
+STEPS = 10**9 if program.LONG else 6    # in all files of a job
 
 
 class ResumeWrites(ResumedJob):
