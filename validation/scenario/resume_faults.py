@@ -2,10 +2,12 @@
 """Runs that go on while the machine fails: one line each, and nothing is lost.
 
 Shows (failures, resume on a bad machine): a failed read of the .part, a full
-    disk and a failed write at any moment (9 of them; `FX8_LONG=1`: 200), a signal
-    while dumps are verified: one line, and the .part keeps what it had. Short
-    reads, a file system without locks, a .part of tomorrow, a recording that was
-    cut and is whole again: the result is that of an undisturbed run
+    disk and a failed write at any moment (9 of them; `FX8_LONG=1`: each one), a
+    signal while dumps are verified: one line, and the .part keeps what it had;
+    a first run that fails so (3; `FX8_LONG=1`: at each write) goes on. Short
+    reads and writes, a file system without locks, a .part of tomorrow, a
+    recording that was cut and is whole again: the result is that of an
+    undisturbed run
 Within: equal
 """
 import errno
@@ -19,7 +21,7 @@ import oracle
 import program
 from resumed import ResumedJob
 
-STEPS = 200 if program.LONG else 9
+STEPS = 10**9 if program.LONG else 9
 
 
 class ResumeFaults(ResumedJob):
@@ -40,12 +42,12 @@ class ResumeFaults(ResumedJob):
                               environment=program.faulty(fault, file, at,
                                                          count))
 
-    def moments(self, fault, file):
+    def moments(self, fault, file, steps=STEPS):
         """Moments of a run at which a fault can befall its file."""
         count = self.path("count")
         self.assertEqual(self.go_on(fault, file, 10**9, count).returncode, 0)
         n = int(program.text(count))
-        return sorted({*range(0, n, max(1, n // STEPS)), n - 1})
+        return sorted({*range(0, n, max(1, n // steps)), n - 1})
 
     def test_failed_reads(self):
         self.begin()
@@ -84,11 +86,33 @@ class ResumeFaults(ResumedJob):
                         self.assertFalse(os.path.exists(self.output))
                     self.assertGreaterEqual(self.complete(), 5)
 
-    def test_short_reads(self):
+    def test_failed_writes_of_a_first_run(self):
+        for compression, fault, number in (("none", "full", errno.ENOSPC),
+                                           ("gzip", "broken", errno.EIO)):
+            self.job({"output.compression": compression})
+            kept = []
+            for at in self.moments(fault, self.part,
+                                   STEPS if program.LONG else 2):
+                self.clear()
+                done = self.correlate(self.input, environment=program.faulty(
+                    fault, self.part, at))
+                with self.subTest(compression=compression, at=at):
+                    self.assert_one_line(done, 1, "out.uvh5.part: cannot write",
+                                         os.strerror(number))
+                    found = program.kept_dumps(done.stderr)
+                    self.assertEqual(list(found),
+                                     list(map(self.path, self.left_over())))
+                    kept.append(self.complete())
+                    self.assertEqual(kept[-1], found.get(self.part))
+            print(f"# {compression}: dumps kept {kept}")
+            self.assertGreater(max(n or 0 for n in kept), 0)
+
+    def test_short_reads_and_writes(self):
         self.begin()
-        for file in self.input, self.part:
+        for fault, file in (("short", self.input), ("short", self.part),
+                            ("part", self.part)):
             self.again()
-            done = self.go_on("short", file)
+            done = self.go_on(fault, file)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.check()
 
