@@ -81,8 +81,12 @@ KEPT_HEADERS = (
 )
 # Compiled by mpicc, where there is one.
 OF_MPI = () if shutil.which("mpicc") else ("correlator/ranks/mpi.c",)
-# libfx8 must not need libraries of the program.
-NOT_NEEDED = ("hdf5", "inih", "erfa", "jansson", "cuda", "cufft", "libz.")
+# libfx8 must not need libraries of the program, nor the program those of its
+# plug-ins.
+OF_PLUGINS = ("cuda", "cufft", "libmpi")
+NOT_NEEDED = {"fx8": OF_PLUGINS,
+              "libfx8.so": ("hdf5", "inih", "erfa", "jansson", "libz.",
+                            *OF_PLUGINS)}
 UNFINISHED = re.compile(
     r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|WI" r"P)\b|\bfor n" r"ow\b")
 
@@ -389,14 +393,15 @@ def check_warnings():
 
 
 def check_needs():
-    """libfx8 needs no HDF5, inih, ERFA, jansson or CUDA"""
-    good, text = run("readelf", "-d", f"{BUILD}/libfx8.so")
-    needed = re.findall(r"NEEDED.*\[(.*)\]", text)
-    if not good or "libc.so.6" not in needed:
-        yield f"{BUILD}/libfx8.so: readelf does not list what it needs"
-    for name in needed:
-        if any(part in name for part in NOT_NEEDED):
-            yield f"{BUILD}/libfx8.so: {name}"
+    """the program needs no CUDA or MPI, libfx8 no HDF5, inih, ERFA or jansson"""
+    for file, unwanted in NOT_NEEDED.items():
+        good, text = run("readelf", "-d", f"{BUILD}/{file}")
+        needed = re.findall(r"NEEDED.*\[(.*)\]", text)
+        if not good or "libc.so.6" not in needed:
+            yield f"{BUILD}/{file}: readelf does not list what it needs"
+        for name in needed:
+            if any(part in name for part in unwanted):
+                yield f"{BUILD}/{file}: {name}"
 
 
 def check_names():
