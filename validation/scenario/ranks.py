@@ -7,7 +7,7 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
     in chunks of their own; a shorter last dump; missing data and markers; inputs
     that begin late, in another rank's dumps, or never; tracking and phase
     centres; fewer dumps than ranks, which share their segments; the
-    quick-look; 64 ranks
+    quick-look; a device for each rank; 64 ranks
     (FX8_LONG=1: all of these together)
 Within: to the bit
 In: scenario/ranks_ends.py
@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 import subprocess
+import unittest.mock
 
 import numpy as np
 
@@ -157,6 +158,27 @@ class Equal(Ranks):
                            re.MULTILINE)
         self.assertEqual(found, [("0", "2"), ("1", "2"), ("2", "3")])
         self.assertNotIn("warning", done.stderr)
+
+    def test_a_device_for_each_rank(self):
+        """To the bit what one process writes with the first of two; a rank that
+        finds too little memory names its own."""
+        # one time for all kernels: the same is chosen each time
+        machine = {**program.devices(2, elapsed_ms=5), "FX8_CUDA_TRIAL_MS": "0"}
+        recording = self.eventful()
+        self.set_up(keys={"correlator.backend": "cuda"})
+        self.environment.update(machine)
+        with unittest.mock.patch.dict(os.environ, machine):
+            self.check(recording, (2,))
+        words = self.words(recording, "--mpi", *(
+            f"--set={name}" for name in (
+                "channelizer.channels=4096", "channelizer.taps=1",
+                "correlator.integration_time_s=all")))
+        for rank in 0, 1:
+            done = self.launch(self.of_whom_one(
+                2, rank, words, {"FX8_HARNESS_MEMORY_MIB": 1}))
+            self.assert_one_error(done, 1, f"cuda: device {rank} (pretend "
+                                  f"device {rank}): ", "of memory free")
+            self.assertEqual("rank 1: " in done.stderr, rank == 1)
 
     def test_more_ranks_than_dumps(self):
         self.set_up()
