@@ -8,7 +8,7 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
     that begin late, in another rank's dumps, or never; tracking and phase
     centres; fewer dumps than ranks, which share their segments; the
     quick-look; a device for each rank; 64 ranks
-    (FX8_LONG=1: all of these together)
+    (FX8_LONG=1: all of these together). Rank 0 alone shows progress
 Within: to the bit
 In: scenario/ranks_ends.py
 """
@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest.mock
 
 import numpy as np
@@ -158,6 +159,24 @@ class Equal(Ranks):
                            re.MULTILINE)
         self.assertEqual(found, [("0", "2"), ("1", "2"), ("2", "3")])
         self.assertNotIn("warning", done.stderr)
+
+    def test_progress_comes_from_rank_0(self):
+        """Every read of both ranks takes a second: the run is longer than the
+        two seconds in which nothing is shown, and than ten only on a machine
+        that is busy."""
+        recording = self.write(program.Scene(program.noise(29, 6, 2, 96_000)),
+                               axes=("time", "antenna", "pol"))
+        self.set_up()
+        self.environment.update(program.faulty("slow", recording, at=0),
+                                FX8_BLOCK_SAMPLES="12000")
+        begin = time.monotonic()
+        done = self.mpirun(2, *self.words(recording, "--mpi"))
+        most = 1 + (time.monotonic() - begin) // 10
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = re.findall(r"^fx8: correlate +\d+ %  dump \d+/48  .* left$",
+                           done.stderr, re.MULTILINE)
+        self.assertTrue(1 <= len(shown) <= most, done.stderr)
+        self.assertEqual(done.stderr.count("left"), len(shown))
 
     def test_a_device_for_each_rank(self):
         """To the bit what one process writes with the first of two; a rank that
