@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * faulty_io.c -- loaded before the C library (LD_PRELOAD), makes reads of one
- * file fail or wait, or a run end between two writes, as disks and people do.
+ * file fail or wait, a run end between two writes, or its clock run ahead, as
+ * disks and people do.
  *
  * Environment:
  *   FX8_FAULT_FILE   end of the path of the file it is about
@@ -20,6 +21,7 @@
  *                    broken   writes fail: input/output error
  *                    part     writes take half of what they are given
  *                    nolock   the file cannot be locked
+ *                    tomorrow the clock is a day ahead
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
  *   FX8_FAULT_AT     the read or write from which on, from 0
@@ -40,6 +42,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 ssize_t pread(int descriptor, void *to, size_t size, off_t offset);
@@ -199,6 +202,17 @@ SHOWN int renameat2(int folder, const char *from, int to_folder, const char *to,
 {
     swap(from);
     return (int)syscall(SYS_renameat2, folder, from, to_folder, to, flags);
+}
+
+SHOWN time_t time(time_t *seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (is_fault("tomorrow"))
+        now.tv_sec += 86400;
+    if (seconds != NULL)
+        *seconds = now.tv_sec;
+    return now.tv_sec;
 }
 
 static void show_stack(int number)

@@ -7,11 +7,12 @@ Shows (results, ranks of MPI): 1, 2, 3, 5 and 8 ranks on one job write what one
     in chunks of their own; a shorter last dump; missing data and markers; inputs
     that begin late, in another rank's dumps, or never; tracking and phase
     centres; fewer dumps than ranks, which share their segments; the
-    quick-look; a device for each rank; 64 ranks
+    quick-look; a device for each rank; clocks that differ; 64 ranks
     (FX8_LONG=1: all of these together). Rank 0 alone shows progress
 Within: to the bit
 In: scenario/ranks_ends.py
 """
+import datetime
 import fcntl
 import itertools
 import os
@@ -21,6 +22,7 @@ import subprocess
 import time
 import unittest.mock
 
+import h5py
 import numpy as np
 
 import oracle
@@ -198,6 +200,27 @@ class Equal(Ranks):
             self.assert_one_error(done, 1, f"cuda: device {rank} (pretend "
                                   f"device {rank}): ", "of memory free")
             self.assertEqual("rank 1: " in done.stderr, rank == 1)
+
+    def test_clocks_that_differ(self):
+        """Rank 0's is a day ahead, and so is the date in the history; others go
+        on with a .part of tomorrow."""
+        recording, part = self.eventful(), self.output + ".part"
+        self.set_up()
+        self.keep_want(recording)
+        done = self.launch(self.of_whom_one(
+            2, 0, self.words(recording, "--mpi"),
+            program.faulty("tomorrow", "")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same(self.output, self.path("want"))
+        then, now = (datetime.datetime.fromisoformat(re.search(
+            r"written ([\dT:-]+)", program.read(path).history)[1])
+            for path in (self.output, self.path("want")))
+        self.assertGreaterEqual(then - now, datetime.timedelta(days=1))
+        os.rename(self.output, part)
+        with h5py.File(part, "r+") as file:
+            file["fx8/checksum"][3:] = -1
+            file["Data/visdata"][-1] = 0
+        self.go_on(recording, 2, 3)
 
     def test_more_ranks_than_dumps(self):
         self.set_up()
