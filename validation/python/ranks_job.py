@@ -108,11 +108,12 @@ class Ranks(program.Job):
         return self.launch([MPIRUN, "-n", str(n), *before, program.FX8,
                             *map(str, arguments)], **options)
 
-    def launch(self, command, **options):
+    def launch(self, command, environment=None, **options):
         """Run a launcher and wait; nothing is checked."""
         return subprocess.run(command, capture_output=True, text=True,
                               timeout=120, stdin=subprocess.DEVNULL,
-                              env=self.environment, **options)
+                              env={**self.environment, **(environment or {})},
+                              **options)
 
     def others(self, n, words, n_more, more, before=(), more_before=()):
         """As mpirun(), but the last ranks have words of their own."""

@@ -7,9 +7,11 @@ Shows (failures, ranks on a bad machine): a full disk and a failed write of one
     and `--resume` completes the result. A kill of one of four ranks between two
     writes (7; `FX8_LONG=1`: every write of two of them): `--resume` completes
     the result, and no finished dump is lost. Writes that take a part of what
-    they are given change nothing
+    they are given change nothing. Of two runs on one output at the same time one
+    ends with its result, the other with one line
 Within: equal
 """
+import concurrent.futures
 import errno
 import os
 import subprocess
@@ -83,6 +85,45 @@ class BadDisk(Ranks):
         done = self.mpirun(2, *self.words(self.recorded, "--mpi"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_same(self.output, self.path("want"))
+
+
+class TwoRuns(Ranks):
+    """On one output at the same time."""
+
+    def test_while_another_runs(self):
+        recording = self.many_dumps()
+        self.keep_want(recording)
+        words = self.words(recording, "--mpi", "--quiet")
+        process, _ = self.start_ranks(2, recording, *words)
+        for option in "--force", "--resume":
+            done = self.mpirun(2, *words, option)
+            self.assert_one_error(done, 2, "out.uvh5.part: locked: ")
+        errors = self.errors_of(process)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assert_same(self.output, self.path("want"))
+
+    def test_begun_together(self):
+        """Whoever is first goes on once the other has ended."""
+        recording = self.many_dumps()
+        self.keep_want(recording)
+        hold, runs = self.holding(recording), []
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for name in "0", "1":
+                os.mkdir(self.path(name))
+                # two launchers of Open MPI may not make the same folder
+                runs.append(pool.submit(
+                    self.mpirun, 2, *self.words(recording, "--mpi"),
+                    environment={**hold, "OMPI_MCA_orte_tmpdir_base":
+                                 self.path(name)}))
+            concurrent.futures.wait(
+                runs, return_when=concurrent.futures.FIRST_COMPLETED)
+            self.let_go()
+        winner, loser = sorted((run.result() for run in runs),
+                               key=lambda done: done.returncode)
+        self.assertEqual(winner.returncode, 0, winner.stderr)
+        self.assert_one_error(loser, 2, "out.uvh5.part: locked: ")
+        self.assert_same(self.output, self.path("want"))
+        self.assertEqual(self.files(), ["out.uvh5"])
 
 
 class Killed(ResumedJob, Ranks):
