@@ -248,6 +248,10 @@ void fx8_settings_print_markdown(FILE *stream);
  *  settings (absolute paths). */
 void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
 
+/** The same for the history of a result, which is the same for any ranks. */
+void fx8_settings_dump_history(const struct fx8_settings *settings,
+                               FILE *stream);
+
 /** The same without keys that cannot change a result, such as threads. */
 void fx8_settings_dump_results(const struct fx8_settings *settings,
                                FILE *stream);

@@ -115,13 +115,24 @@ static void print_setting(FILE *stream, const struct fx8_key *key,
     free(value);
 }
 
-static void dump(const struct fx8_settings *settings, bool has_execution,
+/* Which keys to print. */
+enum scope { ALL, OF_HISTORY, OF_RESULTS };
+
+/* History has how a result was computed, but not by how many ranks: it is the
+ * same with one process. */
+static bool is_within(const struct fx8_key *key, enum scope scope)
+{
+    return !key->is_execution || scope == ALL ||
+           (scope == OF_HISTORY && strcmp(key->name, "ranks") != 0);
+}
+
+static void dump(const struct fx8_settings *settings, enum scope scope,
                  FILE *stream)
 {
     const char *section = NULL;
     for (size_t i = 0; i < fx8_keys_count; i++) {
         const struct fx8_key *key = &fx8_keys[i];
-        if (key->is_execution && !has_execution)
+        if (!is_within(key, scope))
             continue;
         if (section == NULL || strcmp(section, key->section) != 0) {
             fprintf(stream, "%s[%s]\n", section == NULL ? "" : "\n",
@@ -138,13 +149,19 @@ static void dump(const struct fx8_settings *settings, bool has_execution,
 
 void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream)
 {
-    dump(settings, true, stream);
+    dump(settings, ALL, stream);
+}
+
+void fx8_settings_dump_history(const struct fx8_settings *settings,
+                               FILE *stream)
+{
+    dump(settings, OF_HISTORY, stream);
 }
 
 void fx8_settings_dump_results(const struct fx8_settings *settings,
                                FILE *stream)
 {
-    dump(settings, false, stream);
+    dump(settings, OF_RESULTS, stream);
 }
 
 const char *fx8_key_in_history(const struct fx8_key *key, const char *history,

@@ -163,7 +163,8 @@ static enum fx8_status describe_origin(const struct fx8_job_center *center,
     const struct fx8_settings *settings = center->job->settings;
     FX8_AUTO_FREE char *configuration = NULL, *results = NULL;
     char digest[FX8_SHA256_TEXT_SIZE];
-    FX8_TRY(print_settings(settings, fx8_settings_dump, &configuration, error));
+    FX8_TRY(print_settings(settings, fx8_settings_dump_history, &configuration,
+                           error));
     FX8_TRY(
         print_settings(settings, fx8_settings_dump_results, &results, error));
     fx8_sha256(results, strlen(results), digest);

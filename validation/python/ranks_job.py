@@ -210,8 +210,9 @@ class Ranks(program.Job):
         return sorted(name for name in os.listdir(self.folder)
                       if ".uvh5" in name or name.startswith("look"))
 
-    def check(self, recording, counts, *extra):
-        """Results of n ranks are those of one process."""
+    def check(self, recording, counts, *extra, asked="--mpi"):
+        """Results of n ranks, asked for like this, are those of one process.
+        """
         self.well(*self.words(recording, "--quiet", *extra), code=(0, 3))
         names = self.files()
         self.assertGreater(len(names), 0)
@@ -219,7 +220,7 @@ class Ranks(program.Job):
             os.rename(self.path(name), self.path(f"{name}.one"))
         for n in counts:
             with self.subTest(ranks=n, extra=extra):
-                done = self.mpirun(n, *self.words(recording, "--mpi", "--quiet",
+                done = self.mpirun(n, *self.words(recording, asked, "--quiet",
                                                   *extra))
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertEqual(self.files(),

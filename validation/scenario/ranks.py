@@ -41,12 +41,13 @@ class Equal(Ranks):
 
     def test_equal_to_one_process(self):
         recording = self.eventful()
-        for precision, compression, counts in (
-                ("int8", "none", (1, 3, 8)), ("both", "gzip", (2, 5)),
-                ("interval", "none", (2,))):
+        for precision, compression, counts, asked in (
+                ("int8", "none", (1, 3, 8), "--mpi"),
+                ("both", "gzip", (2, 5), "--mpi"),
+                ("interval", "none", (2,), "--set=correlator.ranks=mpi")):
             self.set_up(precision, {"output.compression": compression,
                                     **FLAGS})
-            self.check(recording, counts)
+            self.check(recording, counts, asked=asked)
 
     def test_tracking_and_phase_centers(self):
         recording = self.eventful()
