@@ -470,7 +470,7 @@ static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
     if (work->ranks.n == 1)
         return FX8_OK;
-    FX8_TRY(fx8_alike_check(&work->job, &work->ranks, error));
+    FX8_TRY(fx8_alike_check(&work->job, work->reader, &work->ranks, error));
     FX8_TRY(fx8_share_threads(&work->ranks, &n_threads, error));
     if (work->job.plan.machine.threads.count == 0)
         work->job.plan.machine.threads.count = n_threads;

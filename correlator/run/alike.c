@@ -20,6 +20,7 @@ enum {
     DUMPS,
     KEYS,
     TABLES,
+    SPOTS,
     N_FACTS
 };
 
@@ -33,7 +34,16 @@ static const char *const names[N_FACTS] = {
     [DUMPS] = "dumps",
     [KEYS] = "digest of the configuration",
     [TABLES] = "digest of positions, delays, gains and phase centres",
+    [SPOTS] = "digest of samples at some spots",
 };
+
+/* The spots: blocks of samples, spread over the run from its first to its last
+ * sample, of inputs from the first to the last.  Another recording differs in
+ * all of them, a copy that was not completed in the last.  So few cost little
+ * wherever they are, even if each is in a chunk that must be unpacked. */
+#define N_SPOTS      8
+#define SPOT_SAMPLES 256
+#define SPOT_INPUTS  4
 
 struct facts {
     char texts[N_FACTS][FX8_SHA256_TEXT_SIZE];
@@ -93,7 +103,49 @@ static enum fx8_status digest(const struct fx8_job *job,
     return FX8_OK;
 }
 
-static enum fx8_status collect(const struct fx8_job *job, struct facts *facts,
+/* Select the inputs of the spots. */
+static enum fx8_status select_some(const struct fx8_job *job,
+                                   struct fx8_reader *reader,
+                                   struct fx8_error *error)
+{
+    struct fx8_input_position inputs[SPOT_INPUTS];
+    const size_t n = job->n_inputs < SPOT_INPUTS ? job->n_inputs : SPOT_INPUTS;
+    inputs[0] = job->inputs[0];
+    for (size_t i = 1; i < n; i++)
+        inputs[i] = job->inputs[i * (job->n_inputs - 1) / (n - 1)];
+    return reader->select(reader, inputs, n, error);
+}
+
+/* Samples of this rank's copy.  What cannot be read counts as zeros: if no rank
+ * can read it, the run goes as far as it would in one process. */
+static enum fx8_status digest_spots(const struct fx8_job *job,
+                                    struct fx8_reader *reader, char *text,
+                                    struct fx8_error *error)
+{
+    ptrdiff_t offset[SPOT_INPUTS];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    const int64_t n =
+        job->n_samples < SPOT_SAMPLES ? job->n_samples : SPOT_SAMPLES;
+    const int64_t apart = (job->n_samples - n) / (N_SPOTS - 1);
+    const int64_t rest = (job->n_samples - n) % (N_SPOTS - 1);
+    FX8_AUTO_FREE int8_t *samples = NULL;
+    FX8_TRY(select_some(job, reader, error));
+    const size_t size = reader->buffer_size(reader, n);
+    FX8_TRY(fx8_allocate(N_SPOTS, size, "samples", &samples, error));
+    for (int64_t k = 0; k < N_SPOTS; k++) {
+        int8_t *spot = samples + (size_t)k * size;
+        const int64_t first =
+            job->plan.first_sample + k * apart + k * rest / (N_SPOTS - 1);
+        struct fx8_error unread;
+        if (reader->read(reader, first, n, spot, &layout, &unread) != FX8_OK)
+            memset(spot, 0, size);
+    }
+    fx8_sha256(samples, N_SPOTS * size, text);
+    return FX8_OK;
+}
+
+static enum fx8_status collect(const struct fx8_job *job,
+                               struct fx8_reader *reader, struct facts *facts,
                                struct fx8_error *error)
 {
     const struct fx8_observation *o = &job->observation;
@@ -116,15 +168,17 @@ static enum fx8_status collect(const struct fx8_job *job, struct facts *facts,
     PUT(DUMPS, "%lld", (long long)job->n_dumps);
 #undef PUT
     FX8_TRY(digest(job, print_keys, facts->texts[KEYS], error));
-    return digest(job, print_tables, facts->texts[TABLES], error);
+    FX8_TRY(digest(job, print_tables, facts->texts[TABLES], error));
+    return digest_spots(job, reader, facts->texts[SPOTS], error);
 }
 
 enum fx8_status fx8_alike_check(const struct fx8_job *job,
+                                struct fx8_reader *reader,
                                 const struct fx8_ranks *ranks,
                                 struct fx8_error *error)
 {
     struct facts own, first;
-    enum fx8_status status = collect(job, &own, error);
+    enum fx8_status status = collect(job, reader, &own, error);
     FX8_TRY(fx8_ranks_agree(ranks, status, error));
     first = own;
     FX8_TRY(ranks->operations->broadcast(&first, sizeof first, error));

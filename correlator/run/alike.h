@@ -8,15 +8,19 @@
 #include "correlator/fx8.h"
 #include "correlator/ranks/ranks.h"
 #include "correlator/run/job.h"
+#include "io/reader.h"
 
 /**
- * fx8_alike_check -- compare recording and configuration with those of rank 0.
+ * fx8_alike_check -- compare recording and configuration with those of rank 0:
+ * of the samples a few.
  *
+ * Given:  reader  inputs not selected yet
  * Status: FX8_ERR_INPUT on all ranks: the first rank that differs, in what, and
  *         both values; FX8_ERR_SYSTEM
- * Notes:  all ranks must call it
+ * Notes:  all ranks must call it; it selects inputs of its own
  */
 enum fx8_status fx8_alike_check(const struct fx8_job *job,
+                                struct fx8_reader *reader,
                                 const struct fx8_ranks *ranks,
                                 struct fx8_error *error);
 

@@ -134,12 +134,14 @@ class Ranks(program.Job):
 
     def start_ranks(self, n, recording, *arguments, share=0.5):
         """Start n ranks, who wait at this share of the recording until
-        let_go(); returns mpirun and the processes of the ranks, in no order,
-        once they write."""
+        let_go(), but not as they compare their copies of it, before they
+        write; returns mpirun and the processes of the ranks, in no order, once
+        they write."""
         process = subprocess.Popen(
             [MPIRUN, "-n", str(n), program.FX8, *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**self.holding(recording, share), **self.environment})
+            env={**self.holding(recording, share, self.output + ".part"),
+                 **self.environment})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         self.wait_for(process, self.output + ".part")

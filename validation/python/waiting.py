@@ -43,13 +43,15 @@ def has_sigint(process, mask):
 class Waits:
     """Part of program.Case."""
 
-    def holding(self, file, share=0.5):
+    def holding(self, file, share=0.5, after=None):
         """Settings of the environment in which a run waits as it reads beyond
         this share of a file, until let_go(): it cannot end before the test has
-        seen enough."""
+        seen enough.  `after`: no read waits before there is a file of that
+        name."""
         byte = int(share * os.path.getsize(file)) if share > 0 else 0
         return {"FX8_BLOCK_SAMPLES": "2000",
                 "FX8_FAULT_HOLD": self.save("hold", ""),
+                **({"FX8_FAULT_AFTER": after} if after else {}),
                 **faulty("hold", file, at=byte)}
 
     def let_go(self):

@@ -15,7 +15,8 @@
  *                    short    reads give half of what was asked for
  *                    hold     reads of 4 KiB or more that go beyond byte
  *                             FX8_FAULT_AT wait while the file FX8_FAULT_HOLD
- *                             exists
+ *                             exists; none before FX8_FAULT_AFTER exists, if
+ *                             that is given
  *                    kill     the process is killed before a write
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
@@ -88,8 +89,10 @@ static void hold(size_t size, off_t offset)
 {
     const char *at = getenv("FX8_FAULT_AT");
     const char *file = getenv("FX8_FAULT_HOLD");
+    const char *after = getenv("FX8_FAULT_AFTER");
     if (at == NULL || file == NULL || size < 4096 ||
-        offset + (off_t)size <= atoll(at))
+        offset + (off_t)size <= atoll(at) ||
+        (after != NULL && access(after, F_OK) != 0))
         return;
     while (access(file, F_OK) == 0)
         usleep(1000);

@@ -2,10 +2,11 @@
 """Runs of several ranks that do not end well, and what goes on with them.
 
 Shows (failures, ends of ranks): a rank without its recording, another recording
-    on one rank, no launcher, no plug-in, a full disk, a signal to a rank or to
-    the launcher: one line, all end with its code; finished dumps are kept, and
-    --resume with any number of ranks makes the result of one process of them,
-    after a failure too; all of it also where ranks share dumps
+    or a copy with other samples on one rank, no launcher, no plug-in, a full
+    disk, a signal to a rank or to the launcher: one line, all end with its
+    code; finished dumps are kept, and --resume with any number of ranks makes
+    the result of one process of them, after a failure too; all of it also where
+    ranks share dumps
 """
 import contextlib
 import os
@@ -56,6 +57,32 @@ class Ends(Ranks):
         self.assert_one_error(done, 1, "rank 1: ", "digest of positions, "
                               "delays, gains and phase centres")
         self.assertEqual(self.files(), [])
+
+    def test_a_copy_with_other_samples(self):
+        """Of the same size and start: another recording, or its end has not
+        arrived.  What is not to be correlated may differ."""
+        self.set_up()
+        recording, copy = self.eventful(), self.path("copy.h5")
+        for change, extra, code in (
+                (lambda samples: samples[..., ::-1], (), 1),
+                (lambda samples: samples * (np.arange(13_400) < 13_200), (), 1),
+                (lambda samples: samples * (np.arange(13_400) < 12_000),
+                 ("--set", "input.duration_s=0.008"), 0)):
+            shutil.copy(recording, copy)
+            with h5py.File(copy, "r+") as file:
+                samples = file["voltages"][...]
+                for part in samples.dtype.names:
+                    samples[part] = change(samples[part])
+                file["voltages"][...] = samples
+            done = self.others(1, self.words(recording, "--mpi", *extra), 1,
+                               self.words(copy, "--mpi", *extra))
+            if code == 0:
+                self.assertEqual(done.returncode, 0, done.stderr)
+            else:
+                self.assert_one_error(
+                    done, code, f"rank 1: {copy}: digest of samples at some "
+                    "spots: ", "as on rank 0")
+                self.assertEqual(self.files(), [])
 
     def test_a_wrong_configuration_is_reported_once(self):
         self.set_up(keys={"channelizer.taps": 0})

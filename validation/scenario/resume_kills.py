@@ -65,7 +65,8 @@ class KilledRanks(ResumedJob, Ranks):
         """Run until a random rank is killed, every other time while one waits
         and some dumps are finished; returns how many were marked by then."""
         waits = dice.random() < 0.5
-        hold = self.holding(self.input, dice.uniform(0.7, 0.95) if waits else 1)
+        hold = self.holding(self.input, dice.uniform(0.7, 0.95) if waits else 1,
+                            after=self.part)
         process = subprocess.Popen(
             [MPIRUN, "-n", "4", program.FX8, *map(str, self.words(
                 self.input, "--mpi", "--quiet"))],
