@@ -53,10 +53,10 @@ void fx8_earlier_add(struct fx8_earlier *earlier, const struct fx8_job *job,
 /* --- is it the same run? ----------------------------------------- */
 
 /* Differences found so far, as a text that leaves room for the name of the file
- * and what to do. */
+ * and what to do; those that do not fit are counted. */
 struct differences {
     char text[FX8_ERROR_MESSAGE_SIZE - 256];
-    size_t length;
+    size_t length, n, n_left_out;
 };
 
 static void add(struct differences *d, const char *format, ...)
@@ -64,16 +64,19 @@ static void add(struct differences *d, const char *format, ...)
 
 static void add(struct differences *d, const char *format, ...)
 {
-    const size_t room = sizeof d->text - d->length;
-    const int before =
-        snprintf(d->text + d->length, room, "%s", d->length > 0 ? "; " : "");
-    d->length += (size_t)before < room ? (size_t)before : 0;
+    char text[sizeof d->text];
     va_list arguments;
     va_start(arguments, format);
-    const size_t rest = sizeof d->text - d->length;
-    const int n = vsnprintf(d->text + d->length, rest, format, arguments);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    d->length += n < 0 ? 0 : (size_t)n < rest ? (size_t)n : rest - 1;
+    const char *between = d->length > 0 ? "; " : "";
+    const size_t room = sizeof d->text - d->length;
+    /* of the first one, at least the begin is told */
+    if (d->n > 0 && (n < 0 || strlen(between) + (size_t)n >= room))
+        d->n_left_out++;
+    else if (snprintf(d->text + d->length, room, "%s%s", between, text) >= 0)
+        d->length = strlen(d->text);
+    d->n++;
 }
 
 /* Name the keys that decide results and differ between two histories. */
@@ -146,12 +149,12 @@ static void compare_keywords(const struct fx8_uvh5_header *mine,
             continue;
         const struct fx8_keyword *other =
             fx8_uvh5_keyword(theirs, keyword->name);
-        const size_t before = d->length;
+        const size_t before = d->n;
         if (strcmp(keyword->name, "CONFSHA") == 0 && other != NULL &&
             strcmp(other->text, keyword->text) != 0)
             compare_settings(mine->history,
                              theirs->history != NULL ? theirs->history : "", d);
-        if (d->length == before)
+        if (d->n == before)
             compare_keyword(keyword, other, d);
     }
 }
@@ -208,8 +211,8 @@ static bool is_one_file(const char *a, const char *b)
     return path_a != NULL && path_b != NULL && strcmp(path_a, path_b) == 0;
 }
 
-/* The recording may have another name, which only counts if there are other
- * differences: its data are compared later. */
+/* The recording may have another name.  That is told first, but only counts if
+ * there are other differences: its data are compared later. */
 static void compare_input(const struct fx8_run_request *request,
                           const struct fx8_uvh5_header *mine,
                           const struct fx8_uvh5_header *theirs,
@@ -221,8 +224,20 @@ static void compare_input(const struct fx8_run_request *request,
         return;
     strcpy(result->input, other->text);
     result->has_moved = !is_one_file(other->text, request->input);
-    if (d->length > 0)
-        compare_text("INPUT", other->text, own->text, d);
+    compare_text("INPUT", other->text, own->text, d);
+    d->n = 0;
+}
+
+static enum fx8_status refuse(const char *name, const struct differences *d,
+                              struct fx8_error *error)
+{
+    char more[32] = "";
+    if (d->n_left_out > 0)
+        snprintf(more, sizeof more, "; and %zu more", d->n_left_out);
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: is of another run: %s%s: expected the same run, or "
+                    "--force without --resume to replace it",
+                    name, d->text, more);
 }
 
 /* Compare all that the file holds, and read its gains. */
@@ -238,24 +253,21 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header found = {0};
     FX8_AUTO_FREE double *planned = NULL;
     size_t shape[3];
-    struct differences d = {.length = 0};
+    struct differences d = {.n = 0};
     const struct fx8_uvh5_differences differences = {take_difference, &d};
     /* first: both read through the same descriptor then */
     FX8_TRY(fx8_uvh5_look_into(writer, error));
     FX8_TRY(fx8_uvh5_open_words(name, &file, &found, error));
     FX8_TRY(fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, error));
+    compare_input(request, header, &found, result, &d);
     compare_keywords(header, &found, &d);
     FX8_TRY(fx8_uvh5_compare_header(writer, header, &differences, error));
     FX8_TRY(compare_tables(request->job, file, &d, error));
     if (planned == NULL || planned[0] != (double)header->n_times)
         add(&d, "fx8/%s: %.0f: expected %zu", FX8_PLANNED_DUMPS,
             planned == NULL ? 0.0 : planned[0], header->n_times);
-    compare_input(request, header, &found, result, &d);
-    if (d.length > 0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: is of another run: %s: expected the same run, or "
-                        "--force without --resume to replace it",
-                        name, d.text);
+    if (d.n > 0)
+        return refuse(name, &d, error);
     result->is_usable = true;
     result->is_complete = fx8_uvh5_is_complete(file, header->n_times);
     return gains == NULL

@@ -53,7 +53,8 @@ struct fx8_resumed {
  *           gains   the caller's arrays; NULL: the file has none
  * Returned: writer  NULL: nothing to go on with
  *           gains   of the file; if they are damaged, it is not usable
- * Status:   FX8_ERR_USAGE: names each difference; as fx8_uvh5_reopen()
+ * Status:   FX8_ERR_USAGE: names the differences, and counts those that do not
+ *           fit; as fx8_uvh5_reopen()
  */
 enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
                                 const char *path,

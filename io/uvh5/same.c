@@ -18,7 +18,7 @@ static const char *const others[] = {"history", "Nblts", "Ntimes"};
 struct search {
     const struct fx8_uvh5_writer *writer; /* of the earlier file */
     const struct fx8_uvh5_differences *differences;
-    bool is_same, has_failed; /* so far; for want of memory */
+    bool has_failed; /* so far, for want of memory */
 };
 
 /* A value of up to eight bytes, or a string, as a text. */
@@ -92,7 +92,7 @@ static hid_t choose_type(hid_t a, hid_t b)
 }
 
 /* Compare a dataset of the new header with that of the file. */
-static bool compare_item(struct search *search, hid_t header, const char *name)
+static void compare_item(struct search *search, hid_t header, const char *name)
 {
     FX8_H5_AUTO mine = H5Dopen2(header, name, H5P_DEFAULT);
     FX8_H5_AUTO theirs = H5Dopen2(search->writer->header, name, H5P_DEFAULT);
@@ -101,7 +101,7 @@ static bool compare_item(struct search *search, hid_t header, const char *name)
         differences->take(differences->context, name,
                           theirs < 0 ? "missing" : "another type or shape",
                           "as this run writes it");
-        return false;
+        return;
     }
     FX8_H5_AUTO type = choose_type(theirs, mine);
     FX8_H5_AUTO space = H5Dget_space(mine);
@@ -112,9 +112,9 @@ static bool compare_item(struct search *search, hid_t header, const char *name)
     if (their_values == NULL)
         differences->take(differences->context, name, "unreadable",
                           "as this run writes it");
-    return their_values != NULL && my_values != NULL &&
-           fx8_uvh5_compare_values(differences, name, type, n, their_values,
-                                   my_values);
+    if (their_values != NULL && my_values != NULL)
+        (void)fx8_uvh5_compare_values(differences, name, type, n, their_values,
+                                      my_values);
 }
 
 /* Called for each object below the new header. */
@@ -125,8 +125,8 @@ static herr_t visit(hid_t header, const char *name, const H5O_info_t *info,
     bool is_other = info->type != H5O_TYPE_DATASET;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         is_other = is_other || strcmp(name, others[i]) == 0;
-    if (!is_other && !compare_item(search, header, name))
-        search->is_same = false;
+    if (!is_other)
+        compare_item(search, header, name);
     return 0;
 }
 
@@ -135,7 +135,7 @@ enum fx8_status fx8_uvh5_compare_header(
     const struct fx8_uvh5_differences *differences, struct fx8_error *error)
 {
     fx8_h5_quiet();
-    struct search search = {writer, differences, true, false};
+    struct search search = {writer, differences, false};
     FX8_H5_AUTO file = FX8_H5_NONE;
     FX8_TRY(fx8_uvh5_create_aside(writer, &file, error));
     FX8_H5_AUTO group =
@@ -151,8 +151,7 @@ enum fx8_status fx8_uvh5_compare_header(
     if (H5Ovisit(group, H5_INDEX_NAME, H5_ITER_INC, visit, &search) < 0 ||
         search.has_failed)
         return fx8_no_memory("a UVH5 header", error);
-    if (search.is_same)
-        FX8_TRY(fx8_uvh5_compare_columns(writer, header, differences, error));
+    FX8_TRY(fx8_uvh5_compare_columns(writer, header, differences, error));
     /* what could not be read seems to be missing */
     return fx8_output_check_reads(writer->output, error);
 }

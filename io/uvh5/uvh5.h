@@ -312,9 +312,8 @@ struct fx8_uvh5_differences {
  * looked into, with what this run would write: every item but history,
  * keywords, and what says how many dumps there are.
  *
- * Notes: 1) of the items with a row per dump, the rows that are there; a run
- *           that was ended early has fewer; they are compared if all else is
- *           the same
+ * Notes: 1) of the items with a row per dump, the rows that are there: a run
+ *           that was ended early has fewer
  *        2) equal is equal to the bit
  */
 enum fx8_status fx8_uvh5_compare_header(

@@ -279,7 +279,14 @@ class Resume(ResumedJob):
                                  "array.x_orientation=north",
                                  "output.compression=gzip")
                 for word in ("--set", key))),
-             ("or --force without --resume to replace it",)),
+             (" more: expected the same run, or --force without --resume to "
+              "replace it",)),
+            # three keys and four items of the header: two keys fit
+            (tuple(word for key in ("telescope", "instrument", "object")
+                   for word in ("--set", f"observation.{key}={250 * key[0]}")),
+             (f": observation.telescope =: expected {250 * 't'}; "
+              f"observation.instrument =: expected {250 * 'i'}; and 5 more: "
+              "expected",)),
         ]
         for extra, mentions in cases:
             with self.subTest(extra=extra):
@@ -288,8 +295,12 @@ class Resume(ResumedJob):
                                   *mentions)
         # keys that only decide how a run computes
         mine, self.input = self.input, other
-        self.refuse_as_is(self.part, ("--resume",), "INPUT: ", "in.h5",
-                          "other.h5", "time_array: 2459")
+        for extra, mentions in (
+                ((), ()), (("--set", "observation.telescope=other"),
+                           ("telescope_name: test: expected other",))):
+            self.refuse_as_is(self.part, ("--resume", *extra),
+                              "is of another run: INPUT: ", "in.h5", "other.h5",
+                              *mentions, "time_array: 2459")
         self.input = mine
         for name, value, mention in (
                 ("FX8VERS", b"0.0.9", "FX8VERS: 0.0.9: expected "),
