@@ -176,6 +176,10 @@ void fx8_reference_completion(FILE *stream);
 char *fx8_command_name_with(const char *path, const char *suffix,
                             const char *const words[2]);
 
+/** The first recording and the number of the others; the caller frees it; NULL
+ *  when memory is short. */
+char *fx8_command_name_inputs(char *const *files, size_t n);
+
 /** Refuse results that would overwrite each other: FX8_ERR_USAGE names them.  A
  *  result PATH also occupies PATH.part. */
 enum fx8_status fx8_command_check_names(const struct fx8_text_list *names,

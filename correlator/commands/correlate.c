@@ -270,16 +270,6 @@ static enum fx8_status name_outputs(struct work *work, const char *path,
     return FX8_OK;
 }
 
-/* The first input and the number of the others; the caller frees. */
-static char *name_inputs(char *const *files, size_t n)
-{
-    char more[64] = "";
-    if (n > 1)
-        snprintf(more, sizeof more, "and %zu more", n - 1);
-    char *const words[] = {files[0], more};
-    return fx8_command_join_texts("", words, n > 1 ? 2 : 1);
-}
-
 static void warn_of_names(const struct work *work)
 {
     for (size_t c = 0; c < work->job.n_centers; c++) {
@@ -326,7 +316,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     FX8_TRY(find_output(line, work, &path, error));
     FX8_TRY(find_files(line, work, &files, &n_files, error));
     work->input = fx8_command_join_texts("", files, n_files);
-    work->input_brief = name_inputs(files, n_files);
+    work->input_brief = fx8_command_name_inputs(files, n_files);
     if (work->input == NULL || work->input_brief == NULL)
         return fx8_no_memory("names", error);
     FX8_TRY(fx8_reader_open((const char *const *)files, n_files,

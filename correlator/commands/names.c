@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.c -- names of results, and whether two names are of one file.
+ * names.c -- names of recordings and results, and whether two names are of one
+ * file.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,15 @@ char *fx8_command_name_with(const char *path, const char *suffix,
                     words[1][0] != '\0' ? "." : "", words[1], suffix) < 0
                ? NULL
                : name;
+}
+
+char *fx8_command_name_inputs(char *const *files, size_t n)
+{
+    char more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, "and %zu more", n - 1);
+    char *const words[] = {files[0], more};
+    return fx8_command_join_texts("", words, n > 1 ? 2 : 1);
 }
 
 /* Folder with links resolved, and name: the caller frees it; NULL without
