@@ -143,11 +143,9 @@ static enum fx8_status open_part(struct fx8_output *output,
         if (is_named && !output->force && !is_replaceable(output, may_replace))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: exists and holds data, perhaps of a run that "
-                            "did not end: expected %s--force to replace it, or "
+                            "did not end: expected --force to replace it, or "
                             "another output name",
-                            output->part,
-                            may_replace != NULL ? "--resume to go on with it, "
-                                                : "");
+                            output->part);
         if (is_named && unlink(output->part) != 0)
             return system_fail(output->part, "replace", error);
         const int passed_over = output->file.descriptor;

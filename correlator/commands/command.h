@@ -49,7 +49,8 @@ struct fx8_option {
 /** A parsed command line. */
 struct fx8_command_line {
     const struct fx8_command *command;
-    const char *text; /**< "fx8 NAME ..." as it was given, for histories */
+    const char *text; /**< "fx8 NAME ..." as it was given, quoted for a shell
+                           where need be */
     char **files;     /**< [n_files] arguments that are not options */
     size_t n_files;
     const char **given;    /**< [n_options] values, "" for options without a
@@ -113,6 +114,10 @@ int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
 /** Join texts with blanks, for histories: `first` (skipped when empty), then
  *  items [n].  The caller frees; NULL when memory is short. */
 char *fx8_command_join_texts(const char *first, char *const *items, size_t n);
+
+/** The command line with an option behind it, for a shell to go on with: one
+ *  line; NULL if it cannot be one, or memory is short.  The caller frees. */
+char *fx8_command_with(const struct fx8_command_line *line, const char *option);
 
 /** FX8_ERR_USAGE with a message that ends in "(see fx8 NAME --help)". */
 enum fx8_status fx8_command_misuse(const struct fx8_command_line *line,

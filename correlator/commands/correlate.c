@@ -23,6 +23,7 @@
 #include "correlator/run/job.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/progress.h"
+#include "correlator/run/resume.h"
 #include "correlator/run/share.h"
 #include "correlator/run/summary.h"
 #include "io/reader.h"
@@ -562,6 +563,20 @@ static enum fx8_status load(const struct fx8_command_line *line,
                : FX8_OK;
 }
 
+/* Add what to do to a refusal.  The words of a launcher are not known. */
+static void explain(const struct fx8_command_line *line,
+                    const struct fx8_ranks *ranks, struct fx8_error *error)
+{
+    FX8_AUTO_FREE char *command =
+        ranks->operations == fx8_ranks_alone.operations
+            ? fx8_command_with(line, "--resume")
+            : NULL;
+    if (ranks->n == 1)
+        fx8_ranks_explain(error);
+    if (line->given[RESUME] == NULL)
+        fx8_resume_explain(command, error);
+}
+
 static enum fx8_status run(const struct fx8_command_line *line,
                            struct fx8_error *error)
 {
@@ -570,8 +585,8 @@ static enum fx8_status run(const struct fx8_command_line *line,
     enum fx8_status status = load(line, &work, error);
     if (status == FX8_OK)
         status = run_ranks(line, &work, error);
-    if (status == FX8_ERR_USAGE && work.ranks.n == 1)
-        fx8_ranks_explain(error);
+    if (status == FX8_ERR_USAGE && work.ranks.rank == 0)
+        explain(line, &work.ranks, error);
     bool is_paused = work.reports != NULL && work.reports[0].was_paused;
     status = fx8_ranks_settle(&work.ranks, status, &is_paused, error);
     if (is_paused && status == FX8_ERR_CANCELLED)

@@ -10,6 +10,7 @@
 #include "config/keys.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/resume.h"
+#include "io/output.h"
 
 /* --- counts of finished dumps ------------------------------------ */
 
@@ -296,4 +297,41 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
     if (status != FX8_OK)
         fx8_uvh5_leave(writer, 0, NULL);
     return status;
+}
+
+/* --- a file that is in the way ----------------------------------- */
+
+/* Whether --resume can go on with a file: a .part with finished dumps, or a
+ * result that lacks some. */
+static bool is_unfinished(const char *path)
+{
+    FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
+    FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
+    FX8_AUTO_FREE double *planned = NULL;
+    size_t shape[3], n_dumps, n_finished;
+    if (fx8_uvh5_open_words(path, &file, &header, NULL) != FX8_OK ||
+        fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, NULL) !=
+            FX8_OK ||
+        planned == NULL)
+        return false;
+    fx8_uvh5_count_finished(file, &n_dumps, &n_finished);
+    return fx8_output_is_part(path) ? n_finished > 0
+                                    : (double)n_finished < planned[0];
+}
+
+void fx8_resume_explain(const char *command, struct fx8_error *error)
+{
+    char *const end = error->message + strlen(error->message);
+    const size_t room = sizeof error->message - (size_t)(end - error->message);
+    const char *found = strstr(error->message, ": exists");
+    if (found == NULL)
+        return;
+    FX8_AUTO_FREE char *path =
+        strndup(error->message, (size_t)(found - error->message));
+    if (path == NULL || !is_unfinished(path))
+        return;
+    const int n = snprintf(end, room, "; to go on with it: %s",
+                           command != NULL ? command : "--resume");
+    if (n < 0 || (size_t)n >= room)
+        snprintf(end, room, "; to go on with it: --resume");
 }

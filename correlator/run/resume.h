@@ -64,4 +64,13 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
                                 struct fx8_resumed *found,
                                 struct fx8_error *error);
 
+/**
+ * fx8_resume_explain -- add to the message of a file that is in the way how to
+ * go on with it, if an earlier run has left it unfinished.
+ *
+ * Given:  command  the whole command line; NULL: not known.  One that does not
+ *                  fit is left out: --resume alone is named then
+ */
+void fx8_resume_explain(const char *command, struct fx8_error *error);
+
 #endif

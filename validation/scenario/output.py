@@ -107,6 +107,7 @@ class Output(program.Job):
                 else:
                     self.assert_one_line(done, 2, "out.uvh5.part: exists",
                                          "--force")
+                    self.assertNotIn("--resume", done.stderr)
                     self.assertEqual(program.content(part), content)
 
     def test_left_over_dumps(self):

@@ -370,6 +370,11 @@ class Ends(Ranks):
         self.assertEqual(process.returncode, 75)
         part = self.output + ".part"
         before = program.content(part)
+        done = self.mpirun(3, *self.words(recording, "--mpi"))
+        # how they were started is not known
+        self.assert_one_error(done, 2, "out.uvh5.part: exists")
+        self.assertTrue(self.errors(done)[0].endswith(
+            "; to go on with it: --resume"))
         with h5py.File(recording, "r+") as file:
             file["voltages"][...] = file["voltages"][...][..., ::-1]
         done = self.mpirun(3, *self.words(recording, "--mpi", "--resume"))

@@ -14,6 +14,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 
 import h5py
 import hdf5plugin
@@ -235,13 +236,48 @@ class Resume(ResumedJob):
         self.assert_one_line(self.correlate(self.input, *extra), 2, *mentions)
         self.assertEqual(program.content(path), before)
 
+    def refusal(self, *words):
+        """What a run is to be replaced by that finds a file in its way."""
+        done = self.well(*words, code=2)
+        self.assert_one_line(done, 2, ": exists", "--force")
+        return done.stderr.partition("; to go on with it: ")[2]
+
+    def paste(self, line):
+        """Run a line; returns the dumps that were not computed again."""
+        done = subprocess.run(line, shell=True, capture_output=True, text=True,
+                              timeout=60, check=True)
+        return self.kept(done.stdout)
+
     def test_without_resume(self):
+        """Refused with the line that goes on."""
+        self.job()
+        self.config = shutil.copy(self.config, self.path("it's my.ini"))
+        self.copy_want()
+        self.left(5)
+        self.refuse_as_is(self.part, (), "out.uvh5.part: exists")
+        self.assertEqual(self.paste(self.refusal(*self.words(self.input))), 5)
+        self.check()
+
+    def test_no_line_that_goes_on(self):
+        """It would be too long, several, or end with the name of a file."""
         self.job()
         self.copy_want()
         self.left(5)
-        self.refuse_as_is(self.part, (), "out.uvh5.part: exists", "--resume",
-                          "--force")
-        self.assertEqual(self.complete(), 5)
+        two_lines = shutil.copy(self.input, self.path("in\n2.h5"))
+        long = 5 * ("--set", "observation.telescope=" + 250 * "t")
+        for words in (self.words(self.input, *long), self.words(two_lines),
+                      ("correlate", "-o", self.output, "--", self.config,
+                       self.input)):
+            self.assertEqual(self.refusal(*words), "--resume\n")
+
+    def test_ended_result_in_the_way(self):
+        self.job()
+        self.end_early(signal.SIGTERM, "--quiet")
+        finished = self.finished()
+        line = self.refusal(*self.words(self.input))
+        self.assertEqual(self.paste(line), finished)
+        self.check()
+        self.assertEqual(self.refusal(*self.words(self.input)), "")
 
     def test_another_run(self):
         self.job()
