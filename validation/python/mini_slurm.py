@@ -43,6 +43,7 @@ MailProg=/bin/true
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
+GresTypes=gpu
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 MpiDefault=pmix
 ReturnToService=2
@@ -50,7 +51,9 @@ KillOnBadExit=1
 KillWait=5
 """
 NODE = ("NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
-        "CPUs={cpus} RealMemory=1000\n")
+        "CPUs={cpus} RealMemory=1000 Gres=gpu:4\n")
+# Pretended cards: any character device will do.
+CARDS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
 PARTITION = ("PartitionName=main Nodes=n[1-{nodes}] Default=YES "
              "MaxTime=INFINITE State=UP\n")
 
@@ -123,6 +126,9 @@ class Cluster:
             text += NODE.format(number=number, host=host, port=port, cpus=cpus)
         text += PARTITION.format(nodes=self.nodes)
         (self.folder / "slurm.conf").write_text(text, encoding="ascii")
+        (self.folder / "gres.conf").write_text(
+            "".join(f"Name=gpu File={card}\n" for card in CARDS),
+            encoding="ascii")
 
     def run(self, *words, check=True, **options):
         """A command in the environment of the cluster."""

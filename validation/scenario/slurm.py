@@ -4,9 +4,10 @@ pretended nodes: time limits, nodes that fail, job arrays, MPI.
 
 Shows (failures, a batch system): a job that its time limit stops, and
     one whose node fails, queue again and end with the result of a run that
-    nobody stopped; ranks on two nodes write the same; an array of coarse
-    channels is joined by the job that depends on it; the log begins with the
-    time that `fx8 plan` says
+    nobody stopped; its log begins with the time that `fx8 plan` says; one that
+    is killed at its limit is completed by the next job; ranks on two nodes write
+    the same, with (pretend) cards too; an array of coarse channels is joined by
+    the job that depends on it
 Within: every dataset and attribute equal but for history's date and command; the
     time a factor of 2
 Because: Slurm and other tests use the same processors; plan_check.py judges it
@@ -17,7 +18,9 @@ import re
 import shutil
 import tempfile
 import unittest
+from fractions import Fraction
 
+import h5py
 import numpy as np
 
 import mini_slurm
@@ -88,30 +91,44 @@ class Slurm(program.Job):
             lambda: waiting.marked(self.output + ".part"), 60)
 
     def test_time_limit(self):
-        words = self.job(n_antennas=256)
-        job = self.submit("one_node.sh", *words,
+        """Of a job that takes longer, as fx8 plan knows from the node."""
+        node = self.path("node.json")
+        self.configure(oracle.Setup(8, 2.0, precision="fp32"),
+                       {"correlator.threads": 1, "array.positions": "none"})
+        recording = self.write(program.Scene(
+            program.noise(185, 1024, 2, 12_000), rate=Fraction(10_000)))
+        with h5py.File(recording, "r+") as file:
+            program.put("voltages", np.tile(file["voltages"], (1, 1, 50)))(file)
+        words = (self.config, recording, "--set", "output.channel_average=8")
+        self.well("plan", *words, "--write-machine", node, "--quiet",
+                  timeout=MINUTES_S)
+        alone = self.well("correlate", *words, "-o", self.output,
+                          timeout=MINUTES_S).stdout
+        took = re.search(r"^time +(\S+) s: ", alone, re.MULTILINE)
+        self.assertGreater(float(took[1]), 60)
+        self.want = self.path("want.uvh5")
+        os.rename(self.output, self.want)
+        self.cluster.environment["FX8_NODE"] = node
+        self.addCleanup(self.cluster.environment.pop, "FX8_NODE")
+        job = self.submit("one_node.sh", self.config, self.output, *words[1:],
                           options=("--time=1", "--signal=USR1@60"))
         self.finish(job)
         self.assertGreater(self.restarts(job), 0)
         self.check()
-
-    def test_planned_time(self):
-        """Of a job on a node as it was measured."""
-        node = self.path("node.json")
-        self.configure(oracle.Setup(1024, 0.5, precision="fp32"))
-        recording = self.write(program.Scene(np.tile(
-            program.noise(185, 32, 2, 100_000), (1, 1, 40))))
-        self.well("plan", self.config, recording, "--write-machine", node,
-                  "--quiet", timeout=MINUTES_S)
-        self.cluster.environment["FX8_NODE"] = node
-        self.addCleanup(self.cluster.environment.pop, "FX8_NODE")
-        self.finish(self.submit("one_node.sh", self.config, self.output,
-                                recording))
-        log = program.text(self.log)
-        said = re.search(r"^time +(\S+) s on 1 node, ", log, re.MULTILINE)
-        took = re.search(r"^time +(\S+) s: ", log[said.end():], re.MULTILINE)
+        said = re.search(r"^time +(\S+) s on 1 node, ", program.text(self.log),
+                         re.MULTILINE)
         ratio = float(said[1]) / float(took[1])
         self.assertTrue(0.5 < ratio < 2, ratio)
+
+    def test_killed_at_its_time_limit(self):
+        """Without a signal ahead of it: SIGTERM, and SIGKILL soon after."""
+        words = self.job(n_antennas=256)
+        job = self.submit("one_node.sh", *words,
+                          options=("--time=1", "--signal=URG@10"))
+        self.cluster.wait(job, "TIMEOUT", MINUTES_S)
+        self.assertEqual(self.restarts(job), 0)
+        self.finish(self.submit("one_node.sh", *words))
+        self.check()
 
     def test_node_fails(self):
         words = self.job()
@@ -136,6 +153,24 @@ class Slurm(program.Job):
         self.finish(job)
         self.assertEqual(self.restarts(job), 1)
         self.check()
+
+    def test_a_card_for_each_rank(self):
+        """Eight ranks on two nodes of four pretend cards each."""
+        pretend = program.devices(4)
+        self.cluster.environment.update(pretend)
+        for name in pretend:
+            self.addCleanup(self.cluster.environment.pop, name)
+        self.configure(extra={"correlator.backend": "cuda"})
+        recording = self.recording(n_samples=60_000)
+        self.well(*self.words(recording), environment=pretend)
+        self.want = self.path("want.uvh5")
+        os.rename(self.output, self.want)
+        self.finish(self.submit("gpu_nodes.sh", self.config, self.output,
+                                recording))
+        self.check()
+        log = program.text(self.log)
+        self.assertRegex(log, r"(?m)^kernels +cuda ")
+        self.assertRegex(log, r"(?m)^ *rank 7 ")
 
     def test_array_of_channels(self):
         sets, wants = [], []
