@@ -29,8 +29,8 @@ static const char *const assumptions[][2] = {
     {"no time for blocks of 4 x 4 inputs without a baseline to write",
      "baselines that are not written take time, too; dumps below 8192 spectra "
      "take no more per sample than longer ones"},
-    {"filter bank, levels: on a line over log(channels); lines go on beyond "
-     "the last"},
+    {"filter bank, levels: on a line over log(channels); rising lines go on "
+     "beyond the last"},
     {"n threads take a + b / n seconds, through one and all that were measured",
      "n threads set levels in a + b / n seconds, through one and all that were "
      "measured"},

@@ -5,10 +5,10 @@
  * A node is measured at some shapes.  Between two of them, seconds per unit lie
  * on a line: those of reading and of the correlator over the number of inputs,
  * those of the filter bank over the logarithm of the channels (as in section
- * shapes of `fx8 bench`).  Beyond the largest the line goes on; below the
- * smallest its value holds.  Between one thread and all, seconds are a + b /
- * threads.  A card has no threads; its time for copies lies on a line over the
- * number of inputs.
+ * shapes of `fx8 bench`).  Beyond the largest the line goes on if it rises, but
+ * for cells of a dump, whose value holds, as all do below the smallest. Between
+ * one thread and all, seconds are a + b / threads.  A card has no threads; its
+ * time for copies lies on a line over the number of inputs.
  */
 #include <math.h>
 #include <string.h>
@@ -116,6 +116,21 @@ static enum fx8_status time_case(const struct search *search, const char *name,
     return FX8_OK;
 }
 
+/* Seconds per unit at a size, from those measured at sizes [n] in ascending
+ * order.  Noise can make a line fall, which below zero would be nonsense. */
+static double on_line(const double *sizes, const double *times, size_t n,
+                      double size, bool is_log)
+{
+    size_t above = 1;
+    if (n == 1 || size <= sizes[0])
+        return times[0];
+    while (above + 1 < n && sizes[above] < size)
+        above++;
+    const double seconds =
+        fx8_bench_between(&sizes[above - 1], &times[above - 1], size, is_log);
+    return size > sizes[n - 1] ? fmax(seconds, times[n - 1]) : seconds;
+}
+
 /* Seconds per unit on the line through the measured shapes, at `size` inputs
  * or channels. */
 static enum fx8_status time_at(const struct search *search,
@@ -156,13 +171,9 @@ static enum fx8_status time_at(const struct search *search,
                         "complete section node of fx8 bench",
                         search->machine->path, quantity, search->precision,
                         search->computer);
-    size_t above = 1;
-    while (above + 1 < n && sizes[above] < size)
-        above++;
-    *seconds = n == 1 || size <= sizes[0]
-                   ? times[0]
-                   : fx8_bench_between(&sizes[above - 1], &times[above - 1],
-                                       size, is_by_channels);
+    if (strcmp(quantity, "dump") == 0)
+        size = fmin(size, sizes[n - 1]);
+    *seconds = on_line(sizes, times, n, size, is_by_channels);
     return FX8_OK;
 }
 
@@ -317,9 +328,7 @@ static enum fx8_status time_reading(const struct fx8_cost_machine *machine,
         FX8_TRY(get(machine, name, "one thread", 1, &rate, error));
         times[k] = 1.0 / rate;
     }
-    *seconds = n_inputs <= sizes[0]
-                   ? times[0]
-                   : fx8_bench_between(sizes, times, n_inputs, false);
+    *seconds = on_line(sizes, times, 2, n_inputs, false);
     return FX8_OK;
 }
 
