@@ -257,7 +257,7 @@ static enum fx8_status write_some(struct fx8_ranks_file *file, uint64_t offset,
     errno = 0;
     int code = MPI_File_write_at(file->file, (MPI_Offset)offset, bytes, (int)n,
                                  MPI_BYTE, &status);
-    /* what MPI tells of a failed write may be the count alone, or a class of
+    /* all that MPI says of a failed write may be the count alone, or a class of
      * errors, but errno has the system's reason */
     const int reason = errno;
     if (code == MPI_SUCCESS)

@@ -72,7 +72,7 @@ static void add(struct differences *d, const char *format, ...)
     va_end(arguments);
     const char *between = d->length > 0 ? "; " : "";
     const size_t room = sizeof d->text - d->length;
-    /* of the first one, at least the begin is told */
+    /* of the first one, the beginning at least */
     if (d->n > 0 && (n < 0 || strlen(between) + (size_t)n >= room))
         d->n_left_out++;
     else if (snprintf(d->text + d->length, room, "%s%s", between, text) >= 0)
@@ -212,7 +212,7 @@ static bool is_one_file(const char *a, const char *b)
     return path_a != NULL && path_b != NULL && strcmp(path_a, path_b) == 0;
 }
 
-/* The recording may have another name.  That is told first, but only counts if
+/* The recording may have another name.  That is named first, but only counts if
  * there are other differences: its data are compared later. */
 static void compare_input(const struct fx8_run_request *request,
                           const struct fx8_uvh5_header *mine,
