@@ -3,8 +3,8 @@
  * session_private.h -- the state of a session, shared by session.c (samples to
  * dumps), ranges.c (ranges of dumps), blocks.c (blocks used in place), dumps.c
  * (dumps to the caller), quicklook.c (the quick-look of dumps), kurtosis.c
- * (cells unlike noise), answers.c (getters) and session_open.c (opening and
- * closing).
+ * (cells unlike noise), answers.c (getters), session_open.c (opening and
+ * closing) and session_memory.c (memory and its limit).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -164,6 +164,34 @@ enum fx8_status fx8_session_enter(const struct fx8_session *s,
 /* Stop after a failure: spectra of the dump may be lost, so none may follow. */
 enum fx8_status fx8_session_leave(struct fx8_session *s,
                                   enum fx8_status status);
+
+/* --- session_memory.c --- */
+
+/* A stream for engine blocks of block_spectra.  Engines that pin memory may
+ * still copy one block while the next is gathered: two sets.  The caller sets
+ * shape.operations. */
+struct fx8_stream_shape fx8_session_stream_shape(
+    const struct fx8_session *s, const struct fx8_engine_operations *operations,
+    size_t block_spectra);
+
+/* Cells of the results of a slice, before bands are averaged. */
+size_t fx8_session_cells(const struct fx8_session *s);
+
+/* Called by the CPU engine before it allocates: check the limit for engines of
+ * all bands and everything else, and deliver dumps in slices if it asks for
+ * that. */
+enum fx8_status fx8_session_admit(void *session, size_t bytes,
+                                  size_t block_spectra,
+                                  struct fx8_error *error);
+
+/* Check the limit with the engines that were opened, which have these bytes. */
+enum fx8_status fx8_session_check_memory(struct fx8_session *s, size_t engines,
+                                         struct fx8_error *error);
+
+/* Allocate the session's own arrays; released by fx8_session_free(). */
+enum fx8_status fx8_session_allocate(struct fx8_session *s,
+                                     struct fx8_error *error);
+void fx8_session_free(struct fx8_session *s);
 
 /* --- quicklook.c --- */
 
