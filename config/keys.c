@@ -390,12 +390,11 @@ const struct fx8_key fx8_keys[] = {
      INTEGER(machine.memory_limit, 1, 1073741824), WORD("auto", 0),
      .unit = "MiB", .factor = 1 << 20, .fallback = "auto", .is_execution = true,
      .help =
-         "Memory that spectra, sums, samples and results may take; if "
+         "Memory that a run may take, with the program and its libraries; if "
          "whole dumps need more, they are summed up and written in slices.  "
-         "Blocks that are read ahead, the header of a result, and whole "
-         "results that wait to be written or compared come on top.  auto: "
-         "what it runs best with; slices where half of the machine's memory "
-         "is too little."},
+         "Unpacked chunks of a packed recording, up to 256 MiB, and what "
+         "CUDA and MPI take come on top.  auto: what it runs best with; "
+         "slices where half of the machine's memory is too little."},
     {"correlator", "ranks", CHOICE(correlator.has_ranks, rank_words),
      .fallback = "one", .is_execution = true,
      .help = "mpi: the processes that mpirun or srun has started divide the "

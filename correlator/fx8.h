@@ -308,6 +308,9 @@ struct fx8_machine {
                              the CPU delivers them in slices, as large as this
                              allows, or else 64 or so; 0: always whole.  Not
                              with a quick-look; INT8 needs reread */
+    size_t beside; /**< bytes that the caller takes for itself, which count
+                        towards memory_limit and slices_above */
+    size_t beside_whole; /**< and how many more if dumps are whole */
 };
 
 /** Number of spectra that set the gains of an input. */

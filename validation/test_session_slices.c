@@ -317,10 +317,24 @@ TEST(a_limit_that_slices_keep)
     const size_t whole = number_refused(&plan, "expected at least ");
     plan.machine.slices_above = 1;
     const size_t least = number_refused(&plan, "expected at least ");
-    /* results in two precisions, 29 bytes a cell */
+    /* results in two precisions, 29 bytes a cell; 8 arrays in large pages, and
+     * small ones that grow with the baselines */
     const size_t results = (size_t)2 * 29 * (128 * 129 / 2) * 4 * 64;
     assert_in_range(whole - least, results / 64 * 62 >> 20,
-                    (results >> 20) + 10);
+                    (results >> 20) + 2 * 8 + 10);
+    /* what the caller takes counts too, more of it with whole dumps */
+    plan.machine.beside = (size_t)7 << 20;
+    plan.machine.beside_whole = (size_t)9 << 20;
+    assert_int_equal(number_refused(&plan, "expected at least "), least + 7);
+    assert_int_equal(number_refused(&plan, " for results, "), 7);
+    plan.machine.slices_above = 0;
+    assert_int_equal(number_refused(&plan, "expected at least "), whole + 16);
+    plan.machine.memory_limit = plan.machine.slices_above = (whole + 15) << 20;
+    must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
+    assert_true(fx8_info(session).n_slices > 1);
+    fx8_close(&session);
+    plan.machine.beside = plan.machine.beside_whole = 0;
+    plan.machine.slices_above = 1;
     plan.machine.memory_limit = (least - 1) << 20;
     assert_int_equal(number_refused(&plan, "expected at least "), least);
     for (size_t mib = least; mib <= whole; mib += (whole - least) / 2) {

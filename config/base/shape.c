@@ -25,6 +25,12 @@ enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error)
     return fx8_fail(error, FX8_ERR_SYSTEM, "out of memory: %s", what);
 }
 
+/* Multiples in which memory of this size is allocated. */
+static size_t step_of(size_t size)
+{
+    return size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
+}
+
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                              void *pointer, struct fx8_error *error)
 {
@@ -40,7 +46,7 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
     /* large arrays use large pages, because the corner turns touch more small
      * pages than the TLB holds; their zeros come from the kernel at the first
      * touch, near the thread that works on them */
-    const size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
+    const size_t alignment = step_of(size);
     const size_t rounded = fx8_round_up(size == 0 ? 1 : size, alignment);
     block = aligned_alloc(alignment, rounded);
     if (block == NULL)
@@ -64,6 +70,18 @@ size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays)
         if (size > SIZE_MAX - total)
             return SIZE_MAX;
         total += size;
+    }
+    return total;
+}
+
+size_t fx8_arrays_taken(const struct fx8_array *arrays, size_t n_arrays)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n_arrays; i++) {
+        const size_t size = fx8_arrays_size(&arrays[i], 1);
+        if (size > SIZE_MAX - LARGE_PAGE - total)
+            return SIZE_MAX;
+        total += fx8_round_up(size, step_of(size));
     }
     return total;
 }

@@ -122,6 +122,10 @@ struct fx8_array {
 /** Total bytes of the wanted arrays, or SIZE_MAX on overflow. */
 size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays);
 
+/** The same, as fx8_allocate() rounds them: large ones up to whole large pages,
+ *  of 2 MiB. */
+size_t fx8_arrays_taken(const struct fx8_array *arrays, size_t n_arrays);
+
 /**
  * fx8_allocate_arrays -- fx8_allocate() for each array of a list.
  *

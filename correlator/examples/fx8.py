@@ -241,7 +241,8 @@ class fx8_machine(Structure):
         ("first_device", c_size_t), ("kernel", c_char_p),
         ("threads", fx8_threads), ("transform", c_uint),
         ("spot_check", c_uint), ("memory_limit", c_size_t),
-        ("slices_above", c_size_t)]
+        ("slices_above", c_size_t), ("beside", c_size_t),
+        ("beside_whole", c_size_t)]
 
 
 class fx8_block(Structure):

@@ -270,7 +270,7 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
 static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
 {
     s->statistics.n_gain_rounds++;
-    const size_t bytes = s->memory + s->kept.bytes;
+    const size_t bytes = s->memory + s->beside + s->kept.bytes;
     if (!fx8_kept_is_over(&s->kept))
         return FX8_OK;
     return fx8_fail(

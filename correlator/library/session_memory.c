@@ -3,6 +3,7 @@
  * session_memory.c -- what a session needs of memory, whether a limit allows
  * it, and its own arrays.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "config/base/dump_arrays.h"
@@ -125,11 +126,13 @@ struct need {
     size_t spectra; /* engines and gains */
     size_t samples;
     size_t results;
+    size_t beside; /* the caller */
 };
 
 static size_t sum_of(const struct need *need)
 {
-    return plus(plus(need->spectra, need->samples), need->results);
+    return plus(plus(need->spectra, need->samples),
+                plus(need->results, need->beside));
 }
 
 /* With engines of these operations that need `engines` bytes.  Gains need a
@@ -143,6 +146,7 @@ static struct need find_need(struct fx8_session *s,
     struct fx8_stream_shape ahead = stream;
     ahead.has_two = false;
     const bool has_levels = s->axes.has_quantiser;
+    const struct fx8_machine *machine = &s->plan.machine;
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
     const size_t delays = s->tracker != NULL ? fx8_tracker_size(&s->axes) : 0;
@@ -151,8 +155,10 @@ static struct need find_need(struct fx8_session *s,
         .samples = plus(plus(fx8_stream_size(&stream), delays),
                         has_levels ? fx8_stream_size(&ahead) : 0),
         .results = plus(
-            plus(fx8_arrays_size(arrays, n), fx8_session_quicklook_size(s)),
+            plus(fx8_arrays_taken(arrays, n), fx8_session_quicklook_size(s)),
             fx8_few_bits_size(&s->plan, s->axes.n_rows)),
+        .beside = plus(machine->beside,
+                       fx8_session_has_slices(s) ? 0 : machine->beside_whole),
     };
     if (has_levels)
         need.spectra =
@@ -174,12 +180,17 @@ static enum fx8_status refuse(const struct need *need, const char *reason,
     const size_t spectra = whole_mib(need->spectra);
     const size_t with_samples = whole_mib(plus(need->spectra, need->samples));
     const size_t all = whole_mib(sum_of(need));
+    const size_t own = whole_mib(sum_of(need) - need->beside);
+    char beside[64] = "";
+    if (need->beside > 0)
+        snprintf(beside, sizeof beside, ", %zu for files and the program",
+                 all - own);
     return fx8_fail(error, FX8_ERR_USAGE,
                     "plan: memory_limit: expected at least %zu MiB: %zu for "
                     "spectra, levels and sums, %zu for samples, %zu for "
-                    "results%s",
-                    all, spectra, with_samples - spectra, all - with_samples,
-                    reason);
+                    "results%s%s",
+                    all, spectra, with_samples - spectra, own - with_samples,
+                    beside, reason);
 }
 
 /* Choose slices as large as `most` bytes allow, or the smallest ones. */
@@ -198,8 +209,7 @@ static void choose_slices(struct fx8_session *s, size_t engines,
 }
 
 enum fx8_status fx8_session_admit(void *context, size_t bytes,
-                                  size_t block_spectra,
-                                  struct fx8_error *error)
+                                  size_t block_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = context;
     const size_t engines = fx8_product(bytes, s->plan.n_bands, 1, 1);
@@ -222,8 +232,9 @@ enum fx8_status fx8_session_check_memory(struct fx8_session *s, size_t engines,
     const struct need need =
         find_need(s, s->operations, engines,
                   s->operations->facts(s->engines[0])->block_spectra);
-    s->memory = sum_of(&need);
-    if (limit == 0 || s->memory <= limit)
+    s->memory = sum_of(&need) - need.beside;
+    s->beside = need.beside;
+    if (limit == 0 || sum_of(&need) <= limit)
         return FX8_OK;
     return refuse(&need,
                   s->plan.machine.slices_above > 0 &&

@@ -208,7 +208,7 @@ static enum fx8_status open_stream(struct fx8_session *s,
     s->kept.shape = shape;
     s->kept.limit = s->plan.machine.memory_limit == 0
                         ? SIZE_MAX
-                        : s->plan.machine.memory_limit - s->memory;
+                        : s->plan.machine.memory_limit - s->memory - s->beside;
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 

@@ -95,6 +95,7 @@ struct fx8_session {
     int64_t samples_end;    /* behind the last block with samples */
     bool has_begun;         /* a block was pushed */
     size_t memory;          /* bytes of the session without kept */
+    size_t beside;          /* of the caller, which count too */
     struct fx8_statistics statistics;
     enum fx8_status stopped; /* first failure, or FX8_OK */
     bool has_finished;       /* by fx8_finish() */

@@ -297,7 +297,7 @@ void fx8_forecast_print(const struct fx8_run_request *request, size_t memory,
     print_sky(job, stream);
     for (size_t c = 0; c < job->n_centers; c++)
         print_outputs(request, c, stream);
-    fprintf(stream, "memory     up to %.1f MiB for samples, sums and results\n",
+    fprintf(stream, "memory     up to %.1f MiB\n",
             (double)memory / (double)(1 << 20));
     if (n_slices > 1)
         fprintf(stream,

@@ -4,12 +4,27 @@
 
 #include "config/base/shape.h"
 #include "correlator/run/memory.h"
+#include "correlator/run/sink.h"
 #include "io/uvh5/uvh5.h"
 
 size_t fx8_memory_of_machine(void)
 {
     return fx8_product((size_t)sysconf(_SC_PHYS_PAGES),
                        (size_t)sysconf(_SC_PAGESIZE), 1, 1);
+}
+
+/* Program and libraries, 22 MiB of the smallest run, and what HDF5 and malloc()
+ * keep, for counts, columns and metadata: 512 and 2,048 inputs stayed 10 MiB
+ * and more below. */
+#define PROGRAM_BYTES ((size_t)40 << 20)
+
+size_t fx8_memory_beside(const struct fx8_run_request *request, bool has_slices)
+{
+    size_t bytes = PROGRAM_BYTES;
+    for (size_t c = 0; c < request->job->n_centers; c++)
+        bytes += fx8_sink_memory(request, c, has_slices) +
+                 (has_slices ? 0 : request->outputs[c].consumer.memory);
+    return bytes;
 }
 
 /* What needs whole dumps, for the end of a message; NULL: nothing. */

@@ -13,6 +13,12 @@
 /** Bytes of memory that this machine has. */
 size_t fx8_memory_of_machine(void);
 
+/** Bytes that a run takes besides its sessions and the blocks that are read:
+ *  the program, its results until they are written, and what watches dumps,
+ *  which must be whole for that. */
+size_t fx8_memory_beside(const struct fx8_run_request *request,
+                         bool has_slices);
+
 /** slices_above of the plan of a session: the limit or, without one, half of
  * the machine's memory, which leaves as much for the results that are written
  *  while the next dump is computed; 0 if something needs whole dumps. */

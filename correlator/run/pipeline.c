@@ -87,6 +87,18 @@ static enum fx8_status list_input_gains(struct fx8_run *run,
     return FX8_OK;
 }
 
+/* Let a session leave its share of what the run takes besides. */
+static void share_limit(const struct fx8_run *run, struct fx8_machine *machine)
+{
+    const struct fx8_run_request *request = run->request;
+    const size_t least = fx8_memory_beside(request, true);
+    const size_t blocks = fx8_source_limited_memory(
+        request->reader, request->job, request->block_samples);
+    machine->beside = (least + blocks) / run->n + 1;
+    machine->beside_whole =
+        (fx8_memory_beside(request, false) - least) / run->n + 1;
+}
+
 /* The quick-look of several ranks is made at the end: make_looker(). */
 static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
 {
@@ -95,6 +107,8 @@ static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
     plan.machine.transform = run->request->transform;
     plan.machine.memory_limit /= run->n;
     plan.machine.slices_above = fx8_memory_slices_above(run->request);
+    if (plan.machine.memory_limit > 0)
+        share_limit(run, &plan.machine);
     plan.input_gain = run->input_gain;
     plan.delays.context = &run->request->job->centers[index];
     plan.quicklook = plan.quicklook && run->ranks->n == 1;
@@ -138,11 +152,10 @@ static void tell_ready(const struct fx8_run *run)
 {
     const struct fx8_run_request *request = run->request;
     const size_t n_slices = fx8_info(run->branches[0].session).n_slices;
-    size_t memory = fx8_source_memory(run->source) + fx8_run_parts_memory(run);
+    size_t memory = fx8_source_memory(run->source) + fx8_run_parts_memory(run) +
+                    fx8_memory_beside(request, n_slices > 1);
     for (size_t b = 0; b < run->n; b++)
-        memory += fx8_info(run->branches[b].session).memory +
-                  fx8_sink_memory(request, b, n_slices > 1) +
-                  (n_slices > 1 ? 0 : request->outputs[b].consumer.memory);
+        memory += fx8_info(run->branches[b].session).memory;
     if (request->ready != NULL && run->ranks->rank == 0)
         request->ready(request->ready_context, memory, n_slices,
                        run->reports[0].n_earlier);

@@ -16,6 +16,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "correlator/run/memory.h"
 #include "correlator/run/pipeline_private.h"
 
 /* Between two looks for parts of other ranks. */
@@ -49,11 +50,14 @@ static enum fx8_status check_limit(const struct fx8_run *run,
                                    const struct fx8_branch *branch,
                                    struct fx8_error *error)
 {
-    const struct fx8_job *job = run->request->job;
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_job *job = request->job;
     const size_t limit = job->plan.machine.memory_limit;
-    const size_t needed = fx8_product(
-        run->n, fx8_info(branch->session).memory + branch_memory(run, branch),
-        1, 1);
+    const size_t needed =
+        run->n *
+            (fx8_info(branch->session).memory + branch_memory(run, branch)) +
+        fx8_memory_beside(request, false) +
+        fx8_source_limited_memory(request->reader, job, request->block_samples);
     if (limit == 0 || needed <= limit)
         return FX8_OK;
     return fx8_settings_fail(

@@ -8,6 +8,10 @@
 #include "config/base/try.h"
 #include "correlator/run/sink_private.h"
 
+/* Gains and counts of an input and channel, in copies and sums: 3 numbers in
+ * each copy, the session's and the earlier runs' clips, those of a tally. */
+#define LEVEL_BYTES ((size_t)(FX8_SINK_COPIES * 24 + 2 * 8 + 13))
+
 /* Between two looks for dumps of other ranks. */
 #define LOOK_NS 1000000L
 
@@ -245,12 +249,22 @@ size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
                                     .center = center,
                                     .has_slices = has_slices,
                                     .output = &request->outputs[center]};
+    const struct fx8_job *job = request->job;
+    const struct fx8_axes *axes = &job->axes;
     struct fx8_dump dump;
     struct fx8_array arrays[FX8_SINK_ARRAYS];
     fx8_sink_list(&unused, &dump, arrays);
-    return fx8_product(FX8_SINK_COPIES,
-                       fx8_arrays_size(arrays, FX8_SINK_ARRAYS), 1, 1) +
-           fx8_sink_averages_memory(&unused);
+    size_t bytes = axes->n_inputs * axes->n_fine * LEVEL_BYTES;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        if (unused.output->paths[f] != NULL)
+            bytes += fx8_uvh5_memory(
+                (size_t)job->n_dumps, axes->n_baselines, axes->n_channels,
+                axes->n_products, job->settings->output.compression,
+                fx8_job_packers(job, fx8_job_threads(job)));
+    const size_t n_copies = FX8_SINK_COPIES + is_receiver(&unused);
+    return fx8_product(n_copies, fx8_arrays_taken(arrays, FX8_SINK_ARRAYS), 1,
+                       1) +
+           bytes + fx8_sink_averages_memory(&unused);
 }
 
 /* --- dumps ------------------------------------------------------- */

@@ -16,9 +16,8 @@ struct fx8_earlier;
 struct fx8_sink;
 struct fx8_tally;
 
-/** Bytes of the dumps in flight of a phase centre; none if dumps come in
- * slices.
- */
+/** Bytes that the results of a phase centre take to be written, with the dumps
+ *  in flight unless dumps come in slices. */
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
                        bool has_slices);
 

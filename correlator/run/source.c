@@ -481,6 +481,17 @@ size_t fx8_source_memory(const struct fx8_source *source)
            (n > 0 ? source->reader->buffer_size(source->reader, n) : 0);
 }
 
+size_t fx8_source_limited_memory(struct fx8_reader *reader,
+                                 const struct fx8_job *job,
+                                 int64_t block_samples)
+{
+    struct fx8_source s = {.reader = reader, .job = job};
+    set_range(&s);
+    set_sizes(&s, block_samples);
+    /* and one of each phase centre that is read again */
+    return fx8_product(N_BLOCKS + job->n_centers, buffer_bytes(&s), 1, 1);
+}
+
 double fx8_source_seconds(struct fx8_source *source)
 {
     pthread_mutex_lock(&source->mutex);

@@ -76,6 +76,12 @@ enum fx8_status fx8_source_reread(struct fx8_source *source, size_t center,
 /** Bytes of the blocks. */
 size_t fx8_source_memory(const struct fx8_source *source);
 
+/** Most bytes of the blocks of a source with memory_limit; arguments as those
+ *  of fx8_source_open(). */
+size_t fx8_source_limited_memory(struct fx8_reader *reader,
+                                 const struct fx8_job *job,
+                                 int64_t block_samples);
+
 /** Seconds spent reading so far. */
 double fx8_source_seconds(struct fx8_source *source);
 

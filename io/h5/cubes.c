@@ -23,6 +23,20 @@ size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
     return bytes;
 }
 
+static size_t chunk_bytes(const struct fx8_h5_cube *cube)
+{
+    size_t bytes = cube->value_bytes;
+    for (int i = 0; i < cube->rank; i++)
+        bytes *= (size_t)cube->chunk[i];
+    return bytes;
+}
+
+size_t fx8_h5_cube_cache(const struct fx8_h5_cube *cube)
+{
+    /* one chunk stays in memory until it is full or the dump is flushed */
+    return 2 * chunk_bytes(cube);
+}
+
 /* For rows that are too large, or whose number has no divisor that would do. */
 static void cut_channels(struct fx8_h5_cube *cube, int rows, size_t bytes)
 {
@@ -62,11 +76,9 @@ enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
                                    struct fx8_error *error)
 {
     hsize_t none[FX8_H5_CUBE_RANK], full[FX8_H5_CUBE_RANK];
-    size_t chunk_bytes = cube->value_bytes;
     for (int i = 0; i < cube->rank; i++) {
         none[i] = i == 0 ? 0 : cube->dump[i];
         full[i] = i == 0 ? n_dumps * cube->dump[0] : cube->dump[i];
-        chunk_bytes *= (size_t)cube->chunk[i];
     }
     const struct fx8_h5_layout layout = {
         .name = cube->name,
@@ -81,8 +93,7 @@ enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,
         .is_reserved = deflate == 0 && !bitshuffle && !cube->is_sparse,
         .fill = cube->fill,
         .n_slots = 521, /* HDF5's own default, a prime */
-        /* one chunk stays in memory until it is full or the dump is flushed */
-        .cache_bytes = 2 * chunk_bytes,
+        .cache_bytes = fx8_h5_cube_cache(cube),
     };
     cube->deflate = deflate;
     return fx8_h5_create(output, group, &layout, &cube->dataset, error);

@@ -46,6 +46,12 @@ void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
 /** Bytes of a dump. */
 size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
 
+/** Bytes that the chunks of a cube take in memory, apart from packing. */
+size_t fx8_h5_cube_cache(const struct fx8_h5_cube *cube);
+
+/** Bytes that packing its chunks on so many threads takes for a while. */
+size_t fx8_h5_cube_packing(const struct fx8_h5_cube *cube, size_t n_threads);
+
 /** Create a cube without rows, or open that of an earlier run, that can grow to
  * n_dumps, with these filters; a deflated one is shuffled. */
 enum fx8_status fx8_h5_cube_create(const struct fx8_output *output, hid_t group,

@@ -76,6 +76,17 @@ bool fx8_h5_cube_packs(const struct fx8_h5_cube *cube, size_t row, size_t n)
            row % rows == 0 && n % rows == 0 && fx8_h5_cube_has_whole_rows(cube);
 }
 
+size_t fx8_h5_cube_packing(const struct fx8_h5_cube *cube, size_t n_threads)
+{
+    const size_t bytes = fx8_h5_cube_cache(cube) / 2;
+    const size_t packed = compressBound(bytes);
+    if (n_threads > 1)
+        return least(n_threads, MOST_CHUNKS) * bytes +
+               least(2 * n_threads, MOST_CHUNKS) * packed;
+    /* HDF5 copies a chunk, shuffles that and deflates it */
+    return 2 * bytes + packed;
+}
+
 enum fx8_status fx8_h5_cube_pack_rows(const struct fx8_output *output,
                                       const struct fx8_h5_cube *cube,
                                       size_t row, size_t n, const void *values,

@@ -215,6 +215,12 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
  *  same bytes. */
 void fx8_uvh5_pack_on(struct fx8_uvh5_writer *writer, size_t n_threads);
 
+/** Bytes of memory that writing a file of these sizes takes, header included,
+ *  if so many threads pack it. */
+size_t fx8_uvh5_memory(size_t n_times, size_t n_baselines, size_t n_channels,
+                       size_t n_products, enum fx8_compression compression,
+                       size_t n_threads);
+
 /** Whether dumps of a file of these sizes can be written in slices: no chunk
  * runs through all baselines. */
 bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,

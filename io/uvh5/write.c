@@ -16,6 +16,9 @@
 #define CUBE_BYTES   13
 #define COLUMN_BYTES 96
 
+/* Bytes of a baseline in the header in memory: two numbers and a vector. */
+#define BASELINE_BYTES ((size_t)40)
+
 /* --- visibilities, flags and weights -------------------------------------- */
 
 size_t fx8_uvh5_count_rows(const struct fx8_uvh5_writer *writer)
@@ -280,9 +283,10 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
     return FX8_OK;
 }
 
-bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
-                           size_t n_channels, size_t n_products,
-                           enum fx8_compression compression)
+/* A writer without a file, for its chunks. */
+static struct fx8_uvh5_writer sketch(size_t n_times, size_t n_baselines,
+                                     size_t n_channels, size_t n_products,
+                                     enum fx8_compression compression)
 {
     struct fx8_uvh5_writer writer = {
         .compression = compression,
@@ -292,7 +296,31 @@ bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
         .n_products = n_products,
         .rows = fx8_uvh5_all_rows(n_times, n_baselines)};
     describe_cubes(&writer);
+    return writer;
+}
+
+bool fx8_uvh5_takes_slices(size_t n_times, size_t n_baselines,
+                           size_t n_channels, size_t n_products,
+                           enum fx8_compression compression)
+{
+    const struct fx8_uvh5_writer writer =
+        sketch(n_times, n_baselines, n_channels, n_products, compression);
     return fx8_h5_cube_has_whole_rows(&writer.cubes[FX8_UVH5_VISDATA]);
+}
+
+size_t fx8_uvh5_memory(size_t n_times, size_t n_baselines, size_t n_channels,
+                       size_t n_products, enum fx8_compression compression,
+                       size_t n_threads)
+{
+    const struct fx8_uvh5_writer writer =
+        sketch(n_times, n_baselines, n_channels, n_products, compression);
+    size_t bytes = BASELINE_BYTES * n_baselines;
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        bytes += fx8_h5_cube_cache(&writer.cubes[i]);
+    return compression == FX8_COMPRESSION_NONE
+               ? bytes
+               : bytes + fx8_h5_cube_packing(&writer.cubes[FX8_UVH5_VISDATA],
+                                             n_threads);
 }
 
 static enum fx8_status check_slice(const struct fx8_uvh5_writer *writer,

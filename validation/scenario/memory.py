@@ -108,7 +108,8 @@ class Limit(program.Job):
 
     LEAST = re.compile(r": expected at least (\d+) MiB: (\d+) for spectra, "
                       r"levels and sums, (\d+) for samples, (\d+) for "
-                      r"results(?:; .* dumps)?$", re.MULTILINE)
+                      r"results, (\d+) for files and the program"
+                      r"(?:; .* dumps)?$", re.MULTILINE)
 
     def limited(self, limit, keys, environment):
         """A run with this limit, from the INI file."""

@@ -6,13 +6,11 @@ Shows (results, larger than memory): a run within a limit that a whole dump
     exceeds writes the file of a run without one: every dataset and attribute,
     INT8, FP32 and bounds, uncompressed and packed, with averages; killed between
     two writes, on a full disk, or stopped, it is completed by `--resume`, with
-    or without the limit; peak memory stays near the limit; what needs whole
-    dumps is refused by its key
-Within: equal; peak within 96 MiB of the limit for 512 inputs x 16 channels
-    (`FX8_LONG=1`: 128 MiB for 2,048 inputs), recording and result larger than
-    the limit
-Because: blocks of samples that are read ahead, 40 bytes a baseline for the
-    header, HDF5's caches and the program itself come on top
+    or without the limit; the peak memory of the process stays within the
+    limit, where slices are the smallest and where dumps just fit, for 512
+    inputs x 16 channels (`FX8_LONG=1`: 2,048), and a result larger than the
+    limit; what needs whole dumps is refused by its key
+Within: equal
 """
 import os
 import re
@@ -33,11 +31,6 @@ STEPS, PACKED_STEPS = (100, 100) if program.LONG else (7, 6)
 # and 738 MB.
 N_INPUTS, N_SAMPLES, N_DUMPS = ((2048, 180_224, 4) if program.LONG
                                 else (512, 65_536, 16))
-
-# See Because: 24 MiB of samples, 13 of HDF5's caches, 20 for the header of 2,048
-# inputs, and what libraries and the allocator take: 63 to 71 MiB were seen with
-# 512 inputs, 114 with 2,048.
-ALLOWED_MIB = 128 if program.LONG else 96
 
 LEAST = re.compile(r"expected at least (\d+) MiB")
 SLICES = re.compile(r"each dump is written in (\d+) slices: more memory would "
@@ -123,7 +116,8 @@ class Equal(Slices):
         """As large as the limit allows: fewer slices with more memory."""
         self.job({"correlator.precision": "fp32"})
         numbers = []
-        for mib in range(self.least, self.least + 4):
+        # whole dumps: two more, one written and one that waits
+        for mib in range(self.least, self.least + 8, 2):
             self.clear()
             said = self.well(*self.words(self.input, *limit(mib))).stdout
             found = SLICES.search(said)
@@ -291,7 +285,7 @@ class Refused(Slices):
 
 
 class Memory(program.Job):
-    """Peak memory near the limit, whatever the size of recording and result."""
+    """Peak memory within the limit, whatever the size of recording and result."""
 
     def recording(self):
         """Noise of many inputs, written piece by piece into a small file; in
@@ -323,16 +317,33 @@ class Memory(program.Job):
                                f"correlator.precision={precision}")
             least = int(LEAST.search(program.run(
                 *words, *limit(1)).stderr).group(1))
-            whole = self.peak_mib(*words)
-            slices = self.peak_mib(*words, *limit(least))
-            print(f"# {N_INPUTS} inputs, {precision}: {whole} MiB whole, "
-                  f"{slices} MiB within {least} MiB")
-            for path in recording, self.output:
-                self.assertGreater(os.path.getsize(path), least << 20)
-            self.assertLess(slices, least + ALLOWED_MIB)
-            self.assertLess(slices, whole)
+            slices, n_slices = self.peak_mib(*words, *limit(least))
+            print(f"# {N_INPUTS} inputs, {precision}: {slices} MiB within "
+                  f"{least} MiB, {n_slices} slices")
+            self.assertGreater(os.path.getsize(self.output), least << 20)
+            self.assertGreater(n_slices, 40)
+            self.assertLess(slices, least)
+        fits = self.whole_mib(least, *words)
+        whole, n_whole = self.peak_mib(*words, *limit(fits))
+        print(f"# {precision}: {whole} MiB within {fits} MiB, whole")
+        self.assertEqual(n_whole, 1)
+        self.assertLess(whole, fits)
+
+    def whole_mib(self, least, *words):
+        """The smallest limit, within 4 MiB, with which dumps are written whole:
+        a dry run takes a second."""
+        beyond = 8 * least
+        while beyond - least > 4:
+            mib = (least + beyond) // 2
+            said = self.well(*words, "--dry-run", *limit(mib)).stdout
+            least, beyond = ((mib, beyond) if SLICES.search(said)
+                             else (least, mib))
+        return beyond
 
     def peak_mib(self, *words):
-        done = self.well(*words, timeout=600)
-        return float(re.search(r"^memory +([0-9.]+) MiB at most", done.stdout,
-                               re.MULTILINE).group(1))
+        """The peak of a run, and its number of slices."""
+        said = self.well(*words, timeout=600).stdout
+        slices = SLICES.search(said)
+        return (float(re.search(r"^memory +([0-9.]+) MiB at most", said,
+                                re.MULTILINE).group(1)),
+                int(slices.group(1)) if slices else 1)
