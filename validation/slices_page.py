@@ -3,8 +3,8 @@
 """slices_page.py [PAGE.md] -- what dumps in slices save and cost: 2,048 inputs of 16
 channels, without a limit of memory and within the smallest that suffices.
 
-Runs take turns, so that a busy machine slows them alike; CPU times are compared. The
-files are compared item by item. `make slices-page` runs it; it takes 4 GB in TMPDIR.
+Runs take turns, so that a busy machine slows them alike. The files are compared item
+by item. `make slices-page` runs it; it takes 4 GB in TMPDIR.
 """
 import os
 import re
@@ -39,15 +39,15 @@ ABOUT = """# Results larger than memory
 `make slices-page PAGE=...` writes this page: 1,024 dual-polarisation antennas (2,048 inputs), 16
 channels, four dumps of 4,096 spectra, a recording of 1.07 GB and a result of 1.95 GB. In slices:
 within the smallest `memory_limit_mib` that suffices, with which a dump is written in about 64
-slices. CPU time of the whole process, median (least to most) of {rounds} runs by turns; peak memory of
-the process. While a slice is written nothing is computed, so that seconds of writing add to a run,
-which whole dumps hide behind the next one. Datasets and attributes of the two files are equal, but
-for `memory_limit_mib` in the history.
+slices. Wall time and CPU time of the whole process, median (least to most) of {rounds} runs by turns;
+peak memory of the process. While a slice is written nothing is computed, so that seconds of writing
+add to a run, which whole dumps hide behind the next one. Datasets and attributes of the two files
+are equal, but for `memory_limit_mib` in the history.
 
 {when}, {cpu}, {cores} cores, load {load:.1f} before
 
-| | limit, MiB | dump in slices | peak, MiB | CPU time, s | write, s |
-|---|---|---|---|---|---|
+| | limit, MiB | dump in slices | peak, MiB | wall time, s | CPU time, s | write, s |
+|---|---|---|---|---|---|---|
 {rows}
 """
 
@@ -75,17 +75,23 @@ def write_recording(path):
 
 
 def run(folder, precision, limit):
-    """One run: seconds of CPU, and what it said."""
+    """One run: seconds on the clock and of CPU, and what it said."""
     words = [program.FX8, "correlate", "big.ini", "big.h5", "-o",
              f"{limit}.uvh5", "--force", "--set",
              f"correlator.precision={precision}", "--set",
              f"correlator.memory_limit_mib={limit}"]
+    begin = time.monotonic()
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as process:
         said = process.stdout.read()
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
-    return usage.ru_utime + usage.ru_stime, said
+    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, said
+
+
+def spread(seconds):
+    return (f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to "
+            f"{max(seconds):.1f})")
 
 
 def find(pattern, said, default=None):
@@ -97,7 +103,7 @@ def find(pattern, said, default=None):
 
 def measure(folder, precision):
     """Rows of the table: without a limit, and within the least."""
-    least = find(r"expected at least (\d+) MiB", run(folder, precision, 1)[1])
+    least = find(r"expected at least (\d+) MiB", run(folder, precision, 1)[-1])
     runs = {"auto": [], least: []}
     for _ in range(ROUNDS):
         for limit, done in runs.items():
@@ -108,14 +114,14 @@ def measure(folder, precision):
         sys.exit(f"slices_page.py: {precision}: {differ} are not equal")
     for limit, done in runs.items():
         os.remove(os.path.join(folder, f"{limit}.uvh5"))
-        seconds = [cpu_s for cpu_s, _ in done]
-        write = [float(find(r"write ([0-9.]+)", said)) for _, said in done]
-        peak = max(float(find(r"^memory +([0-9.]+) MiB at most", said))
-                   for _, said in done)
-        slices = find(r"written in (\d+) slices", done[0][1], "whole")
+        wall_s, cpu_s, said = zip(*done)
+        write = [float(find(r"write ([0-9.]+)", text)) for text in said]
+        peak = max(float(find(r"^memory +([0-9.]+) MiB at most", text))
+                   for text in said)
+        slices = find(r"written in (\d+) slices", said[0], "whole")
         yield (f"| {precision.upper()} | {limit} | {slices} | {peak:.0f} | "
-               f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to "
-               f"{max(seconds):.1f}) | {statistics.median(write):.2f} |")
+               f"{spread(wall_s)} | {spread(cpu_s)} | "
+               f"{statistics.median(write):.2f} |")
 
 
 def main():
