@@ -14,7 +14,7 @@
 #include "io/h5/filters.h"
 #include "io/uvh5/join.h"
 
-/* Bytes of a block of rows. */
+/* Bytes of a block of rows, and least for unpacked chunks of the pieces. */
 #define BLOCK_BYTES ((size_t)32 << 20)
 
 struct copy {
@@ -103,6 +103,25 @@ static enum fx8_status allocate(struct copy *copy, struct fx8_error *error)
     return fx8_allocate_arrays(arrays, 4, "a block of rows", error);
 }
 
+/* Keep as many bytes of unpacked chunks as a dump of the result has, of one
+ * piece at a time or of all side by side. */
+static enum fx8_status limit_chunks(const struct copy *copy,
+                                    struct fx8_error *error)
+{
+    const struct fx8_uvh5_pieces *pieces = &copy->join.pieces;
+    size_t all = 0;
+    for (int i = 0; i < FX8_UVH5_CUBES; i++)
+        all += fx8_h5_cube_bytes(&copy->join.writer->cubes[i]);
+    all = all > BLOCK_BYTES ? all : BLOCK_BYTES;
+    for (size_t k = 0; k < pieces->n; k++) {
+        const struct fx8_uvh5_piece *piece = &pieces->piece[k];
+        const size_t n = pieces->by_time ? 1 : pieces->n_channels;
+        const size_t share = pieces->by_time ? 1 : piece->header.n_channels;
+        FX8_TRY(fx8_uvh5_limit_chunks(piece->file, all / n * share, error));
+    }
+    return FX8_OK;
+}
+
 /* --- read ----------------------------------------------------------------- */
 
 /* Read n rows of a piece from `first` on into their channels of the block. */
@@ -155,6 +174,8 @@ static enum fx8_status read_block(const struct copy *copy, size_t first,
     *n = end - first < copy->n_block ? end - first : copy->n_block;
     for (size_t k = 0; k < (pieces->by_time ? 1 : pieces->n); k++)
         FX8_TRY(read_piece(copy, piece + k, first - begin, *n, error));
+    if (pieces->by_time && first + *n == end)
+        FX8_TRY(fx8_uvh5_limit_chunks(piece->file, 0, error));
     for (size_t i = 0; i < *n * n_cells; i++)
         copy->rows[FX8_UVH5_FLAGS][i] = copy->rows[FX8_UVH5_FLAGS][i] != 0;
     return FX8_OK;
@@ -281,6 +302,7 @@ enum fx8_status fx8_uvh5_join(const struct fx8_uvh5_join_request *request,
     FX8_TRY(fx8_uvh5_pieces_open(request, pieces, error));
     FX8_TRY(create(&copy.join, error));
     FX8_TRY(allocate(&copy, error));
+    FX8_TRY(limit_chunks(&copy, error));
     FX8_TRY(copy_data(&copy, error));
     FX8_TRY(fx8_uvh5_mark_all(copy.join.writer, copy.checksums, error));
     *joined = (struct fx8_uvh5_joined){pieces->by_time, pieces->n_times,

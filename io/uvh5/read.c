@@ -47,14 +47,18 @@ static bool is_real(hid_t type)
 #define MOST_CACHE ((size_t)256 << 20)
 
 /* Reopen a cube in packed chunks so that those of a row stay unpacked until the
- * next row is read.  Others are read faster without a cache. */
+ * next row is read, in at most so many bytes.  Others keep HDF5's small cache,
+ * or none if memory is limited. */
 static enum fx8_status keep_chunks(const struct fx8_uvh5_file *file,
-                                   hid_t group, const char *name,
+                                   hid_t group, const char *name, size_t most,
                                    hid_t *dataset, struct fx8_error *error)
 {
     FX8_H5_AUTO creation = H5Dget_create_plist(*dataset);
-    if (H5Pget_nfilters(creation) <= 0)
+    if (H5Pget_layout(creation) != H5D_CHUNKED ||
+        (H5Pget_nfilters(creation) <= 0 && most == MOST_CACHE))
         return FX8_OK;
+    if (H5Pget_nfilters(creation) <= 0)
+        most = 0;
     hsize_t chunk[3];
     H5Pget_chunk(creation, 3, chunk);
     const size_t n_chunks = (file->n_channels - 1) / (size_t)chunk[1] + 1;
@@ -64,7 +68,7 @@ static enum fx8_status keep_chunks(const struct fx8_uvh5_file *file,
                                    file->n_products - 1 + (size_t)chunk[2]);
     FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
     /* HDF5 advises about 100 slots per chunk, and a prime number */
-    H5Pset_chunk_cache(access, 12421, row < MOST_CACHE ? row : MOST_CACHE, 1.0);
+    H5Pset_chunk_cache(access, 12421, row < most ? row : most, 1.0);
     fx8_h5_close(dataset);
     return fx8_h5_open_dataset(file->path, group, name, access, dataset, error);
 }
@@ -101,7 +105,7 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
         return fx8_refuse(error, file->path, name,
                           "lzf: a size that is not a chunk's: expected "
                           "chunks as h5py packs them");
-    return keep_chunks(file, group, name, dataset, error);
+    return keep_chunks(file, group, name, MOST_CACHE, dataset, error);
 }
 
 static enum fx8_status open_group(const struct fx8_uvh5_file *file,
@@ -149,6 +153,30 @@ static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
     FX8_TRY(open_cube(file, group, "nsamples", is_real, "real numbers",
                       &file->nsamples, error));
     return choose_types(file, error);
+}
+
+enum fx8_status fx8_uvh5_limit_chunks(struct fx8_uvh5_file *file, size_t most,
+                                      struct fx8_error *error)
+{
+    const struct {
+        const char *name;
+        hid_t *dataset;
+    } cubes[] = {{"visdata", &file->visdata},
+                 {"flags", &file->flags},
+                 {"nsamples", &file->nsamples}};
+    const size_t n = sizeof cubes / sizeof *cubes;
+    size_t bytes[sizeof cubes / sizeof *cubes], all = 0;
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    FX8_TRY(open_group(file, "Data", &group, error));
+    for (size_t i = 0; i < n; i++) {
+        FX8_H5_AUTO type = H5Dget_type(*cubes[i].dataset);
+        bytes[i] = H5Tget_size(type);
+        all += bytes[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        FX8_TRY(keep_chunks(file, group, cubes[i].name, most / all * bytes[i],
+                            cubes[i].dataset, error));
+    return FX8_OK;
 }
 
 /* Open Header, or say that the file is a quick-look or a recording. */

@@ -39,6 +39,11 @@ enum fx8_status fx8_uvh5_get_rows(const struct fx8_uvh5_file *file,
                                   struct fx8_uvh5_header *header,
                                   struct fx8_error *error);
 
+/** Keep at most so many bytes of unpacked chunks of Data/ until the next read,
+ *  and none of those of earlier ones. */
+enum fx8_status fx8_uvh5_limit_chunks(struct fx8_uvh5_file *file, size_t most,
+                                      struct fx8_error *error);
+
 /** FX8_ERR_INPUT if rows are averages in time: what /fx8 counts is of single
  *  dumps. */
 enum fx8_status fx8_uvh5_check_dumps(const char *path, hid_t file,
