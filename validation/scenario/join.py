@@ -9,17 +9,13 @@ Shows (commands, joined results): parts in time with the same gains, and coarse
     overlap, or are damaged are refused in one line with file, dataset and
     values; the output is made by the rules of every output, and a signal, a
     full disk or a refusal leaves none
-Within: equal to the bit; memory 72 MiB, 2 MiB for each file and, if they are
-    packed, a dump of the result or 32 MiB, whichever is more
-Because: everything is copied; a block of rows of 32 MiB, 40 MiB for the
-    libraries and the chunks that are written, the metadata of the files, their
-    unpacked chunks
+Within: equal to the bit
+Because: everything is copied
 """
 import os
 import resource
 import shutil
 import signal
-import subprocess
 from fractions import Fraction
 
 import h5py
@@ -584,38 +580,3 @@ class Join(program.Case):
         for compression in ("none", "gzip"):
             self.refuse([a, b], "none.uvh5.part", "cannot", extra=(
                 "--compression", compression), preexec_fn=limited)
-
-    def test_memory(self):
-        files = self.large()
-        self.assertLess(self.peak_mib(files), 72 + 2 * len(files))
-        self.assertGreater(os.path.getsize(self.path("all.uvh5")), 240 << 20)
-
-    def test_memory_of_many_files(self):
-        """24 files of two dumps of 7 MiB: a dump by frequency has 160 MiB."""
-        recording = self.write(program.Scene(program.noise(3, 32, 2, 2048)))
-        part = self.correlate("part", [recording], oracle.Setup(
-            256, 0.001024, method="fft", precision="fp32"),
-            **{"output.compression": "gzip"})
-
-        def move(name, step):
-            def change(file):
-                file[name][...] += step
-            return change
-        for name, step, dump_mib in (("Header/time_array", 1, 7),
-                                     ("Header/freq_array", 20e6, 24 * 7)):
-            files = [part] + [self.changed(part, move(name, k * step),
-                                           f"{k}.uvh5") for k in range(1, 24)]
-            peak = self.peak_mib(files, "--compression", "none")
-            print(f"# {name}: {peak:.0f} MiB")
-            self.assertLess(peak, 72 + 2 * 24 + max(dump_mib, 32))
-
-    def peak_mib(self, files, *words):
-        """Peak memory of a join."""
-        code = ("import resource, subprocess, sys; "
-                "subprocess.run(sys.argv[1:], check=True); "
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        done = subprocess.run(
-            ["python3", "-c", code, program.FX8, "join", *files, "-o",
-             self.path("all.uvh5"), "--quiet", "--force", *words],
-            capture_output=True, text=True, check=True)
-        return int(done.stdout.split()[-1]) / 1024
