@@ -476,6 +476,16 @@ void fx8_driver_commit(struct fx8_driver_file *file)
         write_held(file->opened);
 }
 
+haddr_t fx8_driver_find_end(hid_t file)
+{
+    void *descriptor = NULL; /* the first member of struct fx8_driver_file */
+    if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0)
+        return HADDR_UNDEF;
+    const struct fx8_driver_file *below = descriptor;
+    const struct open_file *opened = below->opened;
+    return opened == NULL ? HADDR_UNDEF : opened->allocated_end;
+}
+
 haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start)
 {
     hsize_t one[H5S_MAX_RANK];

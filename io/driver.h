@@ -57,6 +57,10 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
  *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
 
+/** End of the space of a file that is written, as HDF5 has allocated it;
+ *  HADDR_UNDEF: unknown. */
+haddr_t fx8_driver_find_end(hid_t file);
+
 /**
  * fx8_driver_find_chunk -- where a chunk of a dataset in an output is: where
  * HDF5 would read its first element.

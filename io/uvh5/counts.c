@@ -4,16 +4,22 @@
  * was counted in it.
  *
  * A dump is finished once its checksum is written.  Data that were lost after
- * that, such as by a power failure, no longer match it.
+ * that, such as by a power failure, no longer match it; nor do counts, whose
+ * checksum is above that of the data until the file is whole.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <zlib.h>
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/uvh5/writer.h"
+
+/* The checksum of the data in a mark. */
+#define DATA ((int64_t)UINT32_MAX)
 
 static const int64_t unfinished = FX8_UVH5_UNFINISHED;
 
@@ -149,12 +155,36 @@ static void list_counts(const struct fx8_uvh5_writer *writer,
         arrays[i] = writer->counts[i].dataset > 0 ? all[i] : NULL;
 }
 
+int64_t fx8_uvh5_crc_counts(const int64_t *const arrays[FX8_UVH5_COUNTS],
+                            const size_t bytes[FX8_UVH5_COUNTS])
+{
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (arrays[i] != NULL)
+            crc = crc32_z(crc, (const Bytef *)arrays[i], bytes[i]);
+    return (int64_t)(crc & INT32_MAX) << 32;
+}
+
+/* That of the counts that the file has. */
+static int64_t crc_of(const struct fx8_uvh5_writer *writer,
+                      const struct fx8_uvh5_counted *counts)
+{
+    int64_t *arrays[FX8_UVH5_COUNTS];
+    size_t bytes[FX8_UVH5_COUNTS] = {0};
+    list_counts(writer, counts, arrays);
+    for (int i = 0; i < FX8_UVH5_COUNTS; i++)
+        if (arrays[i] != NULL)
+            bytes[i] = fx8_h5_cube_bytes(&writer->counts[i]);
+    return fx8_uvh5_crc_counts((const int64_t *const *)arrays, bytes);
+}
+
 enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
                                       size_t dump,
                                       const struct fx8_uvh5_counted *counts,
                                       struct fx8_error *error)
 {
     fx8_h5_quiet();
+    writer->crc_of_counts = crc_of(writer, counts);
     enum fx8_status status = FX8_OK;
     int64_t *arrays[FX8_UVH5_COUNTS];
     list_counts(writer, counts, arrays);
@@ -280,9 +310,11 @@ enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
     FX8_TRY(get_mark(writer, dump, &checksum, error));
     if (checksum == unfinished)
         return FX8_OK;
+    const int64_t of_counts = checksum & ~DATA;
     *is_finished =
         fx8_uvh5_recall_counts(writer, dump, counts, NULL) == FX8_OK &&
-        is_whole(writer, dump, values, checksum);
+        (of_counts == 0 || of_counts == crc_of(writer, counts)) &&
+        is_whole(writer, dump, values, checksum & DATA);
     /* damaged data make a dump unfinished; a failed read() ends the run */
     return fx8_output_check_reads(writer->output, error);
 }
@@ -306,7 +338,7 @@ enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
     if (first_baseline + n_baselines < n_all)
         return FX8_OK;
     FX8_TRY(get_mark(writer, dump, &checksum, error));
-    *is_same = checksum == fx8_uvh5_crc_join(&writer->crc);
+    *is_same = (checksum & DATA) == fx8_uvh5_crc_join(&writer->crc);
     writer->crc = (struct fx8_uvh5_crc){.bytes = {0}};
     return FX8_OK;
 }
@@ -320,6 +352,67 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return fx8_h5_write_part(cube->dataset, cube->type, &start, &count,
                              checksums) < 0
+               ? fx8_output_fail(writer->output, cube->name, error)
+               : fx8_output_check(writer->output, error);
+}
+
+enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
+                                     size_t n_dumps, struct fx8_error *error)
+{
+    const struct fx8_h5_cube *cubes = writer->counts;
+    const struct fx8_result none = {.visibilities = NULL};
+    struct fx8_uvh5_counted counts = {.valid_spectra = NULL};
+    const struct fx8_array arrays[] = {
+        {&counts.valid_spectra,
+         fx8_h5_cube_bytes(&cubes[FX8_UVH5_VALID_SPECTRA]), 1},
+        {&counts.dead, fx8_h5_cube_bytes(&cubes[FX8_UVH5_DEAD]), 1},
+        {&counts.clips, fx8_h5_cube_bytes(&cubes[FX8_UVH5_CLIPS]), 1}};
+    enum fx8_status status = fx8_allocate_arrays(arrays, 3, "counts", error);
+    bool is_whole = true;
+    size_t dump = 0;
+    for (; dump < n_dumps && status == FX8_OK && is_whole; dump++)
+        status =
+            fx8_uvh5_read_dump(writer, dump, &counts, &none, &is_whole, error);
+    fx8_free_arrays(arrays, 3);
+    return status != FX8_OK || is_whole
+               ? status
+               : fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: dump %zu: is not what was written: the file was "
+                          "damaged before, as by a power failure: expected "
+                          "--force without --resume, to begin again",
+                          fx8_output_part(writer->output), dump - 1);
+}
+
+/* Send all that was written to the disk. */
+static enum fx8_status sync_file(const struct fx8_uvh5_writer *writer,
+                                 struct fx8_error *error)
+{
+    void *descriptor = NULL; /* the first member of struct fx8_driver_file */
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    if (H5Fget_vfd_handle(writer->file, H5P_DEFAULT, &descriptor) < 0)
+        return fx8_output_fail(writer->output, "file descriptor", error);
+    return fsync(*(const int *)descriptor) == 0
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot sync it: %s",
+                          fx8_output_part(writer->output), strerror(errno));
+}
+
+enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error)
+{
+    const struct fx8_h5_cube *cube = &writer->counts[FX8_UVH5_CHECKSUM];
+    const size_t n = fx8_h5_cube_rows(cube);
+    const hsize_t start = 0, count = n;
+    FX8_AUTO_FREE int64_t *marks = NULL;
+    FX8_TRY(fx8_allocate(n, sizeof *marks, cube->name, &marks, error));
+    FX8_TRY(sync_file(writer, error));
+    if (fx8_h5_read_part(cube->dataset, cube->type, &start, &count, marks) < 0)
+        return fx8_output_fail(writer->output, cube->name, error);
+    for (size_t dump = 0; dump < n; dump++)
+        if (marks[dump] != unfinished)
+            marks[dump] &= DATA;
+    return fx8_h5_write_part(cube->dataset, cube->type, &start, &count, marks) <
+                   0
                ? fx8_output_fail(writer->output, cube->name, error)
                : fx8_output_check(writer->output, error);
 }

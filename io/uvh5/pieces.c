@@ -139,8 +139,10 @@ static enum fx8_status get_checksums(struct fx8_uvh5_piece *piece,
                          error));
     FX8_TRY(fx8_h5_get_integers(&piece->root, name, fx8_h5_all(n, 1),
                                 piece->checksums, error));
-    for (size_t dump = 0; dump < n; dump++)
+    for (size_t dump = 0; dump < n; dump++) {
         n_unfinished += piece->checksums[dump] == FX8_UVH5_UNFINISHED;
+        piece->checksums[dump] &= UINT32_MAX; /* of the data alone */
+    }
     return n_unfinished == 0
                ? FX8_OK
                : fx8_refuse(error, piece->path, name,

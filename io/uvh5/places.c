@@ -289,12 +289,18 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
     };
     struct fx8_uvh5_crc crc = {.bytes = {0}};
     const struct placed *cube = places->cubes;
+    const int64_t *written[FX8_UVH5_COUNTS] = {NULL};
+    size_t bytes[FX8_UVH5_COUNTS] = {0};
     for (int i = 0; i < FX8_UVH5_COUNTS; i++) {
         if (i == FX8_UVH5_CHECKSUM)
             continue;
-        if (cube->value_bytes > 0)
+        if (cube->value_bytes > 0) {
+            written[i] = arrays[i];
+            bytes[i] =
+                (size_t)(cube->dump[1] * cube->dump[2] * cube->value_bytes);
             FX8_TRY(write_cube(places, cube, dump, dump + 1, arrays[i], &target,
                                error));
+        }
         cube++;
     }
     for (int i = FX8_UVH5_CUBES; i-- > 0; cube++) {
@@ -303,7 +309,7 @@ enum fx8_status fx8_uvh5_write_placed(const struct fx8_uvh5_places *places,
                                    cube->dump[2] * cube->value_bytes));
         FX8_TRY(write_cube(places, cube, begin, end, cubes[i], &target, error));
     }
-    *checksum = fx8_uvh5_crc_join(&crc);
+    *checksum = fx8_uvh5_crc_join(&crc) | fx8_uvh5_crc_counts(written, bytes);
     return FX8_OK;
 }
 

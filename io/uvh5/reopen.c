@@ -7,6 +7,7 @@
 
 #include "config/base/try.h"
 #include "io/h5/h5.h"
+#include "io/h5/overlaps.h"
 #include "io/uvh5/writer.h"
 
 static void discard(struct fx8_uvh5_writer **writer)
@@ -99,6 +100,10 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
     fx8_h5_quiet();
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
+    /* chunks that are not packed have had their places from the start */
+    if (writer->compression != FX8_COMPRESSION_NONE)
+        FX8_TRY(
+            fx8_h5_check_overlaps(fx8_uvh5_name(writer), writer->file, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     return writer->rows.n_levels == 1
                ? FX8_OK

@@ -347,7 +347,8 @@ static enum fx8_status end_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                 struct fx8_error *error)
 {
     const size_t begin = fx8_uvh5_block_begin(&writer->rows, dump);
-    writer->checksums[dump - begin] = fx8_uvh5_crc_join(&writer->crc);
+    writer->checksums[dump - begin] =
+        fx8_uvh5_crc_join(&writer->crc) | writer->crc_of_counts;
     writer->n_written = 0;
     writer->crc = (struct fx8_uvh5_crc){.bytes = {0}};
     if (dump + 1 < fx8_uvh5_block_end(&writer->rows, dump))
@@ -544,7 +545,12 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     enum fx8_status status = writer->failure.status;
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", writer->failure.message);
-    else if (n_dumps > 0 && n_dumps < writer->n_times)
+    else if (n_dumps > 0 && writer->is_reopened &&
+             writer->compression != FX8_COMPRESSION_NONE)
+        status = fx8_uvh5_check_again(writer, n_dumps, error);
+    if (status == FX8_OK && n_dumps > 0)
+        status = fx8_uvh5_trim_marks(writer, error);
+    if (status == FX8_OK && n_dumps > 0 && n_dumps < writer->n_times)
         status = fx8_uvh5_cut(writer, n_dumps, error);
     /* the first failure is the one to report */
     const enum fx8_status closed =

@@ -75,6 +75,7 @@ struct fx8_uvh5_writer {
                            earlier run has marked */
     size_t n_written; /**< rows of a dump that is written in slices */
     struct fx8_uvh5_crc crc; /**< of these */
+    int64_t crc_of_counts;   /**< of the dump that is written */
     /** Checksums of the dumps of a block, which are its marks. */
     int64_t checksums[FX8_UVH5_BLOCK_DUMPS];
     struct fx8_error failure; /**< the first failure, reported again by close */
@@ -161,6 +162,22 @@ void fx8_uvh5_crc_pass(struct fx8_uvh5_crc *crc, int cube, const void *values,
 
 /** CRC-32 of a dump whose cubes were passed: of one behind the other. */
 int64_t fx8_uvh5_crc_join(const struct fx8_uvh5_crc *crc);
+
+/** The upper half of a mark while a file is not whole: a checksum of what was
+ *  counted in the dump, in those of the arrays that are not NULL. */
+int64_t fx8_uvh5_crc_counts(const int64_t *const arrays[FX8_UVH5_COUNTS],
+                            const size_t bytes[FX8_UVH5_COUNTS]);
+
+/** Check that the first n_dumps of a packed file that an earlier run had begun
+ *  are what was written: HDF5 gives chunks their places while it writes, by
+ *  tables that a power failure may have spoiled.  FX8_ERR_USAGE: they are not.
+ */
+enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
+                                     size_t n_dumps, struct fx8_error *error);
+
+/** Drop it from the marks of a whole file, once that is on the disk. */
+enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error);
 
 /** Mark a dump as finished, with its checksum. */
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,

@@ -18,6 +18,10 @@
  *                             exists; none before FX8_FAULT_AFTER exists, if
  *                             that is given
  *                    kill     the process is killed before a write
+ *                    lose     likewise, and power fails: each page of the
+ *                             file has the writes up to some moment since write
+ *                             FX8_FAULT_FROM, which FX8_FAULT_SEED decides; if
+ *                             it is odd, the file is as short as they leave it
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
  *                    part     writes take half of what they are given
@@ -38,6 +42,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +107,7 @@ static void hold(size_t size, off_t offset)
 static bool is_of_writes(void)
 {
     return is_fault("kill") || is_fault("full") || is_fault("broken") ||
-           is_fault("part");
+           is_fault("part") || is_fault("lose");
 }
 
 SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
@@ -136,6 +141,93 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
     return real(descriptor, to, size, offset);
 }
 
+/* --- power failures --------------------------------------------------------
+ */
+
+/* What a disk writes at once. */
+#define PAGE ((off_t)4096)
+
+/* Writes that a power failure may undo: one at a time, whatever the thread. */
+static struct lost {
+    struct lost *before, *next;
+    off_t offset;
+    size_t size;
+    char *old, *new;
+} * last_lost, *first_lost;
+static long n_lost;
+static off_t old_length;
+
+typedef ssize_t writer(int, const void *, size_t, off_t);
+
+static long number_of(const char *name)
+{
+    const char *text = getenv(name);
+    return text == NULL ? 0 : atol(text);
+}
+
+static void remember(int descriptor, const void *from, size_t size,
+                     off_t offset)
+{
+    struct lost *lost = calloc(1, sizeof *lost);
+    struct stat status;
+    if (lost == NULL || (lost->old = calloc(2, size)) == NULL ||
+        pread(descriptor, lost->old, size, offset) < 0 ||
+        fstat(descriptor, &status) != 0)
+        abort();
+    if (n_lost == 0)
+        old_length = status.st_size;
+    lost->new = memcpy(lost->old + size, from, size);
+    lost->offset = offset;
+    lost->size = size;
+    lost->before = last_lost;
+    *(last_lost == NULL ? &first_lost : &last_lost->next) = lost;
+    last_lost = lost;
+    n_lost++;
+}
+
+/* How many of the writes a page has: none, all, or some. */
+static long cut_of(off_t page)
+{
+    uint64_t x = (uint64_t)page * 0x9e3779b97f4a7c15u +
+                 (uint64_t)number_of("FX8_FAULT_SEED");
+    for (int round = 0; round < 3; round++)
+        x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+    return x >> 62 == 0   ? 0
+           : x >> 62 == 1 ? n_lost
+                          : (long)((x >> 8) % (uint64_t)(n_lost + 1));
+}
+
+static void write_all(writer *real, int descriptor, const char *from,
+                      size_t size, off_t offset)
+{
+    if (real(descriptor, from, size, offset) != (ssize_t)size)
+        abort();
+}
+
+/* Take all of these writes back, then write what reached the disk. */
+static void fail_power(writer *real, int descriptor)
+{
+    long number = 0;
+    off_t length = old_length;
+    for (struct lost *w = last_lost; w != NULL; w = w->before)
+        write_all(real, descriptor, w->old, w->size, w->offset);
+    for (struct lost *w = first_lost; w != NULL; w = w->next, number++)
+        for (off_t at = w->offset, next; at < w->offset + (off_t)w->size;
+             at = next) {
+            const off_t end = w->offset + (off_t)w->size;
+            next =
+                at / PAGE * PAGE + PAGE < end ? at / PAGE * PAGE + PAGE : end;
+            if (number >= cut_of(at / PAGE))
+                continue;
+            write_all(real, descriptor, w->new + (at - w->offset),
+                      (size_t)(next - at), at);
+            length = next > length ? next : length;
+        }
+    if (number_of("FX8_FAULT_SEED") % 2 == 1 &&
+        ftruncate(descriptor, length) != 0)
+        abort();
+}
+
 SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
                      off_t offset)
 {
@@ -145,8 +237,13 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
     char path[PATH_MAX];
     if (is_of_writes() && is_meant(descriptor, path)) {
         const long behind = next_call();
-        if (behind == 0 && is_fault("kill"))
+        if (behind == 0 && is_fault("lose"))
+            fail_power(real, descriptor);
+        if (behind == 0 && (is_fault("kill") || is_fault("lose")))
             raise(SIGKILL);
+        if (is_fault("lose") &&
+            behind + number_of("FX8_FAULT_AT") >= number_of("FX8_FAULT_FROM"))
+            remember(descriptor, from, size, offset);
         if (behind >= 0 && (is_fault("full") || is_fault("broken"))) {
             errno = is_fault("full") ? ENOSPC : EIO;
             return -1;
