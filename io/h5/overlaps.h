@@ -10,8 +10,8 @@
 /** Check that the chunks of all datasets lie within the part of the file that
  *  HDF5 takes for allocated, each in a place of its own: HDF5 would write new
  *  ones over the others.  After a power failure, tables of chunks may be newer
- *  or older than the rest.  FX8_ERR_INPUT: they do not; FX8_ERR_SYSTEM: memory.
- */
+ *  or older than the rest.  Of datasets with very many chunks nothing is asked.
+ *  FX8_ERR_INPUT: they do not. */
 enum fx8_status fx8_h5_check_overlaps(const char *path, hid_t file,
                                       struct fx8_error *error);
 
