@@ -4,11 +4,11 @@
 `fx8 plan` says beside the runs that it speaks of.
 
 Correlates recordings of 16 to 512 inputs in INT8 and FP32, on one core and on two,
-with and without compression: three rounds, in each of which this machine is
+with and without compression: two rounds, in each of which this machine is
 measured too (`fx8 bench --section node --json`), since other guests of a host make
 it faster and slower by the minute. Before each run memory is touched and freed:
 what nobody used a moment ago comes from the host, which takes longer. The best of
-each run counts, and the median of each figure of the node: some are differences of
+each run counts, and the mean of each figure of the node: some are differences of
 two times, whose best may be one of which only the second was disturbed. No shape is
 one that the node was measured at.
 Fails where a time is more than 10 % off. Nothing else may run meanwhile: it
@@ -43,8 +43,8 @@ SHAPES = ((16, 512, 2**29, 16384), (64, 1024, 2**29, 2048),
           (256, 128, 2**28, 2048), (512, 64, 2**27, 1024))
 LIMIT = 0.10
 MOST_LOAD = 1.5
-ROUNDS = 3
-LEAST_RUNS, MOST_RUNS, ENOUGH_S = 2, 5, 4.0     # in a round
+ROUNDS = 2
+LEAST_RUNS, MOST_RUNS, ENOUGH_S = 3, 5, 3.0     # in a round
 TOUCHED_BYTES = 2**31       # twice what the largest run uses
 RATE_HZ = 1_000_000
 CLOCK = os.path.join(program.BUILD, "cpu_clock.so")
@@ -75,7 +75,7 @@ def run(words, cores=None, is_cpu=False):
 
 
 def measure_node(is_cpu):
-    words = ["bench", "--section", "node", "--rounds", "2", "--json", "--quiet"]
+    words = ["bench", "--section", "node", "--rounds", "3", "--json", "--quiet"]
     environment = dict(os.environ)
     if is_cpu:
         words += ["--threads", "1"]
@@ -105,12 +105,12 @@ def record(path, n_inputs, n_samples):
                 n_samples // n_inputs)
 
 
-def median_of(documents):
-    """The last document, with the medians of all."""
+def mean_of(documents):
+    """The last document, with the means of all."""
     node = copy.deepcopy(documents[-1])
     for record, *same in zip(node["records"], *(
             document["records"] for document in documents), strict=True):
-        record["value"] = statistics.median(one["value"] for one in same)
+        record["value"] = statistics.fmean(one["value"] for one in same)
     return node
 
 
@@ -161,7 +161,7 @@ def check(options, folder):
     node = options.node or os.path.join(folder, "node.json")
     if documents:
         with open(node, "w", encoding="utf-8") as file:
-            json.dump(median_of(documents), file, indent=1)
+            json.dump(mean_of(documents), file, indent=1)
     for name, words, cores in jobs:
         plan, _ = run(["plan", *words, "--machine", node, "--cores", str(cores),
                        "--nodes", "1", "--json"])
@@ -199,7 +199,7 @@ def main():
         model = [line for line in cpu.splitlines() if "Model name" in line]
         with open(options.page, "w", encoding="utf-8") as file:
             measured = (" before" if options.node else
-                        ", by turns with the jobs (medians)")
+                        ", by turns with the jobs (means)")
             file.write(ABOUT.format(rounds=ROUNDS, least=LEAST_RUNS,
                                     most=MOST_RUNS, measured=measured) + "```\n"
                        + time.strftime("%Y-%m-%d ")

@@ -22,7 +22,7 @@ import program
 import ranks_job
 import same_file
 
-ROUNDS = 5
+ROUNDS = 3
 STARTS = 9
 # inputs, channels, samples over all inputs, spectra per dump
 DIVIDED = (64, 1024, 2**31, 4096)
@@ -38,7 +38,7 @@ compressed.
 ## Two ranks of one thread against two threads
 
 {n_inputs} inputs, {channels} channels, {dumps} dumps, the whole process by the wall clock; the
-best of {rounds} rounds by turns. The results are equal.
+best of {rounds} rounds by turns. The results are equal, but for the threads in the history.
 
 | | two threads, s | two ranks, s | efficiency |
 |---|---|---|---|
@@ -111,8 +111,9 @@ class Folder:
             os.remove(self.path(output))
 
     def require_equal(self, *outputs):
+        """But for the history, which has the number of threads."""
         differ = same_file.differences(*map(self.path, outputs))
-        if differ:
+        if set(differ) - {"Header/history"}:
             sys.exit(f"runs_page.py: {outputs}: {differ} are not equal")
 
 
