@@ -280,7 +280,7 @@ class Figures(Bench):
 
     def test_tables_agree_with_it(self):
         text = self.bench("--case", "FFT 64", "--rounds", "2")
-        self.assertIn("fx8 bench --case FFT 64 --rounds 2\n", text)
+        self.assertIn("fx8 bench --case 'FFT 64' --rounds 2\n", text)
         row = re.search(r"^FFT 64 +rate +(\S+) ([GMk]?)sample/s +(\S+) +(\S+) "
                         r"+(\S+)  best plan of FFTW$", text, re.M)
         value, share, lowest, ceiling = (float(row[n]) for n in (1, 3, 4, 5))
