@@ -2,10 +2,10 @@
 """Several ranks of MPI on a machine that fails one of them.
 
 Shows (failures, ranks on a bad machine): a full disk and a failed write of one
-    of two ranks (3 moments of each; `FX8_LONG=1`: every write, also of rank 0
+    of two ranks (2 moments of each; `FX8_LONG=1`: every write, also of rank 0
     and of one of four): one line with the rank and the system's reason, exit 1,
     and `--resume` completes the result. A kill of one of four ranks between two
-    writes (7; `FX8_LONG=1`: every write of two of them): `--resume` completes
+    writes (4; `FX8_LONG=1`: every write of two of them): `--resume` completes
     the result, and no finished dump is lost. Writes that take a part of what
     they are given change nothing. Of two runs on one output at the same time one
     ends with its result, the other with one line
@@ -67,7 +67,7 @@ class BadDisk(Ranks):
         os.remove(self.output)
         for fault, number in ("full", errno.ENOSPC), ("broken", errno.EIO):
             kept = []
-            for at in moments(int(program.text(count)), 3):
+            for at in moments(int(program.text(count)), 2):
                 with self.subTest(ranks=n, rank=rank, fault=fault, at=at):
                     done = self.run_faulty(n, rank, fault, self.part, at)
                     kept.append(self.judge(done, rank, number))
@@ -154,10 +154,10 @@ class Killed(ResumedJob, Ranks):
 
     def test_killed_between_writes(self):
         self.job()
-        self.between_writes(2, 2)
-        self.between_writes(0, 3)
+        self.between_writes(2, 1)
+        self.between_writes(0, 2)
 
     def test_killed_between_writes_of_packed_files(self):
         """Rank 0 writes the dumps of all."""
         self.job({"output.compression": "gzip"})
-        self.between_writes(0, 2)
+        self.between_writes(0, 1)
