@@ -28,8 +28,8 @@ each task. On paper: recorded B/s = inputs x rate x 2 (8 + 8 bits); CMAC/s = N (
 kept / channels; result = dumps x baselines x (channels x 4 x 13 + 96) bytes; storage = recording and
 result in {SECONDS} s; nodes, at least = CMAC/s over those of the node's correlator alone. Each task has
 the network and the storage assumed at the end to itself: the last column says what all of them need
-together. Where facts are from follows each name; what is chosen here is said to be. No array records
-like this: CHIME has 4 + 4 bits, DSA-2000 keeps no visibilities.
+together. The source of each fact follows the name of the array; "chosen" marks what we chose. No array
+records like this: CHIME has 4 + 4 bits, DSA-2000 keeps no visibilities.
 """
 # name, source, inputs, sample rate of a coarse channel, coarse channels, method,
 # fine channels, kept, seconds of a dump

@@ -38,11 +38,10 @@ ABOUT = """# Results larger than memory
 
 `make slices-page PAGE=...` writes this page: 1,024 dual-polarisation antennas (2,048 inputs), 16
 channels, four dumps of 4,096 spectra, a recording of 1.07 GB and a result of 1.95 GB. In slices:
-within the smallest `memory_limit_mib` that suffices, with which a dump is written in about 64
-slices. Wall time and CPU time of the whole process, median (least to most) of {rounds} runs by turns;
-peak memory of the process. While a slice is written nothing is computed, so that seconds of writing
-add to a run, which whole dumps hide behind the next one. Datasets and attributes of the two files
-are equal, but for `memory_limit_mib` in the history.
+within the smallest `memory_limit_mib` that suffices. Wall time and CPU time of the whole process,
+median (least to most) of {rounds} runs by turns; peak memory of the process. While a slice is written
+nothing is computed, so that seconds of writing add to a run, which whole dumps hide behind the next
+one. Datasets and attributes of the two files are equal, but for `memory_limit_mib` in the history.
 
 {when}, {cpu}, {cores} cores, load {load:.1f} before
 
