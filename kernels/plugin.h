@@ -23,7 +23,7 @@ extern "C" {
 #define FX8_PLUGIN_VARIABLE "FX8_CUDA_PLUGIN"
 
 /** Changes with every declaration that the library and the plug-in share. */
-#define FX8_PLUGIN_ABI 15u
+#define FX8_PLUGIN_ABI 16u
 
 /** What a plug-in exports. */
 struct fx8_plugin {
