@@ -525,6 +525,14 @@ static enum fx8_status name_file(const struct fx8_output *output,
     return fail_lost(output, error);
 }
 
+enum fx8_status fx8_output_sync(const struct fx8_output *output,
+                                struct fx8_error *error)
+{
+    return fsync(output->file.descriptor) == 0
+               ? FX8_OK
+               : system_fail(output->part, "sync", error);
+}
+
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error)
 {
@@ -534,8 +542,8 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
         fx8_output_abandon(output);
         return status;
     }
-    if (fsync(done->file.descriptor) != 0) {
-        status = system_fail(done->part, "sync", error);
+    status = fx8_output_sync(done, error);
+    if (status != FX8_OK) {
         fx8_output_leave(output, "what is there", error);
         return status;
     }

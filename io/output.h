@@ -104,6 +104,10 @@ void fx8_output_hold(struct fx8_output *output);
 enum fx8_status fx8_output_flush(struct fx8_output *output, hid_t file,
                                  struct fx8_error *error);
 
+/** Wait until the disk has what was written. */
+enum fx8_status fx8_output_sync(const struct fx8_output *output,
+                                struct fx8_error *error);
+
 /** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: cannot write N bytes at offset M:
  *  reason" when a write has failed. */
 enum fx8_status fx8_output_check(const struct fx8_output *output,

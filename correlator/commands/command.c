@@ -140,21 +140,58 @@ enum fx8_status fx8_command_take_place(const struct fx8_command_line *line,
     return FX8_OK;
 }
 
+static void put_text(const char *text, FILE *stream)
+{
+    fputs(text, stream);
+}
+
+/* Print a word so that a shell takes it for one. */
+static void put_word(const char *word, FILE *stream)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz"
+                                "0123456789%+,-./:=@_";
+    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+        fputs(word, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            fputs("'\\''", stream);
+        else
+            fputc(*word, stream);
+    fputc('\'', stream);
+}
+
+static char *join(const char *first, char *const *items, size_t n,
+                  void (*put)(const char *item, FILE *stream))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return NULL;
+    fputs(first, stream);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 || *first != '\0')
+            fputc(' ', stream);
+        put(items[i], stream);
+    }
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 char *fx8_command_join_texts(const char *first, char *const *items, size_t n)
 {
-    size_t size = strlen(first) + 1;
-    for (size_t i = 0; i < n; i++)
-        size += strlen(items[i]) + 1;
-    char *text = malloc(size);
-    if (text == NULL)
-        return NULL;
-    char *end = stpcpy(text, first);
-    for (size_t i = 0; i < n; i++) {
-        if (end != text)
-            *end++ = ' ';
-        end = stpcpy(end, items[i]);
-    }
-    return text;
+    return join(first, items, n, put_text);
+}
+
+char *fx8_command_join_words(const char *first, char *const *items, size_t n)
+{
+    return join(first, items, n, put_word);
 }
 
 /* Async-signal-safe, like everything it calls. */

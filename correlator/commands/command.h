@@ -115,8 +115,11 @@ int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
  *  items [n].  The caller frees; NULL when memory is short. */
 char *fx8_command_join_texts(const char *first, char *const *items, size_t n);
 
-/** The command line with an option behind it, for a shell to go on with: one
- *  line; NULL if it cannot be one, or memory is short.  The caller frees. */
+/** The same with items that a shell takes for one word each. */
+char *fx8_command_join_words(const char *first, char *const *items, size_t n);
+
+/** The command line with one more option, for a shell to go on with: one line;
+ *  NULL if it cannot be one, or memory is short.  The caller frees. */
 char *fx8_command_with(const struct fx8_command_line *line, const char *option);
 
 /** FX8_ERR_USAGE with a message that ends in "(see fx8 NAME --help)". */

@@ -317,53 +317,16 @@ static enum fx8_status add_settings(struct parsed *parsed,
 
 /* --- the line ---------------------------------------------------- */
 
-/* Print a word so that a shell takes it for one. */
-static void put_word(const char *word, FILE *stream)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz"
-                                "0123456789%+,-./:=@_";
-    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
-        fputs(word, stream);
-        return;
-    }
-    fputc('\'', stream);
-    for (; *word != '\0'; word++)
-        if (*word == '\'')
-            fputs("'\\''", stream);
-        else
-            fputc(*word, stream);
-    fputc('\'', stream);
-}
-
-/* Words as a shell takes them, `first` as it is; NULL: memory is short. */
-static char *join_words(const char *first, char *const *words, size_t n)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        return NULL;
-    fputs(first, stream);
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 || *first != '\0')
-            fputc(' ', stream);
-        put_word(words[i], stream);
-    }
-    if (fclose(stream) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 char *fx8_command_with(const struct fx8_command_line *line, const char *option)
 {
-    FX8_AUTO_FREE char *program = join_words("", &program_invocation_name, 1);
+    const char *name = line->command->name;
+    const char *rest = line->text + strlen("fx8 ") + strlen(name);
+    FX8_AUTO_FREE char *program =
+        fx8_command_join_words("", &program_invocation_name, 1);
     char *text;
-    /* behind -- there are no options */
-    if (program == NULL || strstr(line->text, " -- ") != NULL ||
-        asprintf(&text, "%s%s %s", program, line->text + strlen("fx8"),
-                 option) < 0)
+    /* in front, as the line may have -- */
+    if (program == NULL ||
+        asprintf(&text, "%s %s %s%s", program, name, option, rest) < 0)
         return NULL;
     for (const char *c = text; *c != '\0'; c++)
         if (fx8_line_letter(*c) != *c) {
@@ -381,7 +344,8 @@ static enum fx8_status open_line(struct parsed *parsed, int argc, char **argv,
     const struct fx8_array arrays[] = {
         FX8_ITEMS(parsed->options, n + 2), FX8_ITEMS(line->given, n),
         FX8_ITEMS(line->settings, (size_t)argc + n)};
-    line->text = parsed->text = join_words("fx8", argv, (size_t)argc);
+    line->text = parsed->text =
+        fx8_command_join_words("fx8", argv, (size_t)argc);
     return parsed->text == NULL
                ? fx8_no_memory("arguments", error)
                : fx8_allocate_arrays(arrays, 3, "arguments", error);

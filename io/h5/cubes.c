@@ -23,7 +23,7 @@ size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube)
     return bytes;
 }
 
-static size_t chunk_bytes(const struct fx8_h5_cube *cube)
+size_t fx8_h5_cube_chunk_bytes(const struct fx8_h5_cube *cube)
 {
     size_t bytes = cube->value_bytes;
     for (int i = 0; i < cube->rank; i++)
@@ -34,7 +34,7 @@ static size_t chunk_bytes(const struct fx8_h5_cube *cube)
 size_t fx8_h5_cube_cache(const struct fx8_h5_cube *cube)
 {
     /* one chunk stays in memory until it is full or the dump is flushed */
-    return 2 * chunk_bytes(cube);
+    return 2 * fx8_h5_cube_chunk_bytes(cube);
 }
 
 /* For rows that are too large, or whose number has no divisor that would do. */

@@ -46,6 +46,9 @@ void fx8_h5_cube_chunk(struct fx8_h5_cube *cube, int rows, size_t n_dumps,
 /** Bytes of a dump. */
 size_t fx8_h5_cube_bytes(const struct fx8_h5_cube *cube);
 
+/** Bytes of a chunk, unpacked. */
+size_t fx8_h5_cube_chunk_bytes(const struct fx8_h5_cube *cube);
+
 /** Bytes that the chunks of a cube take in memory, apart from packing. */
 size_t fx8_h5_cube_cache(const struct fx8_h5_cube *cube);
 

@@ -78,7 +78,7 @@ bool fx8_h5_cube_packs(const struct fx8_h5_cube *cube, size_t row, size_t n)
 
 size_t fx8_h5_cube_packing(const struct fx8_h5_cube *cube, size_t n_threads)
 {
-    const size_t bytes = fx8_h5_cube_cache(cube) / 2;
+    const size_t bytes = fx8_h5_cube_chunk_bytes(cube);
     const size_t packed = compressBound(bytes);
     if (n_threads > 1)
         return least(n_threads, MOST_CHUNKS) * bytes +

@@ -7,10 +7,8 @@
  * that, such as by a power failure, no longer match it; nor do counts, whose
  * checksum is above that of the data until the file is whole.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <zlib.h>
 
@@ -383,20 +381,6 @@ enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
                           fx8_output_part(writer->output), dump - 1);
 }
 
-/* Send all that was written to the disk. */
-static enum fx8_status sync_file(const struct fx8_uvh5_writer *writer,
-                                 struct fx8_error *error)
-{
-    void *descriptor = NULL; /* the first member of struct fx8_driver_file */
-    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
-    if (H5Fget_vfd_handle(writer->file, H5P_DEFAULT, &descriptor) < 0)
-        return fx8_output_fail(writer->output, "file descriptor", error);
-    return fsync(*(const int *)descriptor) == 0
-               ? FX8_OK
-               : fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot sync it: %s",
-                          fx8_output_part(writer->output), strerror(errno));
-}
-
 enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
@@ -405,7 +389,8 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
     const hsize_t start = 0, count = n;
     FX8_AUTO_FREE int64_t *marks = NULL;
     FX8_TRY(fx8_allocate(n, sizeof *marks, cube->name, &marks, error));
-    FX8_TRY(sync_file(writer, error));
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    FX8_TRY(fx8_output_sync(writer->output, error));
     if (fx8_h5_read_part(cube->dataset, cube->type, &start, &count, marks) < 0)
         return fx8_output_fail(writer->output, cube->name, error);
     for (size_t dump = 0; dump < n; dump++)

@@ -255,19 +255,24 @@ class Resume(ResumedJob):
         self.copy_want()
         self.left(5)
         self.refuse_as_is(self.part, (), "out.uvh5.part: exists")
-        self.assertEqual(self.paste(self.refusal(*self.words(self.input))), 5)
-        self.check()
+        for words in (self.words(self.input),
+                      ("correlate", "-o", self.output, "--", self.config,
+                       self.input),
+                      (*self.words(self.input), "--")):
+            self.assertEqual(self.paste(self.refusal(*words)), 5)
+            self.check()
+            self.clear()
+            self.copy_want()
+            self.left(5)
 
     def test_no_line_that_goes_on(self):
-        """It would be too long, several, or end with the name of a file."""
+        """It would be too long, or several."""
         self.job()
         self.copy_want()
         self.left(5)
         two_lines = shutil.copy(self.input, self.path("in\n2.h5"))
         long = 5 * ("--set", "observation.telescope=" + 250 * "t")
-        for words in (self.words(self.input, *long), self.words(two_lines),
-                      ("correlate", "-o", self.output, "--", self.config,
-                       self.input)):
+        for words in (self.words(self.input, *long), self.words(two_lines)):
             self.assertEqual(self.refusal(*words), "--resume\n")
 
     def test_ended_result_in_the_way(self):
