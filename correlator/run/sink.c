@@ -478,6 +478,12 @@ static void free_sink(struct fx8_sink *s)
     free(s);
 }
 
+/* Whether it ended well, but for another run to go on with what it has. */
+static bool is_paused(const struct fx8_sink *s, bool keep)
+{
+    return s->report->was_interrupted && !keep && s->n_dumps > 0;
+}
+
 /* Finish all results, or none: after a failed run finished dumps stay as .part.
  */
 static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
@@ -485,6 +491,8 @@ static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
 {
     const size_t n_dumps = (size_t)fx8_sink_n_finished(s);
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        if (s->files[f] != NULL && status == FX8_OK && is_paused(s, keep))
+            status = fx8_uvh5_sync_marks(s->files[f], error);
         if (status != FX8_OK || !keep)
             fx8_uvh5_leave(&s->files[f], (size_t)fx8_sink_whole_dumps(s),
                            error);

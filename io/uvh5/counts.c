@@ -5,7 +5,9 @@
  *
  * A dump is finished once its checksum is written.  Data that were lost after
  * that, such as by a power failure, no longer match it; nor do counts, whose
- * checksum is above that of the data until the file is whole.
+ * checksum is above that of the data until the file is whole.  A run that is
+ * paused says in the marks that all of this is on the disk: nobody has to read
+ * it to know.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,10 @@
 
 /* The checksum of the data in a mark. */
 #define DATA ((int64_t)UINT32_MAX)
+
+/* In the mark of a dump that is on the disk, with all that the file needs to
+ * have it read: no failure of the machine can lose it. */
+#define SYNCED INT64_MIN
 
 static const int64_t unfinished = FX8_UVH5_UNFINISHED;
 
@@ -287,6 +293,12 @@ static enum fx8_status get_mark(const struct fx8_uvh5_writer *writer,
                : FX8_OK;
 }
 
+/* Whether a run that ended well has synchronised a dump with this mark. */
+static bool is_synced(const struct fx8_uvh5_writer *writer, int64_t checksum)
+{
+    return (checksum & SYNCED) != 0 || fx8_output_has_ended(writer->output);
+}
+
 static void list_values(const struct fx8_result *result,
                         void *values[FX8_UVH5_CUBES])
 {
@@ -295,10 +307,11 @@ static void list_values(const struct fx8_result *result,
     values[FX8_UVH5_FLAGS] = result->flags;
 }
 
-enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                   const struct fx8_uvh5_counted *counts,
-                                   const struct fx8_result *result,
-                                   bool *is_finished, struct fx8_error *error)
+/* Read a dump; `trusts`: only for what was counted, if it is on the disk. */
+static enum fx8_status read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                 const struct fx8_uvh5_counted *counts,
+                                 const struct fx8_result *result, bool trusts,
+                                 bool *is_finished, struct fx8_error *error)
 {
     int64_t checksum;
     void *values[FX8_UVH5_CUBES];
@@ -308,13 +321,31 @@ enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
     FX8_TRY(get_mark(writer, dump, &checksum, error));
     if (checksum == unfinished)
         return FX8_OK;
-    const int64_t of_counts = checksum & ~DATA;
+    const int64_t of_counts = checksum & ~DATA & ~SYNCED;
+    trusts = trusts && is_synced(writer, checksum);
     *is_finished =
         fx8_uvh5_recall_counts(writer, dump, counts, NULL) == FX8_OK &&
         (of_counts == 0 || of_counts == crc_of(writer, counts)) &&
-        is_whole(writer, dump, values, checksum & DATA);
+        (trusts || is_whole(writer, dump, values, checksum & DATA));
     /* damaged data make a dump unfinished; a failed read() ends the run */
     return fx8_output_check_reads(writer->output, error);
+}
+
+enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                   const struct fx8_uvh5_counted *counts,
+                                   const struct fx8_result *result,
+                                   bool *is_finished, struct fx8_error *error)
+{
+    return read_dump(writer, dump, counts, result, false, is_finished, error);
+}
+
+enum fx8_status fx8_uvh5_verify_dump(struct fx8_uvh5_writer *writer,
+                                     size_t dump,
+                                     const struct fx8_uvh5_counted *counts,
+                                     const struct fx8_result *result,
+                                     bool *is_finished, struct fx8_error *error)
+{
+    return read_dump(writer, dump, counts, result, true, is_finished, error);
 }
 
 enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
@@ -381,7 +412,9 @@ enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
                           fx8_output_part(writer->output), dump - 1);
 }
 
-enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
+/* Keep these bits of the marks of finished dumps, and add others. */
+static enum fx8_status change_marks(struct fx8_uvh5_writer *writer,
+                                    int64_t kept, int64_t added,
                                     struct fx8_error *error)
 {
     const struct fx8_h5_cube *cube = &writer->counts[FX8_UVH5_CHECKSUM];
@@ -389,17 +422,62 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
     const hsize_t start = 0, count = n;
     FX8_AUTO_FREE int64_t *marks = NULL;
     FX8_TRY(fx8_allocate(n, sizeof *marks, cube->name, &marks, error));
-    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
-    FX8_TRY(fx8_output_sync(writer->output, error));
     if (fx8_h5_read_part(cube->dataset, cube->type, &start, &count, marks) < 0)
         return fx8_output_fail(writer->output, cube->name, error);
     for (size_t dump = 0; dump < n; dump++)
         if (marks[dump] != unfinished)
-            marks[dump] &= DATA;
+            marks[dump] = (marks[dump] & kept) | added;
     return fx8_h5_write_part(cube->dataset, cube->type, &start, &count, marks) <
                    0
                ? fx8_output_fail(writer->output, cube->name, error)
                : fx8_output_check(writer->output, error);
+}
+
+static enum fx8_status flush_and_sync(struct fx8_uvh5_writer *writer,
+                                      struct fx8_error *error)
+{
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    return fx8_output_sync(writer->output, error);
+}
+
+enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error)
+{
+    FX8_TRY(flush_and_sync(writer, error));
+    return change_marks(writer, DATA, 0, error);
+}
+
+enum fx8_status fx8_uvh5_sync_marks(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    /* closing writes what HDF5 still holds: only the marks come later */
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
+    FX8_TRY(fx8_output_check(writer->output, error));
+    FX8_TRY(fx8_output_sync(writer->output, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
+                                 error));
+    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    return change_marks(writer, ~SYNCED, SYNCED, error);
+}
+
+enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
+                                      struct fx8_error *error)
+{
+    FX8_TRY(change_marks(writer, ~SYNCED, 0, error));
+    return flush_and_sync(writer, error);
+}
+
+enum fx8_status fx8_uvh5_are_synced(const struct fx8_uvh5_writer *writer,
+                                    bool *are_synced, struct fx8_error *error)
+{
+    *are_synced = true;
+    for (size_t dump = 0; dump < writer->n_times && *are_synced; dump++) {
+        int64_t checksum;
+        FX8_TRY(get_mark(writer, dump, &checksum, error));
+        *are_synced = is_synced(writer, checksum);
+    }
+    return FX8_OK;
 }
 
 bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)

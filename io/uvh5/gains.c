@@ -36,6 +36,8 @@ enum fx8_status fx8_uvh5_put_gains(struct fx8_uvh5_writer *writer,
 {
     const size_t cells[] = {gains->n_inputs, gains->n_fine};
     const size_t rows[] = {gains->n_bands, gains->n_inputs};
+    const bool is_again =
+        H5Lexists(writer->file, "fx8/gain_checksum", H5P_DEFAULT) > 0;
     FX8_AUTO_FREE double *checksums = NULL;
     FX8_TRY(fx8_allocate(fx8_product(rows[0], rows[1], 1, 1), sizeof *checksums,
                          "gains", &checksums, error));
@@ -53,6 +55,9 @@ enum fx8_status fx8_uvh5_put_gains(struct fx8_uvh5_writer *writer,
                          "channel",
                          error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    /* finished dumps need those of other rows, whose checksums are there */
+    if (is_again)
+        FX8_TRY(fx8_output_sync(writer->output, error));
     return fx8_uvh5_put(writer, "gain_checksum", 2, rows, checksums,
                         "CRC-32 of gain and no_power, by band and input; -1: "
                         "not set",

@@ -100,11 +100,12 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
     fx8_h5_quiet();
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
+    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    FX8_TRY(fx8_uvh5_are_synced(writer, &writer->was_synced, error));
     /* chunks that are not packed have had their places from the start */
-    if (writer->compression != FX8_COMPRESSION_NONE)
+    if (writer->compression != FX8_COMPRESSION_NONE && !writer->was_synced)
         FX8_TRY(
             fx8_h5_check_overlaps(fx8_uvh5_name(writer), writer->file, error));
-    FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     return writer->rows.n_levels == 1
                ? FX8_OK
                : fx8_uvh5_count_whole(writer, &writer->n_whole, error);
@@ -122,6 +123,13 @@ void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)
     free(writer);
 }
 
+/* Whether HDF5 gives rows their places as they are written. */
+static bool has_moving_rows(const struct fx8_uvh5_writer *writer)
+{
+    return writer->compression != FX8_COMPRESSION_NONE ||
+           writer->rows.n_levels > 1;
+}
+
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
                                const struct fx8_uvh5_header *header,
                                struct fx8_error *error)
@@ -131,8 +139,12 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_output_take_up(writer->output, error));
     FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
     fx8_output_hold(writer->output);
-    FX8_TRY(restore_length(writer, header, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
+    if (has_moving_rows(writer)) {
+        FX8_TRY(fx8_uvh5_unsync_marks(writer, error));
+        fx8_output_hold(writer->output);
+    }
+    FX8_TRY(restore_length(writer, header, error));
     if (writer->rows.n_levels > 1)
         FX8_TRY(fx8_uvh5_unmark(writer, writer->n_whole, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));

@@ -355,6 +355,15 @@ enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    const struct fx8_result *result,
                                    bool *is_finished, struct fx8_error *error);
 
+/** The same, but without reading what a pause or a result's end has brought to
+ *  the disk: the result is not filled then. */
+enum fx8_status fx8_uvh5_verify_dump(struct fx8_uvh5_writer *writer,
+                                     size_t dump,
+                                     const struct fx8_uvh5_counted *counts,
+                                     const struct fx8_result *result,
+                                     bool *is_finished,
+                                     struct fx8_error *error);
+
 /**
  * fx8_uvh5_compare_slice -- compare a slice of a dump, all slices in turn, with
  * what an earlier run wrote.
@@ -437,6 +446,12 @@ enum fx8_status fx8_uvh5_end_early(struct fx8_uvh5_writer *writer,
  */
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
                                struct fx8_error *error);
+
+/** Bring a .part to the disk that another run is to go on with, and say so in
+ *  its marks.  Legal while it is shared, once all processes have synchronised
+ *  what they wrote; after it only fx8_uvh5_leave() is. */
+enum fx8_status fx8_uvh5_sync_marks(struct fx8_uvh5_writer *writer,
+                                    struct fx8_error *error);
 
 /**
  * fx8_uvh5_leave -- close the file of a failed run; nulls the handle.

@@ -62,6 +62,7 @@ struct fx8_uvh5_writer {
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
     bool is_reopened;                 /**< the file is an earlier run's */
     bool is_read_only;                /**< and not taken up yet */
+    bool was_synced;                  /**< with all of its finished dumps */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;
@@ -178,6 +179,16 @@ enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
 /** Drop it from the marks of a whole file, once that is on the disk. */
 enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error);
+
+/** Drop from the marks that their dumps are on the disk, before HDF5 changes
+ *  the tables by which it finds them. */
+enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
+                                      struct fx8_error *error);
+
+/** Whether all finished dumps of an earlier run are on the disk: it was paused,
+ *  or has ended. */
+enum fx8_status fx8_uvh5_are_synced(const struct fx8_uvh5_writer *writer,
+                                    bool *are_synced, struct fx8_error *error);
 
 /** Mark a dump as finished, with its checksum. */
 enum fx8_status fx8_uvh5_mark(struct fx8_uvh5_writer *writer, size_t dump,

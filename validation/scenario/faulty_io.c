@@ -18,18 +18,20 @@
  *                             exists; none before FX8_FAULT_AFTER exists, if
  *                             that is given
  *                    kill     the process is killed before a write
- *                    lose     likewise, and power fails: each page of the
- *                             file has the writes up to some moment since write
- *                             FX8_FAULT_FROM, which FX8_FAULT_SEED decides; if
- *                             it is odd, the file is as short as they leave it
+ *                    lose     likewise, or as the process ends, and power
+ *                             fails: each page of the file has the writes up to
+ *                             some moment since write FX8_FAULT_FROM and the
+ *                             last fsync(), which FX8_FAULT_SEED decides; if it
+ *                             is odd, the file is as short as they leave it
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
  *                    part     writes take half of what they are given
+ *                    sync     fsync() fails: input/output error
  *                    nolock   the file cannot be locked
  *                    tomorrow the clock is a day ahead
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
- *   FX8_FAULT_AT     the read or write from which on, from 0
+ *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0
  *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
  *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
@@ -156,8 +158,17 @@ static struct lost {
 } * last_lost, *first_lost;
 static long n_lost;
 static off_t old_length;
+static char path_of_lost[PATH_MAX];
 
 typedef ssize_t writer(int, const void *, size_t, off_t);
+
+static writer *real_pwrite(void)
+{
+    static writer *real;
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+    return real;
+}
 
 static long number_of(const char *name)
 {
@@ -165,8 +176,8 @@ static long number_of(const char *name)
     return text == NULL ? 0 : atol(text);
 }
 
-static void remember(int descriptor, const void *from, size_t size,
-                     off_t offset)
+static void remember(int descriptor, const char *path, const void *from,
+                     size_t size, off_t offset)
 {
     struct lost *lost = calloc(1, sizeof *lost);
     struct stat status;
@@ -176,6 +187,7 @@ static void remember(int descriptor, const void *from, size_t size,
         abort();
     if (n_lost == 0)
         old_length = status.st_size;
+    strcpy(path_of_lost, path);
     lost->new = memcpy(lost->old + size, from, size);
     lost->offset = offset;
     lost->size = size;
@@ -231,9 +243,7 @@ static void fail_power(writer *real, int descriptor)
 SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
                      off_t offset)
 {
-    static ssize_t (*real)(int, const void *, size_t, off_t);
-    if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+    writer *real = real_pwrite();
     char path[PATH_MAX];
     if (is_of_writes() && is_meant(descriptor, path)) {
         const long behind = next_call();
@@ -243,7 +253,7 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
             raise(SIGKILL);
         if (is_fault("lose") &&
             behind + number_of("FX8_FAULT_AT") >= number_of("FX8_FAULT_FROM"))
-            remember(descriptor, from, size, offset);
+            remember(descriptor, path, from, size, offset);
         if (behind >= 0 && (is_fault("full") || is_fault("broken"))) {
             errno = is_fault("full") ? ENOSPC : EIO;
             return -1;
@@ -252,6 +262,33 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
             size /= 2;
     }
     return real(descriptor, from, size, offset);
+}
+
+/* What is on the disk stays there. */
+static void forget(void)
+{
+    while (first_lost != NULL) {
+        struct lost *next = first_lost->next;
+        free(first_lost->old);
+        free(first_lost);
+        first_lost = next;
+    }
+    last_lost = NULL;
+    n_lost = 0;
+}
+
+SHOWN int fsync(int descriptor)
+{
+    static atomic_long n_syncs;
+    char path[PATH_MAX];
+    if (is_fault("lose") && is_meant(descriptor, path))
+        forget();
+    if (is_fault("sync") && is_meant(descriptor, path) &&
+        atomic_fetch_add(&n_syncs, 1) >= number_of("FX8_FAULT_AT")) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, descriptor);
 }
 
 SHOWN int fcntl(int descriptor, int command, ...)
@@ -331,6 +368,13 @@ __attribute__((constructor)) static void watch_for_crashes(void)
     signal(SIGSEGV, show_stack);
     signal(SIGABRT, show_stack);
     signal(SIGBUS, show_stack);
+}
+
+__attribute__((destructor)) static void fail_power_at_end(void)
+{
+    const int descriptor = n_lost > 0 ? open(path_of_lost, O_RDWR) : -1;
+    if (descriptor >= 0)
+        fail_power(real_pwrite(), descriptor);
 }
 
 __attribute__((destructor)) static void tell_count(void)

@@ -204,6 +204,10 @@ class Ends(Ranks):
                 self.assertEqual(process.returncode, 75, errors)
                 self.assertRegex(errors, r"paused after (\d+) of 201 dumps; "
                                  r"\S+ keeps \1 dumps?: --resume goes on")
+                with h5py.File(self.output + ".part", "r") as file:
+                    marks = file["fx8/checksum"][...]
+                # on the disk, whichever rank has written it
+                self.assertTrue((marks[marks != -1] < 0).all(), marks)
                 if n_after == 1:
                     self.well(*go_on)
                 else:
