@@ -7,12 +7,14 @@
  * take a processor from the rank that is waited for.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "config/base/try.h"
 #include "correlator/ranks/ranks.h"
@@ -22,12 +24,18 @@
 #define MOST_BYTES    ((size_t)1 << 30)
 #define MOST_TO_WRITE ((size_t)16 << 20)
 
+/* Writes of this size or more are sent to the disk at once: beside the next
+ * dumps, not when the run ends. */
+#define LARGE_WRITE ((size_t)128 << 10)
+
 /* Sleep between two looks whether a call has ended: doubled up to the most. */
 #define LEAST_SLEEP_NS 20000L
 #define MOST_SLEEP_NS  2000000L
 
 struct fx8_ranks_file {
     MPI_File file;
+    int descriptor; /* of the same file, which MPI does not give; negative: none
+                     */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -239,10 +247,12 @@ static enum fx8_status open_file(const char *path, struct fx8_ranks_file **file,
     const int code = MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_WRONLY,
                                    MPI_INFO_NULL, &new->file);
     pthread_mutex_unlock(&lock);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        new->descriptor = open(path, O_WRONLY | O_CLOEXEC);
         *file = new;
-    else
+    } else {
         free(new);
+    }
     return report(code, path, "cannot be opened by MPI", error);
 }
 
@@ -279,9 +289,13 @@ static enum fx8_status write_at(struct fx8_ranks_file *file, uint64_t offset,
                                 struct fx8_error *error)
 {
     const char *at = bytes;
-    for (size_t some; n > 0; at += some, offset += some, n -= some)
+    for (size_t some; n > 0; at += some, offset += some, n -= some) {
         FX8_TRY(write_some(file, offset, at, least(n, MOST_TO_WRITE), &some,
                            error));
+        if (some >= LARGE_WRITE)
+            (void)sync_file_range(file->descriptor, (off_t)offset, (off_t)some,
+                                  SYNC_FILE_RANGE_WRITE);
+    }
     return FX8_OK;
 }
 
@@ -294,6 +308,8 @@ static enum fx8_status close_file(struct fx8_ranks_file **file,
     const int synced = MPI_File_sync((*file)->file);
     const int closed = MPI_File_close(&(*file)->file);
     pthread_mutex_unlock(&lock);
+    if ((*file)->descriptor >= 0)
+        close((*file)->descriptor);
     free(*file);
     *file = NULL;
     return report(synced == MPI_SUCCESS ? closed : synced, NULL, "sync", error);
