@@ -22,7 +22,7 @@ import program
 import ranks_job
 import same_file
 
-ROUNDS = 3
+ROUNDS = 5
 STARTS = 9
 # inputs, channels, samples over all inputs, spectra per dump
 DIVIDED = (64, 1024, 2**31, 4096)
@@ -38,10 +38,11 @@ compressed.
 ## Two ranks of one thread against two threads
 
 {n_inputs} inputs, {channels} channels, {dumps} dumps, the whole process by the wall clock; the
-best of {rounds} rounds by turns. The results are equal, but for the threads in the history.
+best of {rounds} rounds by turns. The results are equal, but for the threads in the history. The
+last column leaves out the {more:.3f} s by which two ranks start later.
 
-| | two threads, s | two ranks, s | efficiency |
-|---|---|---|---|
+| | two threads, s | two ranks, s | efficiency | once started |
+|---|---|---|---|---|
 {divided}
 
 Starting: a recording of {tiny_s:.3f} s, one thread, the least of {starts} runs by turns: {alone:.3f} s
@@ -51,11 +52,11 @@ alone, {one:.3f} s with `mpirun -n 1 fx8 correlate --mpi`, {two:.3f} s with `-n 
 
 {resumed_inputs} inputs, {resumed_channels} channels, {resumed_dumps} dumps of {dump_mb:.0f} MB, two
 threads: SIGUSR1 pauses the run midway, `--resume` completes it. It opens the recording and the
-`.part`, reads all finished dumps, whose checksums must hold, and computes the last one again. What
-both runs take more than an undisturbed one, in dumps of that: the best of {rounds} rounds. The
-results are equal.
+`.part`, and computes the last finished dump again; it does not read the finished dumps, which the
+pause has brought to the disk. What both runs take more than an undisturbed one should be what a
+run of one dump takes, with its opening: the best of {rounds} rounds of each. The results are equal.
 
-| | undisturbed, s | finished dumps | both runs, s | more, s | in dumps |
+| | undisturbed, s | finished dumps | both runs, s | more, s | a run of one dump, s |
 |---|---|---|---|---|---|
 {resumed}
 """
@@ -79,15 +80,14 @@ class Folder:
         plan_check.record(self.path(f"{shape[0]}.h5"), shape[0], shape[2])
 
     def words(self, shape, precision, threads, output, *more):
-        n_inputs, channels, _, spectra = shape
+        n_inputs, channels = shape[:2]
         words = [program.FX8, "correlate", self.path("config.ini"),
                  self.path(f"{n_inputs}.h5"), "-o", self.path(output), *more]
         for key, value in (
                 ("channelizer.channels", channels),
                 ("correlator.precision", precision),
                 ("correlator.threads", threads),
-                ("correlator.integration_time_s",
-                 spectra * channels / plan_check.RATE_HZ)):
+                ("correlator.integration_time_s", dump_s(shape))):
             words += ["--set", f"{key}={value}"]
         return words
 
@@ -121,8 +121,8 @@ def mpirun(n, words):
     return [ranks_job.MPIRUN, "-n", str(n), *words, "--mpi"]
 
 
-def divide(folder, precision):
-    """A row: two threads, two ranks."""
+def divide(folder, precision, more_s):
+    """A row: two threads, two ranks, which start `more_s` later."""
     best = [float("inf")] * 2
     for _ in range(ROUNDS):
         kinds = (folder.words(DIVIDED, precision, 2, "threads.uvh5"),
@@ -132,7 +132,7 @@ def divide(folder, precision):
         folder.require_equal("threads.uvh5", "ranks.uvh5")
         folder.remove("threads.uvh5", "ranks.uvh5")
     return (f"| {precision.upper()} | {best[0]:.2f} | {best[1]:.2f} | "
-            f"{best[0] / best[1]:.3f} |")
+            f"{best[0] / best[1]:.3f} | {best[0] / (best[1] - more_s):.3f} |")
 
 
 def start(folder):
@@ -148,11 +148,12 @@ def start(folder):
 
 
 def resume(folder, precision):
-    """A row: what two runs take more than one."""
-    n_dumps = count_dumps(RESUMED)
+    """A row: what two runs take more than one, and what a run of one dump does."""
     whole = folder.words(RESUMED, precision, 2, "whole.uvh5")
     halves = folder.words(RESUMED, precision, 2, "halves.uvh5")
-    undisturbed = both = float("inf")
+    single = folder.words(RESUMED, precision, 2, "single.uvh5")
+    single += ["--set", f"input.duration_s={1.01 * dump_s(RESUMED)}"]
+    undisturbed = both = one = float("inf")
     for _ in range(ROUNDS):
         undisturbed = min(undisturbed, folder.time(whole)[0])
         first_s, _ = folder.time(halves, undisturbed / 2, code=75)
@@ -160,12 +161,16 @@ def resume(folder, precision):
         if first_s + second_s < both:
             both = first_s + second_s
             earlier = int(re.search(r"(\d+) finished before", said).group(1))
+        one = min(one, folder.time(single)[0])
         folder.require_equal("whole.uvh5", "halves.uvh5")
-        folder.remove("whole.uvh5", "halves.uvh5")
-    more_s = both - undisturbed
+        folder.remove("whole.uvh5", "halves.uvh5", "single.uvh5")
     return (f"| {precision.upper()} | {undisturbed:.2f} | {earlier} of "
-            f"{n_dumps} | {both:.2f} | {more_s:.2f} | "
-            f"{more_s / undisturbed * n_dumps:.1f} |")
+            f"{count_dumps(RESUMED)} | {both:.2f} | {both - undisturbed:.2f} | "
+            f"{one:.2f} |")
+
+
+def dump_s(shape):
+    return shape[1] * shape[3] / plan_check.RATE_HZ
 
 
 def count_dumps(shape):
@@ -182,7 +187,8 @@ def main():
         for shape in DIVIDED, RESUMED, TINY:
             folder.record(shape)
         alone, one, two = start(folder)
-        divided = [divide(folder, precision) for precision in ("int8", "fp32")]
+        divided = [divide(folder, precision, two - alone)
+                   for precision in ("int8", "fp32")]
         resumed = [resume(folder, precision) for precision in ("int8", "fp32")]
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = re.search(r"^model name\s*: (.*)$", file.read(), re.M).group(1)
@@ -191,7 +197,7 @@ def main():
         when=time.strftime("%Y-%m-%d"), cpu=cpu, load=load,
         cores=len(os.sched_getaffinity(0)), mpi=version.splitlines()[0],
         n_inputs=DIVIDED[0], channels=DIVIDED[1], dumps=count_dumps(DIVIDED),
-        rounds=ROUNDS, divided="\n".join(divided), starts=STARTS,
+        rounds=ROUNDS, more=two - alone, divided="\n".join(divided), starts=STARTS,
         tiny_s=TINY[2] / TINY[0] / plan_check.RATE_HZ, alone=alone, one=one,
         two=two, resumed_inputs=RESUMED[0], resumed_channels=RESUMED[1],
         resumed_dumps=count_dumps(RESUMED),
