@@ -34,8 +34,7 @@
 
 struct fx8_ranks_file {
     MPI_File file;
-    int descriptor; /* of the same file, which MPI does not give; negative: none
-                     */
+    int descriptor; /* of the same file: MPI gives none; negative: none */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

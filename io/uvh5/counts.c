@@ -293,10 +293,12 @@ static enum fx8_status get_mark(const struct fx8_uvh5_writer *writer,
                : FX8_OK;
 }
 
-/* Whether a run that ended well has synchronised a dump with this mark. */
+/* Whether a run that ended well has synchronised a dump with this mark; one
+ * that was killed may have left what has its final name since. */
 static bool is_synced(const struct fx8_uvh5_writer *writer, int64_t checksum)
 {
-    return (checksum & SYNCED) != 0 || fx8_output_has_ended(writer->output);
+    return (checksum & SYNCED) != 0 ||
+           ((checksum & ~DATA) == 0 && fx8_output_has_ended(writer->output));
 }
 
 static void list_values(const struct fx8_result *result,

@@ -185,6 +185,15 @@ class PowerLoss(ResumedJob):
             data = file["Data/visdata"].id
             return [data.get_chunk_info(k) for k in range(data.get_num_chunks())]
 
+    def test_a_part_that_was_renamed(self):
+        """It has not ended well: its dumps are read."""
+        finished = self.killed({})
+        with h5py.File(self.part, "r+") as file:
+            file["Data/visdata"][0] = 0
+        os.rename(self.part, self.output)
+        self.assertEqual(self.resume(), finished - 1)
+        self.check()
+
     def test_counts_that_were_lost(self):
         for name in "valid_spectra", "dead", "clips":
             with self.subTest(name=name):
