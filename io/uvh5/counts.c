@@ -9,6 +9,7 @@
  * paused says in the marks that all of this is on the disk: nobody has to read
  * it to know.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,24 @@ static const char *const texts[FX8_UVH5_COUNTS] = {
                        "input (antenna-major) and channel",
 };
 
+/* What is only looked into has all of these, unless writes of it were lost. */
+static enum fx8_status check_is_there(const struct fx8_uvh5_writer *writer,
+                                      const char *name, struct fx8_error *error)
+{
+    char path[32];
+    snprintf(path, sizeof path, "fx8/%s", name);
+    if (!writer->is_read_only ||
+        (H5Lexists(writer->file, "fx8", H5P_DEFAULT) > 0 &&
+         H5Lexists(writer->file, path, H5P_DEFAULT) > 0))
+        return FX8_OK;
+    FX8_TRY(fx8_output_check_reads(writer->output, error));
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: %s: is missing: the file was damaged, as by a power "
+                    "failure: expected --force without --resume, to begin "
+                    "again",
+                    fx8_output_part(writer->output), path);
+}
+
 /* Create a dataset with a row of [a][b] per dump, or open that of an earlier
  * run. */
 static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
@@ -70,6 +89,7 @@ static enum fx8_status create(struct fx8_uvh5_writer *writer, int index,
     };
     if (cube->type < 0)
         return fx8_output_fail(writer->output, name, error);
+    FX8_TRY(check_is_there(writer, name, error));
     fx8_h5_cube_chunk(cube, 1, writer->n_times, !is_packed);
     FX8_TRY(fx8_h5_put_group(&root, "fx8", &group, error));
     const bool is_new = H5Lexists(group, name, H5P_DEFAULT) <= 0;

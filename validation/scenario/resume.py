@@ -162,6 +162,17 @@ class Resume(ResumedJob):
                 self.assertEqual(again, self.n_dumps - 1)
                 self.check()
 
+    def test_missing_counts(self):
+        self.job()
+        for name in "checksum", "valid_spectra", "dead", "clips":
+            self.clear()
+            self.copy_want()
+            self.left(5)
+            with h5py.File(self.part, "r+") as file:
+                del file[f"fx8/{name}"]
+            self.refuse_as_is(self.part, ("--resume",),
+                              f"{self.part}: fx8/{name}: is missing", "--force")
+
     def test_damaged_gains(self):
         self.job()
         self.copy_want()
