@@ -10,6 +10,7 @@
 
 #include "config/base/read_files.h"
 #include "io/driver.h"
+#include "config/base/write_back.h"
 #include "io/h5/h5.h"
 
 /* Largest address in a file: off_t is signed. */
@@ -23,10 +24,6 @@
 
 /* Bytes of HDF5 1.10's default superblock. */
 #define SUPERBLOCK_BYTES ((size_t)96)
-
-/* Raw data of this size or more are sent to the disk at once: beside the next
- * dumps, not when the run ends. */
-#define LARGE_WRITE ((size_t)128 << 10)
 
 /* A piece of held-back data. */
 struct piece {
@@ -408,9 +405,7 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     if (is_late)
         write_held(opened); /* no room: write the older pieces first */
     write_file(opened, address, size, buffer);
-    if (size >= LARGE_WRITE)
-        (void)sync_file_range(opened->file->descriptor, (off_t)address,
-                              (off_t)size, SYNC_FILE_RANGE_WRITE);
+    fx8_write_back(opened->file->descriptor, address, size);
     return 0;
 }
 

@@ -34,7 +34,8 @@ static bool is_finished(struct fx8_uvh5_writer *writer, size_t dump)
     const struct fx8_result none = {NULL, NULL, NULL};
     struct fx8_error error;
     bool is_finished = true;
-    must(fx8_uvh5_read_dump(writer, dump, &counts, &none, &is_finished, &error),
+    must(fx8_uvh5_read_dump(writer, dump, false, &counts, &none, &is_finished,
+                            &error),
          error);
     return is_finished;
 }

@@ -18,15 +18,12 @@
 
 #include "config/base/try.h"
 #include "correlator/ranks/ranks.h"
+#include "config/base/write_back.h"
 
 /* Counts are int in MPI 3: longer messages go in pieces; so do writes, between
  * which other threads can call. */
 #define MOST_BYTES    ((size_t)1 << 30)
 #define MOST_TO_WRITE ((size_t)16 << 20)
-
-/* Writes of this size or more are sent to the disk at once: beside the next
- * dumps, not when the run ends. */
-#define LARGE_WRITE ((size_t)128 << 10)
 
 /* Sleep between two looks whether a call has ended: doubled up to the most. */
 #define LEAST_SLEEP_NS 20000L
@@ -291,9 +288,7 @@ static enum fx8_status write_at(struct fx8_ranks_file *file, uint64_t offset,
     for (size_t some; n > 0; at += some, offset += some, n -= some) {
         FX8_TRY(write_some(file, offset, at, least(n, MOST_TO_WRITE), &some,
                            error));
-        if (some >= LARGE_WRITE)
-            (void)sync_file_range(file->descriptor, (off_t)offset, (off_t)some,
-                                  SYNC_FILE_RANGE_WRITE);
+        fx8_write_back(file->descriptor, offset, some);
     }
     return FX8_OK;
 }

@@ -340,8 +340,7 @@ static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
     const enum fx8_status closed = fx8_sink_close(
         &branch->sink, &branch->tally, branch->session, is_kept, error);
     /* the sink keeps no result with a hole */
-    if ((is_kept && report->n_dumps > 0) ||
-        ((is_kept || report->was_interrupted) && closed != FX8_OK))
+    if (is_kept && (closed != FX8_OK || report->n_dumps > 0))
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
         note_interruption(run, n_dumps, error);

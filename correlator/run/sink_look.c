@@ -29,8 +29,8 @@ static enum fx8_status read_again(struct fx8_sink *s, int64_t dump,
                                   struct fx8_error *error)
 {
     const char *unfinished;
-    FX8_TRY(fx8_sink_read_copy(s, (size_t)dump, fx8_uvh5_read_dump, copy,
-                               &unfinished, error));
+    FX8_TRY(
+        fx8_sink_read_copy(s, (size_t)dump, false, copy, &unfinished, error));
     return unfinished == NULL
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_SYSTEM,

@@ -111,8 +111,7 @@ enum fx8_status fx8_sink_restore_gains(struct fx8_sink *s,
     return fx8_set_gains(s->session, &restored, error);
 }
 
-enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump,
-                                   fx8_sink_reader *read,
+enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump, bool trusts,
                                    struct fx8_sink_copy *copy,
                                    const char **unfinished,
                                    struct fx8_error *error)
@@ -123,8 +122,9 @@ enum fx8_status fx8_sink_read_copy(struct fx8_sink *s, size_t dump,
         bool is_finished;
         if (s->files[f] == NULL)
             continue;
-        FX8_TRY(read(s->files[f], dump, &copy->counts, &copy->dump.results[f],
-                     &is_finished, error));
+        FX8_TRY(fx8_uvh5_read_dump(s->files[f], dump, trusts, &copy->counts,
+                                   &copy->dump.results[f], &is_finished,
+                                   error));
         if (!is_finished)
             *unfinished = fx8_uvh5_name(s->files[f]);
     }
@@ -170,8 +170,8 @@ enum fx8_status fx8_sink_verify(struct fx8_sink *s, size_t dump,
 {
     const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
     const char *unfinished;
-    FX8_TRY(fx8_sink_read_copy(s, dump, fx8_uvh5_verify_dump, &s->copies[0],
-                               &unfinished, error));
+    FX8_TRY(
+        fx8_sink_read_copy(s, dump, true, &s->copies[0], &unfinished, error));
     *is_finished = unfinished == NULL;
     *has_data = false;
     for (size_t row = 0; row < s->job->axes.n_rows; row++)

@@ -114,19 +114,10 @@ enum fx8_status fx8_sink_allocate_copy(const struct fx8_sink *sink,
                                        struct fx8_sink_copy *copy,
                                        struct fx8_error *error);
 
-/** fx8_uvh5_read_dump() or fx8_uvh5_verify_dump(). */
-typedef enum fx8_status fx8_sink_reader(struct fx8_uvh5_writer *file,
-                                        size_t dump,
-                                        const struct fx8_uvh5_counted *counts,
-                                        const struct fx8_result *result,
-                                        bool *is_finished,
-                                        struct fx8_error *error);
-
-/** Read a dump of the files into a copy; *unfinished: NULL, or the name of a
- *  file where it is not finished. */
+/** Read a dump of the files into a copy, as fx8_uvh5_read_dump() does;
+ *  *unfinished: NULL, or the name of a file where it is not finished. */
 enum fx8_status fx8_sink_read_copy(struct fx8_sink *sink, size_t dump,
-                                   fx8_sink_reader *read,
-                                   struct fx8_sink_copy *copy,
+                                   bool trusts, struct fx8_sink_copy *copy,
                                    const char **unfinished,
                                    struct fx8_error *error);
 

@@ -329,11 +329,11 @@ static void list_values(const struct fx8_result *result,
     values[FX8_UVH5_FLAGS] = result->flags;
 }
 
-/* Read a dump; `trusts`: only for what was counted, if it is on the disk. */
-static enum fx8_status read_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                 const struct fx8_uvh5_counted *counts,
-                                 const struct fx8_result *result, bool trusts,
-                                 bool *is_finished, struct fx8_error *error)
+enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                   bool trusts,
+                                   const struct fx8_uvh5_counted *counts,
+                                   const struct fx8_result *result,
+                                   bool *is_finished, struct fx8_error *error)
 {
     int64_t checksum;
     void *values[FX8_UVH5_CUBES];
@@ -351,23 +351,6 @@ static enum fx8_status read_dump(struct fx8_uvh5_writer *writer, size_t dump,
         (trusts || is_whole(writer, dump, values, checksum & DATA));
     /* damaged data make a dump unfinished; a failed read() ends the run */
     return fx8_output_check_reads(writer->output, error);
-}
-
-enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                   const struct fx8_uvh5_counted *counts,
-                                   const struct fx8_result *result,
-                                   bool *is_finished, struct fx8_error *error)
-{
-    return read_dump(writer, dump, counts, result, false, is_finished, error);
-}
-
-enum fx8_status fx8_uvh5_verify_dump(struct fx8_uvh5_writer *writer,
-                                     size_t dump,
-                                     const struct fx8_uvh5_counted *counts,
-                                     const struct fx8_result *result,
-                                     bool *is_finished, struct fx8_error *error)
-{
-    return read_dump(writer, dump, counts, result, true, is_finished, error);
 }
 
 enum fx8_status fx8_uvh5_compare_slice(struct fx8_uvh5_writer *writer,
@@ -422,8 +405,8 @@ enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
     bool is_whole = true;
     size_t dump = 0;
     for (; dump < n_dumps && status == FX8_OK && is_whole; dump++)
-        status =
-            fx8_uvh5_read_dump(writer, dump, &counts, &none, &is_whole, error);
+        status = fx8_uvh5_read_dump(writer, dump, false, &counts, &none,
+                                    &is_whole, error);
     fx8_free_arrays(arrays, 3);
     return status != FX8_OK || is_whole
                ? status

@@ -101,11 +101,13 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    FX8_TRY(fx8_uvh5_are_synced(writer, &writer->was_synced, error));
     /* chunks that are not packed have had their places from the start */
-    if (writer->compression != FX8_COMPRESSION_NONE && !writer->was_synced)
-        FX8_TRY(
-            fx8_h5_check_overlaps(fx8_uvh5_name(writer), writer->file, error));
+    if (writer->compression != FX8_COMPRESSION_NONE) {
+        FX8_TRY(fx8_uvh5_are_synced(writer, &writer->was_synced, error));
+        if (!writer->was_synced)
+            FX8_TRY(fx8_h5_check_overlaps(fx8_uvh5_name(writer), writer->file,
+                                          error));
+    }
     return writer->rows.n_levels == 1
                ? FX8_OK
                : fx8_uvh5_count_whole(writer, &writer->n_whole, error);

@@ -344,25 +344,18 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
  *
- * Returned: counts, result  the caller's arrays, filled if the dump is
- *                           finished; the result's may be NULL
+ * Given:    trusts          what a pause, or the end of a result, has brought
+ * to the disk is not read, and not filled in Returned: counts, result  the
+ * caller's arrays, filled if the dump is finished; the result's may be NULL
  *           is_finished     it is marked, and its data match the checksum
  * Status:   FX8_ERR_SYSTEM: the system fails to read the file; what is damaged
  *           is not finished
  */
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                   bool trusts,
                                    const struct fx8_uvh5_counted *counts,
                                    const struct fx8_result *result,
                                    bool *is_finished, struct fx8_error *error);
-
-/** The same, but without reading what a pause or a result's end has brought to
- *  the disk: the result is not filled then. */
-enum fx8_status fx8_uvh5_verify_dump(struct fx8_uvh5_writer *writer,
-                                     size_t dump,
-                                     const struct fx8_uvh5_counted *counts,
-                                     const struct fx8_result *result,
-                                     bool *is_finished,
-                                     struct fx8_error *error);
 
 /**
  * fx8_uvh5_compare_slice -- compare a slice of a dump, all slices in turn, with

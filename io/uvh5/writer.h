@@ -60,9 +60,10 @@ struct fx8_uvh5_writer {
     hid_t data;   /**< group Data */
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
-    bool is_reopened;                 /**< the file is an earlier run's */
-    bool is_read_only;                /**< and not taken up yet */
-    bool was_synced;                  /**< with all of its finished dumps */
+    bool is_reopened;  /**< the file is an earlier run's */
+    bool is_read_only; /**< and not taken up yet */
+    bool was_synced;   /**< packed, and all its finished dumps were
+                            on the disk */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;
