@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,29 +14,14 @@
 #include "config/base/try.h"
 #include "io/driver.h"
 #include "io/h5/h5.h"
-#include "io/output.h"
+#include "io/output_private.h"
 #include "io/parts.h"
 
-struct fx8_output {
-    char *path;
-    char *part;
-    bool force;
-    bool is_reopened; /* an earlier run's: it is never removed */
-    struct fx8_driver_file file;
-    size_t number; /* of the .part in parts.h */
-};
-
-/* "PATH: cannot VERB it: reason of the system". */
-static enum fx8_status system_fail(const char *path, const char *verb,
-                                   struct fx8_error *error)
+enum fx8_status fx8_output_system_fail(const char *path, const char *verb,
+                                       struct fx8_error *error)
 {
     return fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot %s it: %s", path, verb,
                     strerror(errno));
-}
-
-static bool is_ours(const struct fx8_output *output)
-{
-    return fx8_part_is_name_of(output->part, output->file.descriptor);
 }
 
 static void note(const struct fx8_output *output, enum fx8_part_state state)
@@ -60,7 +43,7 @@ static enum fx8_status lock_part(const struct fx8_output *output,
         if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ||
             errno == EINVAL)
             return FX8_OK;
-        return system_fail(output->part, "lock", error);
+        return fx8_output_system_fail(output->part, "lock", error);
     }
     return FX8_OK;
 }
@@ -106,12 +89,12 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
         if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
             return fx8_part_fail_read(output->part, error);
         errno = reason;
-        return system_fail(output->part, create == 0 ? "open" : "create",
-                           error);
+        return fx8_output_system_fail(output->part,
+                                      create == 0 ? "open" : "create", error);
     }
     note(output, FX8_PART_BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
-        return system_fail(output->part, "inspect", error);
+        return fx8_output_system_fail(output->part, "inspect", error);
     if (!S_ISREG(opened->st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not a regular file: expected a regular file",
@@ -121,7 +104,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
         return fx8_part_fail_read(output->part, error);
     FX8_TRY(lock_part(output, error));
     if (fstat(output->file.descriptor, opened) != 0)
-        return system_fail(output->part, "inspect", error);
+        return fx8_output_system_fail(output->part, "inspect", error);
     return FX8_OK;
 }
 
@@ -135,7 +118,7 @@ static enum fx8_status open_part(struct fx8_output *output,
     for (;;) {
         struct stat opened;
         FX8_TRY(open_and_lock(output, O_CREAT, &opened, error));
-        const bool is_named = is_ours(output);
+        const bool is_named = fx8_output_is_ours(output);
         if (is_named && opened.st_size == 0) {
             note(output, FX8_PART_OURS);
             return FX8_OK;
@@ -147,7 +130,7 @@ static enum fx8_status open_part(struct fx8_output *output,
                             "another output name",
                             output->part);
         if (is_named && unlink(output->part) != 0)
-            return system_fail(output->part, "replace", error);
+            return fx8_output_system_fail(output->part, "replace", error);
         const int passed_over = output->file.descriptor;
         output->file.descriptor = -1;
         note(output, FX8_PART_BEGUN);
@@ -172,8 +155,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
         (double)volume.f_bavail * (double)block / gigabyte);
 }
 
-/* Release memory and descriptor; closing the descriptor releases the lock. */
-static void release(struct fx8_output *output)
+void fx8_output_release(struct fx8_output *output)
 {
     note(output, FX8_PART_NONE);
     if (output->file.descriptor >= 0)
@@ -196,7 +178,7 @@ static struct fx8_output *new_output(const char *path, bool force)
     if (new->path != NULL && asprintf(&new->part, "%s.part", path) >= 0)
         return new;
     new->part = NULL;
-    release(new);
+    fx8_output_release(new);
     return NULL;
 }
 
@@ -213,7 +195,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     new->number = fx8_part_remember(new->part);
     enum fx8_status status = open_part(new, may_replace, error);
     if (status != FX8_OK) {
-        release(new);
+        fx8_output_release(new);
         return status;
     }
     /* another run may have just taken the name */
@@ -234,7 +216,7 @@ static enum fx8_status open_earlier(struct fx8_output *output,
     struct stat opened;
     for (;;) {
         FX8_TRY(open_and_lock(output, 0, &opened, error));
-        if (output->file.descriptor < 0 || is_ours(output))
+        if (output->file.descriptor < 0 || fx8_output_is_ours(output))
             return FX8_OK;
         close(output->file.descriptor);
     }
@@ -273,7 +255,7 @@ enum fx8_status fx8_output_reopen(const char *path, bool force,
     const enum fx8_status status =
         find_earlier(new, may_replace, &is_found, error);
     if (status != FX8_OK || !is_found)
-        release(new);
+        fx8_output_release(new);
     else
         *output = new;
     return status;
@@ -292,10 +274,12 @@ enum fx8_status fx8_output_take_up(struct fx8_output *output,
         return FX8_OK;
     if (asprintf(&part, "%s.part", output->path) < 0)
         return fx8_no_memory("an output's name", error);
-    const bool is_renamed = is_ours(output) && rename(output->path, part) == 0;
+    const bool is_renamed =
+        fx8_output_is_ours(output) && rename(output->path, part) == 0;
     free(output->part);
     output->part = part;
-    return is_renamed ? FX8_OK : system_fail(output->path, "rename", error);
+    return is_renamed ? FX8_OK
+                      : fx8_output_system_fail(output->path, "rename", error);
 }
 
 /* Access to the output's descriptor. */
@@ -375,7 +359,8 @@ enum fx8_status fx8_output_check_reads(const struct fx8_output *output,
                                        struct fx8_error *error)
 {
     errno = output->file.read_failure;
-    return errno == 0 ? FX8_OK : system_fail(output->part, "read", error);
+    return errno == 0 ? FX8_OK
+                      : fx8_output_system_fail(output->part, "read", error);
 }
 
 enum fx8_status fx8_output_reserve(struct fx8_output *output,
@@ -384,7 +369,7 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
     struct fx8_driver_file *file = &output->file;
     struct stat status;
     if (fstat(file->descriptor, &status) != 0)
-        return system_fail(output->part, "inspect", error);
+        return fx8_output_system_fail(output->part, "inspect", error);
     int outcome = 0;
     do
         outcome = status.st_size > 0
@@ -409,7 +394,7 @@ enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return system_fail(output->part, "write", error);
+            return fx8_output_system_fail(output->part, "write", error);
         at += n;
         left -= (size_t)n;
     }
@@ -434,165 +419,4 @@ enum fx8_status fx8_output_noted(struct fx8_error *first,
             *first = *error;
     }
     return status;
-}
-
-/* Give the file its final name; without `force` nothing is replaced. */
-static int rename_part(const struct fx8_output *output)
-{
-    if (!output->force) {
-        if (renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path,
-                      RENAME_NOREPLACE) == 0)
-            return 0;
-        if (errno != EINVAL && errno != ENOSYS)
-            return -1;
-    }
-    return rename(output->part, output->path);
-}
-
-/* Make the new name durable; ignore failure: the file itself is complete. */
-static void sync_directory(const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL)
-        return;
-    const int directory = open(dirname(copy), O_RDONLY | O_CLOEXEC);
-    if (directory >= 0) {
-        fsync(directory);
-        close(directory);
-    }
-    free(copy);
-}
-
-/* The file is complete, but no longer has its .part name. */
-static enum fx8_status fail_lost(const struct fx8_output *output,
-                                 struct fx8_error *error)
-{
-    char link[64], place[PATH_MAX] = "";
-    struct stat status;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", output->file.descriptor);
-    if (fstat(output->file.descriptor, &status) == 0 && status.st_nlink == 0)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: removed during the run: the result is lost",
-                        output->part);
-    const ssize_t length = readlink(link, place, sizeof place - 1);
-    return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: moved during the run: the result is now %s",
-                    output->part, length > 0 ? place : "where it was moved to");
-}
-
-/* The file is complete but could not be renamed: keep the .part, so that the
- * user can rename it.  `reason` is an errno. */
-static enum fx8_status keep_part(const struct fx8_output *output, int reason,
-                                 struct fx8_error *error)
-{
-    if (reason == EEXIST)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: appeared during the run: the result stays in %s; "
-                        "expected no file of that name",
-                        output->path, output->part);
-    return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: %s: the result stays in %s, as it cannot be renamed",
-                    output->path, strerror(reason), output->part);
-}
-
-/* Rename our own file only.  Names cannot be checked and changed in one step:
- * if another file was put under our name in between, it is renamed back. */
-static enum fx8_status name_file(const struct fx8_output *output,
-                                 struct fx8_error *error)
-{
-    struct stat target;
-    if (!is_ours(output))
-        return fail_lost(output, error);
-    if (stat(output->path, &target) == 0 && fx8_read_files_has(&target))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: is a file that this run has read: the result "
-                        "stays in %s",
-                        output->path, output->part);
-    if (fx8_part_is_locked(output->path))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: locked: another run is writing it: the result "
-                        "stays in %s",
-                        output->path, output->part);
-    if (rename_part(output) != 0) {
-        const int reason = errno;
-        return is_ours(output) ? keep_part(output, reason, error)
-                               : fail_lost(output, error);
-    }
-    if (fx8_part_is_name_of(output->path, output->file.descriptor))
-        return FX8_OK;
-    (void)renameat2(AT_FDCWD, output->path, AT_FDCWD, output->part,
-                    RENAME_NOREPLACE);
-    return fail_lost(output, error);
-}
-
-enum fx8_status fx8_output_sync(const struct fx8_output *output,
-                                struct fx8_error *error)
-{
-    return fsync(output->file.descriptor) == 0
-               ? FX8_OK
-               : system_fail(output->part, "sync", error);
-}
-
-enum fx8_status fx8_output_commit(struct fx8_output **output,
-                                  struct fx8_error *error)
-{
-    struct fx8_output *done = *output;
-    enum fx8_status status = fx8_output_check(done, error);
-    if (status != FX8_OK) {
-        fx8_output_abandon(output);
-        return status;
-    }
-    status = fx8_output_sync(done, error);
-    if (status != FX8_OK) {
-        fx8_output_leave(output, "what is there", error);
-        return status;
-    }
-    status = name_file(done, error);
-    if (status == FX8_OK)
-        sync_directory(done->path);
-    *output = NULL;
-    release(done);
-    return status;
-}
-
-enum fx8_status fx8_output_finish(struct fx8_output **output, const char *text,
-                                  size_t size, struct fx8_error *error)
-{
-    const enum fx8_status status = fx8_output_write(*output, text, size, error);
-    if (status == FX8_OK)
-        return fx8_output_commit(output, error);
-    fx8_output_abandon(output);
-    return status;
-}
-
-void fx8_output_leave(struct fx8_output **output, const char *what,
-                      struct fx8_error *error)
-{
-    struct fx8_output *left = *output;
-    if (left == NULL)
-        return;
-    const bool is_sound = left->file.failure != FX8_DRIVER_CUT;
-    if (error != NULL && is_sound && is_ours(left)) {
-        const struct fx8_error reason = *error;
-        fx8_fail(error, reason.status, "%s; %s keeps %s", reason.message,
-                 left->part, what);
-    }
-    *output = NULL;
-    release(left);
-}
-
-void fx8_output_abandon(struct fx8_output **output)
-{
-    if (*output == NULL)
-        return;
-    if (is_ours(*output) && !(*output)->is_reopened)
-        unlink((*output)->part);
-    release(*output);
-    *output = NULL;
-}
-
-void fx8_output_remove(struct fx8_output **output)
-{
-    (*output)->is_reopened = false;
-    fx8_output_abandon(output);
 }
