@@ -92,9 +92,11 @@ bool fx8_driver_read(int descriptor, haddr_t address, size_t size, void *buffer)
 static void check_uncut(const struct open_file *opened)
 {
     struct stat status;
-    if (fstat(opened->file->descriptor, &status) == 0 &&
-        (haddr_t)status.st_size < opened->disk_end)
-        remember_failure(opened->file, FX8_DRIVER_CUT, opened->disk_end, 0);
+    if (fstat(opened->file->descriptor, &status) != 0 ||
+        (haddr_t)status.st_size >= opened->disk_end)
+        return;
+    remember_failure(opened->file, FX8_DRIVER_CUT, opened->disk_end, 0);
+    fx8_undo_end(&opened->file->undo); /* it does not know what is lost */
 }
 
 static void write_file(struct open_file *opened, haddr_t address, size_t size,
@@ -117,6 +119,48 @@ static void write_file(struct open_file *opened, haddr_t address, size_t size,
         if (address > opened->disk_end)
             opened->disk_end = address;
     }
+}
+
+/* --- what a power failure takes back ---------------------------------------
+ */
+
+static void fail_undo(struct open_file *opened, int reason)
+{
+    struct fx8_driver_file *file = opened->file;
+    if (reason != 0 && file->failure == 0) {
+        remember_failure(file, reason, 0, 0);
+        file->is_of_undo = true;
+    }
+}
+
+/* Save what is there before it changes; await_saved() before it does. */
+static void save(struct open_file *opened, haddr_t address, size_t size)
+{
+    struct fx8_driver_file *file = opened->file;
+    if (file->failure == 0)
+        fail_undo(opened,
+                  fx8_undo_save(&file->undo, file->descriptor, address, size));
+}
+
+static void await_saved(struct open_file *opened)
+{
+    fail_undo(opened, fx8_undo_await(&opened->file->undo));
+}
+
+/* Before the file is cut, the disk must know that it is shorter. */
+static void protect_shorter(struct open_file *opened)
+{
+    struct fx8_driver_file *file = opened->file;
+    if (!file->undo.is_open || opened->allocated_end >= file->undo.end ||
+        file->failure != 0)
+        return;
+    if (fsync(file->descriptor) != 0) {
+        remember_failure(file, errno, opened->allocated_end, 0);
+        fx8_undo_distrust(&file->undo);
+        return;
+    }
+    fail_undo(opened, fx8_undo_begin(&file->undo, file->descriptor,
+                                     opened->allocated_end));
 }
 
 /* --- held-back metadata ------------------------------------------------ */
@@ -216,6 +260,9 @@ static void write_held(struct open_file *opened)
     const haddr_t known =
         opened->has_superblock ? opened->known_end : MAX_ADDRESS;
     haddr_t first = known, end = 0;
+    for (size_t i = 0; i < opened->n_held; i++)
+        save(opened, opened->held[i].address, opened->held[i].size);
+    await_saved(opened);
     for (size_t i = 0; i < opened->n_held; i++)
         if (opened->held[i].address >= known)
             write_piece(opened, &opened->held[i]);
@@ -404,6 +451,10 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
         return 0;
     if (is_late)
         write_held(opened); /* no room: write the older pieces first */
+    if (is_late || opened->file->undo.saves_raw) {
+        save(opened, address, size);
+        await_saved(opened);
+    }
     write_file(opened, address, size, buffer);
     fx8_write_back(opened->file->descriptor, address, size);
     return 0;
@@ -419,6 +470,7 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
         return 0;
     if (opened->allocated_end < opened->file_end)
         write_held(opened); /* a later write would extend the file again */
+    protect_shorter(opened);
     if (opened->file->failure == 0 &&
         ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)
         remember_failure(opened->file, errno, opened->allocated_end, 0);

@@ -14,6 +14,8 @@
 
 #include <hdf5.h>
 
+#include "io/undo.h"
+
 struct open_file;
 
 /** Pseudo-errno: another process has truncated the file. */
@@ -30,6 +32,8 @@ struct fx8_driver_file {
     bool holds_old;         /**< hold back raw data too, where there are others:
                                  few, by the caller */
     int read_failure;       /**< errno of the last failed read; 0: none */
+    struct fx8_undo undo;   /**< saves what writes change, if it is open */
+    bool is_of_undo;        /**< the failed write is one into it */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
     haddr_t *sought; /**< receives where raw data would be read; NULL: read */
 };

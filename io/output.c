@@ -120,6 +120,7 @@ static enum fx8_status open_part(struct fx8_output *output,
         FX8_TRY(open_and_lock(output, O_CREAT, &opened, error));
         const bool is_named = fx8_output_is_ours(output);
         if (is_named && opened.st_size == 0) {
+            fx8_undo_remove(output->undo); /* of another file */
             note(output, FX8_PART_OURS);
             return FX8_OK;
         }
@@ -160,6 +161,8 @@ void fx8_output_release(struct fx8_output *output)
     note(output, FX8_PART_NONE);
     if (output->file.descriptor >= 0)
         close(output->file.descriptor);
+    fx8_undo_close(&output->file.undo);
+    free(output->undo);
     free(output->part);
     free(output->path);
     free(output);
@@ -175,11 +178,16 @@ static struct fx8_output *new_output(const char *path, bool force)
     new->number = SIZE_MAX;
     new->file.descriptor = -1;
     new->path = strdup(path);
-    if (new->path != NULL && asprintf(&new->part, "%s.part", path) >= 0)
-        return new;
-    new->part = NULL;
-    fx8_output_release(new);
-    return NULL;
+    if (asprintf(&new->part, "%s.part", path) < 0)
+        new->part = NULL;
+    if (asprintf(&new->undo, "%s.part.undo", path) < 0)
+        new->undo = NULL;
+    new->file.undo.path = new->undo;
+    if (new->path == NULL || new->part == NULL || new->undo == NULL) {
+        fx8_output_release(new);
+        return NULL;
+    }
+    return new;
 }
 
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
@@ -222,6 +230,17 @@ static enum fx8_status open_earlier(struct fx8_output *output,
     }
 }
 
+/* Take back what a power failure has spoiled. */
+static enum fx8_status restore_part(struct fx8_output *output,
+                                    struct fx8_error *error)
+{
+    errno =
+        fx8_undo_restore(output->undo, output->file.descriptor, &output->found);
+    return errno == 0
+               ? FX8_OK
+               : fx8_output_system_fail(output->undo, "go back by", error);
+}
+
 /* Find the .part, or else the file under the final name. */
 static enum fx8_status find_earlier(struct fx8_output *output,
                                     bool (*may_replace)(hid_t file),
@@ -229,6 +248,8 @@ static enum fx8_status find_earlier(struct fx8_output *output,
 {
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
+    if (*is_found)
+        FX8_TRY(restore_part(output, error));
     if (*is_found && is_replaceable(output, may_replace)) {
         *is_found = false;
         return FX8_OK;
@@ -259,6 +280,11 @@ enum fx8_status fx8_output_reopen(const char *path, bool force,
     else
         *output = new;
     return status;
+}
+
+enum fx8_undo_found fx8_output_found(const struct fx8_output *output)
+{
+    return output->found;
 }
 
 bool fx8_output_has_ended(const struct fx8_output *output)
@@ -343,6 +369,9 @@ enum fx8_status fx8_output_check(const struct fx8_output *output,
     const struct fx8_driver_file *file = &output->file;
     if (file->failure == 0)
         return FX8_OK;
+    errno = file->failure;
+    if (file->is_of_undo)
+        return fx8_output_system_fail(output->undo, "write", error);
     if (file->failure == FX8_DRIVER_CUT)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "%s: was cut during the run: %" PRIu64

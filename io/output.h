@@ -17,6 +17,7 @@
 #include <hdf5.h>
 
 #include "correlator/fx8.h"
+#include "io/undo.h"
 
 struct fx8_output;
 
@@ -104,9 +105,30 @@ void fx8_output_hold(struct fx8_output *output);
 enum fx8_status fx8_output_flush(struct fx8_output *output, hid_t file,
                                  struct fx8_error *error);
 
-/** Wait until the disk has what was written. */
-enum fx8_status fx8_output_sync(const struct fx8_output *output,
+/** Wait until the disk has what was written.  If the file is protected, a power
+ *  failure takes it back to this moment from now on: flush before. */
+enum fx8_status fx8_output_sync(struct fx8_output *output,
                                 struct fx8_error *error);
+
+/**
+ * fx8_output_protect -- synchronise the .part, and let PATH.part.undo take it
+ * back to what it is now if the power fails later.
+ *
+ * Given:  saves_raw       raw data are taken back, too: else only HDF5's tables
+ *         is_one_machine  only this machine changes the .part: a process that
+ *                         is killed loses nothing that it had written
+ * Status: FX8_ERR_SYSTEM: the system's reason
+ * Notes:  flush before
+ */
+enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
+                                   bool is_one_machine,
+                                   struct fx8_error *error);
+
+/** Synchronised as it is, it needs no protection. */
+void fx8_output_unprotect(struct fx8_output *output);
+
+/** What PATH.part.undo did for the .part that is reopened. */
+enum fx8_undo_found fx8_output_found(const struct fx8_output *output);
 
 /** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: cannot write N bytes at offset M:
  *  reason" when a write has failed. */

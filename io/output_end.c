@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,20 +27,6 @@ static int rename_part(const struct fx8_output *output)
             return -1;
     }
     return rename(output->part, output->path);
-}
-
-/* Make the new name durable; ignore failure: the file itself is complete. */
-static void sync_directory(const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL)
-        return;
-    const int directory = open(dirname(copy), O_RDONLY | O_CLOEXEC);
-    if (directory >= 0) {
-        fsync(directory);
-        close(directory);
-    }
-    free(copy);
 }
 
 /* The file is complete, but no longer has its .part name. */
@@ -106,12 +91,36 @@ static enum fx8_status name_file(const struct fx8_output *output,
     return fail_lost(output, error);
 }
 
-enum fx8_status fx8_output_sync(const struct fx8_output *output,
+enum fx8_status fx8_output_sync(struct fx8_output *output,
                                 struct fx8_error *error)
 {
-    return fsync(output->file.descriptor) == 0
-               ? FX8_OK
-               : fx8_output_system_fail(output->part, "sync", error);
+    struct fx8_undo *undo = &output->file.undo;
+    if (fsync(output->file.descriptor) != 0) {
+        const enum fx8_status status =
+            fx8_output_system_fail(output->part, "sync", error);
+        fx8_undo_distrust(undo);
+        return status;
+    }
+    errno = undo->is_wanted
+                ? fx8_undo_begin(undo, output->file.descriptor, UINT64_MAX)
+                : 0;
+    return errno == 0 ? FX8_OK
+                      : fx8_output_system_fail(output->undo, "write", error);
+}
+
+enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
+                                   bool is_one_machine, struct fx8_error *error)
+{
+    struct fx8_undo *undo = &output->file.undo;
+    undo->is_wanted = true;
+    undo->saves_raw = saves_raw;
+    undo->is_one_machine = is_one_machine;
+    return fx8_output_sync(output, error);
+}
+
+void fx8_output_unprotect(struct fx8_output *output)
+{
+    fx8_undo_end(&output->file.undo);
 }
 
 enum fx8_status fx8_output_commit(struct fx8_output **output,
@@ -128,9 +137,10 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
         fx8_output_leave(output, "what is there", error);
         return status;
     }
+    fx8_undo_end(&done->file.undo);
     status = name_file(done, error);
     if (status == FX8_OK)
-        sync_directory(done->path);
+        fx8_part_sync_folder(done->path);
     *output = NULL;
     fx8_output_release(done);
     return status;
@@ -166,8 +176,10 @@ void fx8_output_abandon(struct fx8_output **output)
 {
     if (*output == NULL)
         return;
-    if (fx8_output_is_ours(*output) && !(*output)->is_reopened)
+    if (fx8_output_is_ours(*output) && !(*output)->is_reopened) {
         unlink((*output)->part);
+        fx8_undo_remove((*output)->undo);
+    }
     fx8_output_release(*output);
     *output = NULL;
 }

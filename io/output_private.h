@@ -13,6 +13,8 @@
 struct fx8_output {
     char *path;
     char *part;
+    char *undo;                /* what is saved of the .part: see undo.h */
+    enum fx8_undo_found found; /* of the .part of an earlier run */
     bool force;
     bool is_reopened; /* an earlier run's: it is never removed */
     struct fx8_driver_file file;

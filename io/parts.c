@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +17,19 @@ bool fx8_part_is_name_of(const char *name, int descriptor)
     struct stat opened, named;
     return fstat(descriptor, &opened) == 0 && lstat(name, &named) == 0 &&
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+void fx8_part_sync_folder(const char *path)
+{
+    char *copy = strdup(path);
+    if (copy == NULL)
+        return;
+    const int folder = open(dirname(copy), O_RDONLY | O_CLOEXEC);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
+    free(copy);
 }
 
 /* --- locks ---------------------------------------------------------------- */
@@ -47,6 +63,7 @@ static struct {
     atomic_int state;
     atomic_int descriptor;
     char name[PATH_MAX];
+    char undo[PATH_MAX + 8]; /* of what is saved of it */
 } records[8];
 
 #define N_RECORDS (sizeof records / sizeof records[0])
@@ -59,6 +76,7 @@ size_t fx8_part_remember(const char *part)
     if (i == N_RECORDS)
         return i;
     snprintf(records[i].name, sizeof records[i].name, "%s", part);
+    snprintf(records[i].undo, sizeof records[i].undo, "%s.undo", part);
     records[i].descriptor = -1;
     records[i].state = FX8_PART_BEGUN;
     return i;
@@ -94,8 +112,10 @@ size_t fx8_part_remove_all(void)
             descriptor =
                 open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
         if (fx8_part_is_name_of(name, descriptor) &&
-            (state == FX8_PART_OURS || is_new(descriptor)))
+            (state == FX8_PART_OURS || is_new(descriptor))) {
             (void)unlink(name);
+            (void)unlink(records[i].undo);
+        }
     }
     return n;
 }

@@ -20,6 +20,10 @@ int fx8_part_lock(int descriptor);
 /** Whether another run is writing the .part of a file. */
 bool fx8_part_is_locked(const char *path);
 
+/** Make a new name in a folder durable; failures are ignored: the file itself
+ * is complete. */
+void fx8_part_sync_folder(const char *path);
+
 /** State of a .part for the signal handler. */
 enum fx8_part_state {
     FX8_PART_NONE,

@@ -52,13 +52,14 @@ alone, {one:.3f} s with `mpirun -n 1 fx8 correlate --mpi`, {two:.3f} s with `-n 
 ## A run that is resumed
 
 {resumed_inputs} inputs, {resumed_channels} channels, {resumed_dumps} dumps of {dump_mb:.0f} MB, two
-threads: SIGUSR1 pauses the run midway, `--resume` completes it. It opens the recording and the
-`.part`, and computes the last finished dump again; it does not read the finished dumps, which the
-pause has brought to the disk. What both runs take more than an undisturbed one should be what a
-run of one dump takes, with its opening: the best of {resumed_rounds} rounds of each. The results are equal.
+threads: a signal ends the run midway, `--resume` completes it. SIGUSR1 lets it finish its dump,
+SIGKILL does not. `--resume` opens the recording and the `.part`, and computes the last finished
+dump again; it does not read the finished dumps. What both runs take more than an undisturbed one
+should be what a run of one dump takes, with its opening: the best of {resumed_rounds} rounds of each. The
+results are equal.
 
-| | undisturbed, s | finished dumps | both runs, s | more, s | a run of one dump, s |
-|---|---|---|---|---|---|
+| | signal | undisturbed, s | finished dumps | both runs, s | more, s | a run of one dump, s |
+|---|---|---|---|---|---|---|
 {resumed}
 """
 
@@ -92,16 +93,16 @@ class Folder:
             words += ["--set", f"{key}={value}"]
         return words
 
-    def time(self, words, pause_s=None, code=0):
-        """Seconds of a run, and what it said; SIGUSR1 after `pause_s`."""
+    def time(self, words, number=None, after_s=0.0, code=0):
+        """Seconds of a run, and what it said; it gets a signal after `after_s`."""
         np.ones(plan_check.TOUCHED_BYTES, np.int8)
         begin = time.monotonic()
         with subprocess.Popen(words, env=self.environment, text=True,
                               stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
-            if pause_s is not None:
-                time.sleep(pause_s)
-                process.send_signal(signal.SIGUSR1)
+            if number is not None:
+                time.sleep(after_s)
+                process.send_signal(number)
             said, errors = process.communicate()
         if process.returncode != code:
             sys.exit(f"runs_page.py: {words}: {process.returncode}: {errors}")
@@ -148,8 +149,9 @@ def start(folder):
     return least
 
 
-def resume(folder, precision):
-    """A row: what two runs take more than one, and what a run of one dump does."""
+def resume(folder, precision, number, code):
+    """A row: what two runs take more than one if the first is ended by a signal,
+    with this exit code, and what a run of one dump does."""
     whole = folder.words(RESUMED, precision, 2, "whole.uvh5")
     halves = folder.words(RESUMED, precision, 2, "halves.uvh5")
     single = folder.words(RESUMED, precision, 2, "single.uvh5")
@@ -157,7 +159,7 @@ def resume(folder, precision):
     undisturbed = both = one = float("inf")
     for _ in range(RESUMED_ROUNDS):
         undisturbed = min(undisturbed, folder.time(whole)[0])
-        first_s, _ = folder.time(halves, undisturbed / 2, code=75)
+        first_s, _ = folder.time(halves, number, undisturbed / 2, code)
         second_s, said = folder.time([*halves, "--resume"])
         if first_s + second_s < both:
             both = first_s + second_s
@@ -165,8 +167,8 @@ def resume(folder, precision):
         one = min(one, folder.time(single)[0])
         folder.require_equal("whole.uvh5", "halves.uvh5")
         folder.remove("whole.uvh5", "halves.uvh5", "single.uvh5")
-    return (f"| {precision.upper()} | {undisturbed:.2f} | {earlier} of "
-            f"{count_dumps(RESUMED)} | {both:.2f} | {both - undisturbed:.2f} | "
+    return (f"| {precision.upper()} | {number.name} | {undisturbed:.2f} | "
+            f"{earlier} of {count_dumps(RESUMED)} | {both:.2f} | {both - undisturbed:.2f} | "
             f"{one:.2f} |")
 
 
@@ -190,7 +192,10 @@ def main():
         alone, one, two = start(folder)
         divided = [divide(folder, precision, two - alone)
                    for precision in ("int8", "fp32")]
-        resumed = [resume(folder, precision) for precision in ("int8", "fp32")]
+        resumed = [resume(folder, precision, number, code)
+                   for precision in ("int8", "fp32")
+                   for number, code in ((signal.SIGUSR1, 75),
+                                        (signal.SIGKILL, -signal.SIGKILL))]
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = re.search(r"^model name\s*: (.*)$", file.read(), re.M).group(1)
     n = RESUMED[0] // 2

@@ -147,7 +147,7 @@ TEST(dumps_in_their_places)
         struct fx8_uvh5_writer *writer =
             create_counted("placed.uvh5", &f.header, n_fine);
         struct fx8_uvh5_places *places, *copy;
-        must(fx8_uvh5_share(writer, &places, &error), error);
+        must(fx8_uvh5_share(writer, true, &places, &error), error);
         /* as another process has it */
         copy = exact(fx8_uvh5_places_size(places));
         memcpy(copy, places, fx8_uvh5_places_size(places));
@@ -184,7 +184,7 @@ TEST(dumps_in_their_places_of_runs_that_end_early)
         struct fx8_uvh5_writer *writer =
             create_counted("early.uvh5", &f.header, 6);
         struct fx8_uvh5_places *places;
-        must(fx8_uvh5_share(writer, &places, &error), error);
+        must(fx8_uvh5_share(writer, true, &places, &error), error);
         const int file = open(scratch_path("early.uvh5.part"), O_WRONLY);
         for (size_t d = 0; d < 2; d++)
             write_placed(places, file, &f.header, d, 6);
@@ -213,7 +213,7 @@ TEST(dumps_that_did_not_arrive)
     size_t n = N_DUMPS;
     fill(&f, N_DUMPS, 6, 4);
     struct fx8_uvh5_writer *writer = create_counted("gone.uvh5", &f.header, 6);
-    must(fx8_uvh5_share(writer, &places, &error), error);
+    must(fx8_uvh5_share(writer, true, &places, &error), error);
     const int file = open(scratch_path("gone.uvh5.part"), O_WRONLY);
     for (size_t d = 0; d + 1 < N_DUMPS; d++)
         write_placed(places, file, &f.header, d, 6);

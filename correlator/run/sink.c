@@ -51,9 +51,11 @@ static enum fx8_status write_results(struct fx8_sink *s,
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         if (s->files[f] == NULL)
             continue;
-        if (copy->dump.first_baseline == 0)
+        if (copy->dump.first_baseline == 0) {
+            FX8_TRY(fx8_uvh5_protect(s->files[f], error));
             FX8_TRY(
                 fx8_uvh5_write_counts(s->files[f], dump, &copy->counts, error));
+        }
         size_t n_rows;
         const struct fx8_result *rows =
             fx8_sink_rows(s, (enum fx8_result_kind)f, &copy->dump, &n_rows);

@@ -48,7 +48,8 @@ static enum fx8_status share_places(struct fx8_sink *s,
     struct fx8_uvh5_places **places = &s->shared[kind].places;
     enum fx8_status status = FX8_OK;
     if (s->ranks->rank == 0)
-        status = fx8_uvh5_share(s->files[kind], places, error);
+        status = fx8_uvh5_share(
+            s->files[kind], s->ranks->n_local == s->ranks->n, places, error);
     FX8_TRY(fx8_ranks_agree(s->ranks, status, error));
     uint64_t size = *places == NULL ? 0 : fx8_uvh5_places_size(*places);
     FX8_TRY(ranks->broadcast(&size, sizeof size, error));

@@ -317,7 +317,7 @@ static enum fx8_status get_mark(const struct fx8_uvh5_writer *writer,
  * that was killed may have left what has its final name since. */
 static bool is_synced(const struct fx8_uvh5_writer *writer, int64_t checksum)
 {
-    return (checksum & SYNCED) != 0 ||
+    return writer->is_sound || (checksum & SYNCED) != 0 ||
            ((checksum & ~DATA) == 0 && fx8_output_has_ended(writer->output));
 }
 
@@ -463,7 +463,9 @@ enum fx8_status fx8_uvh5_sync_marks(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
                                  error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    return change_marks(writer, ~SYNCED, SYNCED, error);
+    FX8_TRY(change_marks(writer, ~SYNCED, SYNCED, error));
+    fx8_output_unprotect(writer->output);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,

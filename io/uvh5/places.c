@@ -174,6 +174,7 @@ static enum fx8_status find_places(struct fx8_uvh5_writer *writer,
 }
 
 enum fx8_status fx8_uvh5_share(struct fx8_uvh5_writer *writer,
+                               bool is_one_machine,
                                struct fx8_uvh5_places **places,
                                struct fx8_error *error)
 {
@@ -187,6 +188,9 @@ enum fx8_status fx8_uvh5_share(struct fx8_uvh5_writer *writer,
         status = fx8_uvh5_close_handles(writer, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
+    if (status == FX8_OK)
+        status =
+            fx8_output_protect(writer->output, false, is_one_machine, error);
     return fx8_output_noted(&writer->failure, status, error);
 }
 

@@ -5,10 +5,14 @@
  */
 #include <stdlib.h>
 
+#include "config/base/clock.h"
 #include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/h5/overlaps.h"
 #include "io/uvh5/writer.h"
+
+/* What a power failure takes at most, in seconds. */
+#define PROTECT_S 10.0
 
 static void discard(struct fx8_uvh5_writer **writer)
 {
@@ -98,6 +102,10 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
                                    struct fx8_error *error)
 {
     fx8_h5_quiet();
+    const enum fx8_undo_found found = fx8_output_found(writer->output);
+    writer->is_sound = found == FX8_UNDO_SAME_BOOT ||
+                       (found == FX8_UNDO_RESTORED &&
+                        writer->compression != FX8_COMPRESSION_NONE);
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
@@ -140,6 +148,7 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     writer->is_read_only = false;
     FX8_TRY(fx8_output_take_up(writer->output, error));
     FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
+    FX8_TRY(fx8_output_protect(writer->output, true, true, error));
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     if (has_moving_rows(writer)) {
@@ -162,4 +171,21 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
     fx8_h5_quiet();
     return fx8_output_noted(&writer->failure, take_up(writer, header, error),
                             error);
+}
+
+enum fx8_status fx8_uvh5_protect(struct fx8_uvh5_writer *writer,
+                                 struct fx8_error *error)
+{
+    const double now_s = fx8_clock_seconds();
+    if (writer->protected_s > 0.0 && now_s < writer->protected_s + PROTECT_S)
+        return FX8_OK;
+    fx8_h5_quiet();
+    writer->protected_s = now_s;
+    enum fx8_status status =
+        fx8_output_flush(writer->output, writer->file, error);
+    if (status == FX8_OK)
+        status = fx8_output_protect(writer->output,
+                                    writer->compression != FX8_COMPRESSION_NONE,
+                                    true, error);
+    return fx8_output_noted(&writer->failure, status, error);
 }

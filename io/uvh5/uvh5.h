@@ -197,6 +197,11 @@ enum fx8_status fx8_uvh5_open_dead(struct fx8_uvh5_writer *writer,
                                    size_t n_bands, size_t n_inputs,
                                    struct fx8_error *error);
 
+/** Before a dump is begun: protect the file from power failures once it has all
+ *  but the dumps, and again now and then, to keep these. */
+enum fx8_status fx8_uvh5_protect(struct fx8_uvh5_writer *writer,
+                                 struct fx8_error *error);
+
 /** Write the counts of a dump, before the dump. */
 enum fx8_status fx8_uvh5_write_counts(struct fx8_uvh5_writer *writer,
                                       size_t dump,
@@ -239,8 +244,9 @@ enum fx8_status fx8_uvh5_write_slice(struct fx8_uvh5_writer *writer,
 struct fx8_uvh5_places;
 
 /**
- * fx8_uvh5_share -- let several processes write the dumps of an uncompressed
- * file: it stays locked, but HDF5 is closed until fx8_uvh5_unshare().
+ * fx8_uvh5_share -- let several processes, perhaps of one machine, write the
+ * dumps of an uncompressed file: it stays locked, but HDF5 is closed until
+ * fx8_uvh5_unshare().
  *
  * Returned: places  of all dumps, fx8_uvh5_places_size() bytes without
  *                   pointers: other processes can use a copy; free() it
@@ -248,6 +254,7 @@ struct fx8_uvh5_places;
  *           fx8_uvh5_leave() is allowed
  */
 enum fx8_status fx8_uvh5_share(struct fx8_uvh5_writer *writer,
+                               bool is_one_machine,
                                struct fx8_uvh5_places **places,
                                struct fx8_error *error);
 

@@ -273,6 +273,8 @@ enum fx8_status fx8_uvh5_create_like(const char *path, bool force,
                                   : fx8_uvh5_count_rows(writer) * row_bytes;
     FX8_TRY(fx8_output_open(path, force, expected, fx8_uvh5_holds_no_dump,
                             &writer->output, error));
+    if (model == NULL) /* others cannot be resumed */
+        FX8_TRY(fx8_output_protect(writer->output, false, true, error));
     FX8_TRY(fx8_output_create_hdf5(writer->output,
                                    meta_block_size(writer, header->n_keywords),
                                    &writer->file, error));

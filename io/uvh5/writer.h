@@ -60,10 +60,12 @@ struct fx8_uvh5_writer {
     hid_t data;   /**< group Data */
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
-    bool is_reopened;  /**< the file is an earlier run's */
-    bool is_read_only; /**< and not taken up yet */
-    bool was_synced;   /**< packed, and all its finished dumps were
-                            on the disk */
+    bool is_reopened;   /**< the file is an earlier run's */
+    bool is_read_only;  /**< and not taken up yet */
+    bool is_sound;      /**< none of its writes can be missing */
+    bool was_synced;    /**< packed, and all its finished dumps were
+                             on the disk */
+    double protected_s; /**< when it was protected last; 0: never */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
     enum fx8_compression compression;

@@ -49,6 +49,11 @@ class ResumedJob(program.Job):
         with h5py.File(self.want[self.outputs[0]], "r") as file:
             self.n_dumps = int(file["fx8/planned_dumps"][()])
 
+    @property
+    def undo(self):
+        """What is saved beside the .part."""
+        return self.part + ".undo"
+
     def start_held(self, *extra, share=0.5):
         """Start a run that waits within the recording until end(), or let_go();
         returns the process once it heeds signals and the .part exists."""
@@ -61,7 +66,7 @@ class ResumedJob(program.Job):
 
     def clear(self):
         for path in self.outputs:
-            for name in (path, path + ".part"):
+            for name in (path, path + ".part", path + ".part.undo"):
                 if os.path.exists(name):
                     os.remove(name)
 
@@ -138,6 +143,7 @@ class ResumedJob(program.Job):
         for path, want in self.want.items():
             self.assertEqual(same_file.differences(path, want), [], path)
             self.assertFalse(os.path.exists(path + ".part"))
+            self.assertFalse(os.path.exists(path + ".part.undo"))
 
     def complete(self):
         """Go on, and check the result; no finished dump is computed again."""

@@ -19,10 +19,12 @@
  *                             that is given
  *                    kill     the process is killed before a write
  *                    lose     likewise, or as the process ends, and power
- *                             fails: each page of the file has the writes up to
- *                             some moment since write FX8_FAULT_FROM and the
- *                             last fsync(), which FX8_FAULT_SEED decides; if it
- *                             is odd, the file is as short as they leave it
+ *                             fails: each page of the file, and of FILE.undo,
+ *                             has the writes up to some moment since write
+ *                             FX8_FAULT_FROM and the last fsync(), which
+ *                             FX8_FAULT_SEED decides; if it is odd, the file is
+ *                             as short as they leave it.  The machine has
+ *                             another boot_id than later
  *                    full     writes fail: no space is left
  *                    broken   writes fail: input/output error
  *                    part     writes take half of what they are given
@@ -31,8 +33,10 @@
  *                    tomorrow the clock is a day ahead
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
- *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0
+ *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0; kill and
+ *                    lose count the writes of FILE.undo, too
  *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
+ *   FX8_FAULT_CLOCK  how many times as fast a clock runs that is not of the day
  *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
 #include <dlfcn.h>
@@ -64,17 +68,32 @@ int renameat2(int folder, const char *from, int to_folder, const char *to,
 
 static atomic_long count;
 
+/* Whether the path of the descriptor, which it gives, ends with a text. */
+static bool ends_with(int descriptor, const char *wanted, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(link, path, PATH_MAX - 1);
+    if (length < (ssize_t)strlen(wanted))
+        return false;
+    path[length] = '\0';
+    return strcmp(path + length - strlen(wanted), wanted) == 0;
+}
+
 /* Whether the descriptor is of the file; its path then. */
 static bool is_meant(int descriptor, char path[PATH_MAX])
 {
     const char *wanted = getenv("FX8_FAULT_FILE");
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    const ssize_t length = readlink(link, path, PATH_MAX - 1);
-    if (wanted == NULL || length < (ssize_t)strlen(wanted))
-        return false;
-    path[length] = '\0';
-    return strcmp(path + length - strlen(wanted), wanted) == 0;
+    return wanted != NULL && ends_with(descriptor, wanted, path);
+}
+
+/* The same of FILE.undo. */
+static bool is_undo(int descriptor, char path[PATH_MAX])
+{
+    const char *file = getenv("FX8_FAULT_FILE");
+    char wanted[PATH_MAX];
+    snprintf(wanted, sizeof wanted, "%s.undo", file == NULL ? "" : file);
+    return file != NULL && ends_with(descriptor, wanted, path);
 }
 
 static bool is_fault(const char *name)
@@ -140,7 +159,10 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
         if (behind == 0 && is_fault("unlink") && unlink(path) != 0)
             abort();
     }
-    return real(descriptor, to, size, offset);
+    const ssize_t n = real(descriptor, to, size, offset);
+    if (is_fault("lose") && n > 0 && ends_with(descriptor, "/boot_id", path))
+        *(char *)to ^= 1;
+    return n;
 }
 
 /* --- power failures --------------------------------------------------------
@@ -150,15 +172,20 @@ SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
 #define PAGE ((off_t)4096)
 
 /* Writes that a power failure may undo: one at a time, whatever the thread. */
-static struct lost {
+struct lost {
     struct lost *before, *next;
     off_t offset;
     size_t size;
     char *old, *new;
-} * last_lost, *first_lost;
-static long n_lost;
-static off_t old_length;
-static char path_of_lost[PATH_MAX];
+};
+
+/* Those of the file, and of FILE.undo. */
+static struct {
+    struct lost *last, *first;
+    long n;
+    off_t old_length;
+    char path[PATH_MAX];
+} files[2];
 
 typedef ssize_t writer(int, const void *, size_t, off_t);
 
@@ -176,7 +203,7 @@ static long number_of(const char *name)
     return text == NULL ? 0 : atol(text);
 }
 
-static void remember(int descriptor, const char *path, const void *from,
+static void remember(int k, int descriptor, const char *path, const void *from,
                      size_t size, off_t offset)
 {
     struct lost *lost = calloc(1, sizeof *lost);
@@ -185,28 +212,28 @@ static void remember(int descriptor, const char *path, const void *from,
         pread(descriptor, lost->old, size, offset) < 0 ||
         fstat(descriptor, &status) != 0)
         abort();
-    if (n_lost == 0)
-        old_length = status.st_size;
-    strcpy(path_of_lost, path);
+    if (files[k].n == 0)
+        files[k].old_length = status.st_size;
+    strcpy(files[k].path, path);
     lost->new = memcpy(lost->old + size, from, size);
     lost->offset = offset;
     lost->size = size;
-    lost->before = last_lost;
-    *(last_lost == NULL ? &first_lost : &last_lost->next) = lost;
-    last_lost = lost;
-    n_lost++;
+    lost->before = files[k].last;
+    *(lost->before == NULL ? &files[k].first : &lost->before->next) = lost;
+    files[k].last = lost;
+    files[k].n++;
 }
 
 /* How many of the writes a page has: none, all, or some. */
-static long cut_of(off_t page)
+static long cut_of(int k, off_t page)
 {
-    uint64_t x = (uint64_t)page * 0x9e3779b97f4a7c15u +
+    uint64_t x = (uint64_t)(2 * page + k) * 0x9e3779b97f4a7c15u +
                  (uint64_t)number_of("FX8_FAULT_SEED");
     for (int round = 0; round < 3; round++)
         x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
     return x >> 62 == 0   ? 0
-           : x >> 62 == 1 ? n_lost
-                          : (long)((x >> 8) % (uint64_t)(n_lost + 1));
+           : x >> 62 == 1 ? files[k].n
+                          : (long)((x >> 8) % (uint64_t)(files[k].n + 1));
 }
 
 static void write_all(writer *real, int descriptor, const char *from,
@@ -217,19 +244,23 @@ static void write_all(writer *real, int descriptor, const char *from,
 }
 
 /* Take all of these writes back, then write what reached the disk. */
-static void fail_power(writer *real, int descriptor)
+static void fail_power_of(int k)
 {
+    writer *real = real_pwrite();
     long number = 0;
-    off_t length = old_length;
-    for (struct lost *w = last_lost; w != NULL; w = w->before)
+    off_t length = files[k].old_length;
+    const int descriptor = open(files[k].path, O_RDWR);
+    if (descriptor < 0)
+        return; /* it has its final name */
+    for (struct lost *w = files[k].last; w != NULL; w = w->before)
         write_all(real, descriptor, w->old, w->size, w->offset);
-    for (struct lost *w = first_lost; w != NULL; w = w->next, number++)
+    for (struct lost *w = files[k].first; w != NULL; w = w->next, number++)
         for (off_t at = w->offset, next; at < w->offset + (off_t)w->size;
              at = next) {
             const off_t end = w->offset + (off_t)w->size;
             next =
                 at / PAGE * PAGE + PAGE < end ? at / PAGE * PAGE + PAGE : end;
-            if (number >= cut_of(at / PAGE))
+            if (number >= cut_of(k, at / PAGE))
                 continue;
             write_all(real, descriptor, w->new + (at - w->offset),
                       (size_t)(next - at), at);
@@ -238,6 +269,25 @@ static void fail_power(writer *real, int descriptor)
     if (number_of("FX8_FAULT_SEED") % 2 == 1 &&
         ftruncate(descriptor, length) != 0)
         abort();
+    close(descriptor);
+}
+
+static void fail_power(void)
+{
+    for (int k = 0; k < 2; k++)
+        if (files[k].n > 0)
+            fail_power_of(k);
+}
+
+/* 0: the descriptor is of the file, 1: of FILE.undo, which only a kill or a
+ * power failure is about; negative: of neither. */
+static int find(int descriptor, char path[PATH_MAX])
+{
+    if (is_meant(descriptor, path))
+        return 0;
+    return (is_fault("kill") || is_fault("lose")) && is_undo(descriptor, path)
+               ? 1
+               : -1;
 }
 
 SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
@@ -245,15 +295,16 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
 {
     writer *real = real_pwrite();
     char path[PATH_MAX];
-    if (is_of_writes() && is_meant(descriptor, path)) {
+    const int k = is_of_writes() ? find(descriptor, path) : -1;
+    if (k >= 0) {
         const long behind = next_call();
         if (behind == 0 && is_fault("lose"))
-            fail_power(real, descriptor);
+            fail_power();
         if (behind == 0 && (is_fault("kill") || is_fault("lose")))
             raise(SIGKILL);
         if (is_fault("lose") &&
             behind + number_of("FX8_FAULT_AT") >= number_of("FX8_FAULT_FROM"))
-            remember(descriptor, path, from, size, offset);
+            remember(k, descriptor, path, from, size, offset);
         if (behind >= 0 && (is_fault("full") || is_fault("broken"))) {
             errno = is_fault("full") ? ENOSPC : EIO;
             return -1;
@@ -265,24 +316,25 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
 }
 
 /* What is on the disk stays there. */
-static void forget(void)
+static void forget(int k)
 {
-    while (first_lost != NULL) {
-        struct lost *next = first_lost->next;
-        free(first_lost->old);
-        free(first_lost);
-        first_lost = next;
+    while (files[k].first != NULL) {
+        struct lost *next = files[k].first->next;
+        free(files[k].first->old);
+        free(files[k].first);
+        files[k].first = next;
     }
-    last_lost = NULL;
-    n_lost = 0;
+    files[k].last = NULL;
+    files[k].n = 0;
 }
 
 SHOWN int fsync(int descriptor)
 {
     static atomic_long n_syncs;
     char path[PATH_MAX];
-    if (is_fault("lose") && is_meant(descriptor, path))
-        forget();
+    const int k = is_fault("lose") ? find(descriptor, path) : -1;
+    if (k >= 0)
+        forget(k);
     if (is_fault("sync") && is_meant(descriptor, path) &&
         atomic_fetch_add(&n_syncs, 1) >= number_of("FX8_FAULT_AT")) {
         errno = EIO;
@@ -352,6 +404,18 @@ SHOWN time_t time(time_t *seconds)
     return now.tv_sec;
 }
 
+SHOWN int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int outcome = (int)syscall(SYS_clock_gettime, clock, now);
+    const long rate = number_of("FX8_FAULT_CLOCK");
+    if (rate > 0 && clock == CLOCK_MONOTONIC && outcome == 0) {
+        const long nanoseconds = now->tv_nsec * rate;
+        now->tv_sec = now->tv_sec * rate + nanoseconds / 1000000000;
+        now->tv_nsec = nanoseconds % 1000000000;
+    }
+    return outcome;
+}
+
 static void show_stack(int number)
 {
     void *frames[64];
@@ -372,9 +436,8 @@ __attribute__((constructor)) static void watch_for_crashes(void)
 
 __attribute__((destructor)) static void fail_power_at_end(void)
 {
-    const int descriptor = n_lost > 0 ? open(path_of_lost, O_RDWR) : -1;
-    if (descriptor >= 0)
-        fail_power(real_pwrite(), descriptor);
+    if (is_fault("lose"))
+        fail_power();
 }
 
 __attribute__((destructor)) static void tell_count(void)

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "config/base/try.h"
+#include "io/driver.h"
+#include "io/parts.h"
+#include "io/undo.h"
+
+#define MAGIC      "fx8undo1"
+#define BOOT_BYTES 40
+#define BOOT_FILE  "/proc/sys/kernel/random/boot_id"
+
+/* Ranges that there is room for at first. */
+#define FIRST_ROOM ((size_t)64)
+
+struct fx8_undo_range {
+    uint64_t address, size;
+};
+
+/* The begin of a file of saved bytes. */
+struct header {
+    char magic[8];
+    char boot[BOOT_BYTES]; /* of the kernel that changes the file; zeros:
+                              of several */
+    uint64_t inode, end;   /* of that file */
+    uint64_t crc;          /* of all before */
+};
+
+/* Before the bytes of a range. */
+struct record {
+    struct fx8_undo_range range;
+    uint64_t crc; /* of the range and its bytes */
+};
+
+/* --- reading and writing -------------------------------------------------- */
+
+static uint64_t crc_of_header(const struct header *header)
+{
+    return crc32_z(0, (const Bytef *)header, offsetof(struct header, crc));
+}
+
+static uint64_t crc_of_record(const struct record *record, const char *bytes)
+{
+    const uLong crc =
+        crc32_z(0, (const Bytef *)&record->range, sizeof record->range);
+    return crc32_z(crc, (const Bytef *)bytes, (size_t)record->range.size);
+}
+
+static int write_at(int descriptor, const void *bytes, size_t size,
+                    uint64_t offset)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        const ssize_t n = pwrite(descriptor, from, size, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        from += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int sync_file(int descriptor)
+{
+    return fsync(descriptor) == 0 ? 0 : errno;
+}
+
+/* The kernel's name for the time since the machine was started; zeros without
+ * one. */
+static void name_boot(char boot[BOOT_BYTES])
+{
+    memset(boot, 0, BOOT_BYTES);
+    const int descriptor = open(BOOT_FILE, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (pread(descriptor, boot, BOOT_BYTES, 0) < 0)
+        memset(boot, 0, BOOT_BYTES);
+    close(descriptor);
+}
+
+/* --- saving --------------------------------------------------------------- */
+
+/* Create the file beside the protected one. */
+static int create(struct fx8_undo *undo)
+{
+    fx8_undo_remove(undo->path);
+    undo->descriptor = open(
+        undo->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    undo->is_open = undo->descriptor >= 0;
+    if (!undo->is_open)
+        return errno;
+    fx8_part_sync_folder(undo->path);
+    return 0;
+}
+
+int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most)
+{
+    struct header header = {.magic = MAGIC};
+    struct stat status;
+    int reason = undo->is_open ? 0 : create(undo);
+    if (reason != 0)
+        return reason;
+    if (fstat(file, &status) != 0 || ftruncate(undo->descriptor, 0) != 0)
+        return errno;
+    if (undo->is_one_machine)
+        name_boot(header.boot);
+    header.inode = status.st_ino;
+    header.end = (uint64_t)status.st_size;
+    if (most < header.end)
+        header.end = most;
+    header.crc = crc_of_header(&header);
+    reason = write_at(undo->descriptor, &header, sizeof header, 0);
+    undo->end = header.end;
+    undo->length = sizeof header;
+    undo->n_saved = 0;
+    undo->is_awaited = false;
+    /* records of before must not come back behind those that follow */
+    return reason != 0 ? reason : sync_file(undo->descriptor);
+}
+
+static bool is_saved(const struct fx8_undo *undo, struct fx8_undo_range range)
+{
+    for (size_t i = undo->n_saved; i-- > 0;)
+        if (undo->saved[i].address <= range.address &&
+            range.address + range.size <=
+                undo->saved[i].address + undo->saved[i].size)
+            return true;
+    return false;
+}
+
+/* Add a range; false without memory. */
+static bool list(struct fx8_undo *undo, struct fx8_undo_range range)
+{
+    if (undo->n_saved == undo->n_room) {
+        const size_t n = undo->n_room > 0 ? 2 * undo->n_room : FIRST_ROOM;
+        void *more = realloc(undo->saved, n * sizeof *undo->saved);
+        if (more == NULL)
+            return false;
+        undo->saved = more;
+        undo->n_room = n;
+    }
+    undo->saved[undo->n_saved++] = range;
+    return true;
+}
+
+int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
+                  size_t size)
+{
+    if (!undo->is_open || address >= undo->end)
+        return 0;
+    const uint64_t left = undo->end - address;
+    struct record record = {.range = {address, left < size ? left : size}};
+    if (is_saved(undo, record.range))
+        return 0;
+    const size_t n = (size_t)record.range.size;
+    FX8_AUTO_FREE char *bytes = malloc(n);
+    if (bytes == NULL || !list(undo, record.range))
+        return ENOMEM;
+    if (!fx8_driver_read(file, address, n, bytes))
+        return errno;
+    record.crc = crc_of_record(&record, bytes);
+    int reason =
+        write_at(undo->descriptor, &record, sizeof record, undo->length);
+    if (reason == 0)
+        reason =
+            write_at(undo->descriptor, bytes, n, undo->length + sizeof record);
+    undo->length += sizeof record + n;
+    undo->is_awaited = true;
+    return reason;
+}
+
+int fx8_undo_await(struct fx8_undo *undo)
+{
+    const int reason = undo->is_awaited ? sync_file(undo->descriptor) : 0;
+    undo->is_awaited = false;
+    return reason;
+}
+
+/* Forget the kernel of a file of saved bytes; if that fails, the file. */
+static void forget_boot(const char *path, int descriptor)
+{
+    struct header header;
+    bool is_done = fx8_driver_read(descriptor, 0, sizeof header, &header);
+    memset(header.boot, 0, sizeof header.boot);
+    header.crc = crc_of_header(&header);
+    is_done = is_done && write_at(descriptor, &header, sizeof header, 0) == 0 &&
+              sync_file(descriptor) == 0;
+    if (!is_done)
+        (void)unlink(path);
+}
+
+void fx8_undo_distrust(const struct fx8_undo *undo)
+{
+    if (undo->is_open)
+        forget_boot(undo->path, undo->descriptor);
+}
+
+/* --- writing back --------------------------------------------------------- */
+
+/* Read the record at an offset with its bytes, which the caller frees; *bytes
+ * is NULL if it is not whole.  0 or an errno. */
+static int read_record(int descriptor, uint64_t offset, uint64_t length,
+                       struct record *record, char **bytes)
+{
+    const uint64_t begin = offset + sizeof *record;
+    *bytes = NULL;
+    if (length < begin)
+        return 0;
+    if (!fx8_driver_read(descriptor, offset, sizeof *record, record))
+        return errno;
+    if (record->range.size > length - begin)
+        return 0;
+    const size_t n = (size_t)record->range.size;
+    FX8_AUTO_FREE char *read = malloc(n);
+    if (read == NULL)
+        return ENOMEM;
+    if (!fx8_driver_read(descriptor, begin, n, read))
+        return errno;
+    if (record->crc == crc_of_record(record, read)) {
+        *bytes = read;
+        read = NULL;
+    }
+    return 0;
+}
+
+/* List the offsets of the records that are whole. */
+static int find_records(int descriptor, uint64_t length, struct fx8_undo *found)
+{
+    struct record record;
+    uint64_t offset = sizeof(struct header);
+    for (;;) {
+        FX8_AUTO_FREE char *bytes = NULL;
+        const int reason =
+            read_record(descriptor, offset, length, &record, &bytes);
+        if (reason != 0 || bytes == NULL)
+            return reason;
+        if (!list(found, (struct fx8_undo_range){offset, 0}))
+            return ENOMEM;
+        offset += sizeof record + record.range.size;
+    }
+}
+
+/* Write all records back, the last one first: of bytes that were saved twice,
+ * the first record has the older ones. */
+static int write_back(int descriptor, uint64_t length, int file)
+{
+    struct fx8_undo records = {.n_saved = 0};
+    int reason = find_records(descriptor, length, &records);
+    for (size_t i = records.n_saved; i-- > 0 && reason == 0;) {
+        struct record record;
+        FX8_AUTO_FREE char *bytes = NULL;
+        reason = read_record(descriptor, records.saved[i].address, length,
+                             &record, &bytes);
+        if (reason == 0)
+            reason = write_at(file, bytes, (size_t)record.range.size,
+                              record.range.address);
+    }
+    free(records.saved);
+    return reason;
+}
+
+/* Whether a header is of the file, which has all that it had then. */
+static bool is_of(const struct header *header, const struct stat *file)
+{
+    return memcmp(header->magic, MAGIC, sizeof header->magic) == 0 &&
+           header->crc == crc_of_header(header) &&
+           header->inode == file->st_ino &&
+           header->end <= (uint64_t)file->st_size;
+}
+
+static int restore(const char *path, int descriptor, int file,
+                   enum fx8_undo_found *found)
+{
+    struct header header;
+    struct stat of_file, saved;
+    char boot[BOOT_BYTES];
+    if (fstat(file, &of_file) != 0 || fstat(descriptor, &saved) != 0 ||
+        !fx8_driver_read(descriptor, 0, sizeof header, &header))
+        return errno;
+    if (!is_of(&header, &of_file))
+        return 0;
+    name_boot(boot);
+    const bool is_same =
+        boot[0] != '\0' && memcmp(boot, header.boot, sizeof boot) == 0;
+    int reason =
+        is_same ? 0 : write_back(descriptor, (uint64_t)saved.st_size, file);
+    /* HDF5 takes what is behind the end for zeros */
+    if (!is_same && reason == 0 && ftruncate(file, (off_t)header.end) != 0)
+        reason = errno;
+    if (reason == 0)
+        reason = sync_file(file);
+    if (reason == 0)
+        *found = is_same ? FX8_UNDO_SAME_BOOT : FX8_UNDO_RESTORED;
+    else if (is_same)
+        forget_boot(path, descriptor);
+    return reason;
+}
+
+int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found)
+{
+    *found = FX8_UNDO_NONE;
+    const int descriptor =
+        open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return errno == ENOENT ? 0 : errno;
+    const int reason = restore(path, descriptor, file, found);
+    close(descriptor);
+    return reason;
+}
+
+/* --- end ------------------------------------------------------------------ */
+
+void fx8_undo_remove(const char *path)
+{
+    static const char zeros[sizeof MAGIC - 1];
+    char start[sizeof zeros] = "";
+    const int descriptor =
+        open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    /* a power failure may leave it empty */
+    if (pread(descriptor, start, sizeof start, 0) >= 0 &&
+        (memcmp(start, MAGIC, sizeof start) == 0 ||
+         memcmp(start, zeros, sizeof start) == 0))
+        (void)unlink(path);
+    close(descriptor);
+}
+
+void fx8_undo_end(struct fx8_undo *undo)
+{
+    if (undo->is_open)
+        (void)unlink(undo->path);
+    fx8_undo_close(undo);
+}
+
+void fx8_undo_close(struct fx8_undo *undo)
+{
+    if (undo->is_open)
+        close(undo->descriptor);
+    free(undo->saved);
+    *undo = (struct fx8_undo){.path = undo->path};
+}

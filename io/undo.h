@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * undo.h -- takes back what a power failure has spoiled.
+ *
+ * HDF5 changes its tables in their places, in several writes, of which a power
+ * failure keeps any.  So before the bytes of a file change for the first time
+ * since a moment that the disk has, they are saved in a file beside it, and
+ * brought to the disk.  They are written back if the machine has started anew
+ * since; until then its memory has all that was written, even by a process that
+ * was killed.
+ */
+#ifndef FX8_IO_UNDO_H
+#define FX8_IO_UNDO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fx8_undo_range;
+
+/** What is saved of a file; zeros: it is not protected. */
+struct fx8_undo {
+    const char *path;    /**< of the file of saved bytes; the caller's */
+    bool is_wanted;      /**< the caller's: the file is to be protected */
+    bool is_open;        /**< it is there, and `descriptor` is of it */
+    bool saves_raw;      /**< raw data, too, take the place of others */
+    bool is_one_machine; /**< that changes the protected file */
+    bool is_awaited;     /**< bytes are saved that the disk may not have */
+    int descriptor;
+    uint64_t end;                 /**< of the protected file, at that moment */
+    uint64_t length;              /**< of the file of saved bytes */
+    struct fx8_undo_range *saved; /**< [n_room], n_saved of them */
+    size_t n_saved, n_room;
+};
+
+/** What a run has found beside the file of an earlier one. */
+enum fx8_undo_found {
+    FX8_UNDO_NONE,      /**< nothing that says what the disk has */
+    FX8_UNDO_SAME_BOOT, /**< all that was written is there */
+    FX8_UNDO_RESTORED   /**< it is as at the last moment that was saved */
+};
+
+/** Protect a file, or its first `most` bytes, from now on: the disk has all of
+ *  it.  0 or an errno. */
+int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most);
+
+/** Save bytes before they change; nothing beyond the end that the file had, nor
+ *  what is saved already.  0 or an errno. */
+int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
+                  size_t size);
+
+/** Wait until the disk has what is saved: before the bytes change.  0 or an
+ *  errno. */
+int fx8_undo_await(struct fx8_undo *undo);
+
+/** Synchronising the file has failed: memory may not have all that was written.
+ */
+void fx8_undo_distrust(const struct fx8_undo *undo);
+
+/** Look for what was saved of the file of an earlier run, and write it back if
+ *  need be; the disk then has the file.  0 or an errno. */
+int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found);
+
+/** Remove a file of saved bytes, if there is one. */
+void fx8_undo_remove(const char *path);
+
+/** End the protection: removes the file. */
+void fx8_undo_end(struct fx8_undo *undo);
+
+/** The same without removing it. */
+void fx8_undo_close(struct fx8_undo *undo);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_undo.c -- what was saved of a file takes it back after a power failure.
+ *
+ * Shows: as scenario/power_loss.py
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/undo.h"
+#include "validation/scratch.h"
+#include "validation/testing.h"
+
+#define BYTES ((size_t)20000)
+
+static uint64_t dice;
+
+/* 0 .. n - 1 */
+static size_t roll(size_t n)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(dice >> 33) % n;
+}
+
+struct file {
+    int descriptor;
+    uint8_t before[BYTES]; /* when it was protected */
+};
+
+static struct file *begin(struct fx8_undo *undo, bool is_one_machine)
+{
+    struct file *file = temporary(sizeof *file);
+    *undo = (struct fx8_undo){.path = scratch_path("file.undo"),
+                              .is_one_machine = is_one_machine};
+    file->descriptor =
+        open(scratch_path("file"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    for (size_t i = 0; i < BYTES; i++)
+        file->before[i] = (uint8_t)roll(256);
+    assert_int_equal(pwrite(file->descriptor, file->before, BYTES, 0), BYTES);
+    assert_int_equal(fx8_undo_begin(undo, file->descriptor, UINT64_MAX), 0);
+    return file;
+}
+
+/* Change bytes anywhere, also behind the end. */
+static void change(struct fx8_undo *undo, const struct file *file)
+{
+    uint8_t bytes[3000];
+    const size_t size = 1 + roll(sizeof bytes), at = roll(BYTES + 2000);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)roll(256);
+    assert_int_equal(fx8_undo_save(undo, file->descriptor, at, size), 0);
+    assert_int_equal(fx8_undo_await(undo), 0);
+    assert_int_equal(pwrite(file->descriptor, bytes, size, (off_t)at), size);
+}
+
+static bool is_as_before(const struct file *file)
+{
+    static uint8_t now[BYTES];
+    assert_int_equal(pread(file->descriptor, now, BYTES, 0), BYTES);
+    return memcmp(now, file->before, BYTES) == 0;
+}
+
+static enum fx8_undo_found restore(const struct file *file)
+{
+    enum fx8_undo_found found;
+    assert_int_equal(
+        fx8_undo_restore(scratch_path("file.undo"), file->descriptor, &found),
+        0);
+    return found;
+}
+
+/* Files of several machines are taken back whatever has happened. */
+TEST(all_changes_are_taken_back)
+{
+    for (int round = 0; round < 50; round++) {
+        struct fx8_undo undo;
+        const struct file *file = begin(&undo, false);
+        for (size_t n = roll(40); n > 0; n--)
+            change(&undo, file);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(restore(file), FX8_UNDO_RESTORED);
+            assert_true(is_as_before(file));
+        }
+        fx8_undo_end(&undo);
+        assert_false(scratch_exists("file.undo"));
+        close(file->descriptor);
+    }
+}
+
+/* HDF5 takes space behind the end for zeros.  What a process has cut is not
+ * what was saved. */
+TEST(lengths)
+{
+    for (off_t length = 0; length < 3 * (off_t)BYTES; length += 1999) {
+        struct fx8_undo undo;
+        struct stat status;
+        const struct file *file = begin(&undo, false);
+        assert_int_equal(fx8_undo_begin(&undo, file->descriptor, BYTES / 2), 0);
+        assert_int_equal(ftruncate(file->descriptor, length), 0);
+        const bool is_cut = length < (off_t)BYTES / 2;
+        assert_int_equal(restore(file),
+                         is_cut ? FX8_UNDO_NONE : FX8_UNDO_RESTORED);
+        assert_int_equal(fstat(file->descriptor, &status), 0);
+        assert_int_equal(status.st_size, is_cut ? length : (off_t)BYTES / 2);
+        fx8_undo_end(&undo);
+        close(file->descriptor);
+    }
+}
+
+/* A new moment forgets what was saved for the one before. */
+TEST(the_last_moment_counts)
+{
+    struct fx8_undo undo;
+    struct file *file = begin(&undo, false);
+    change(&undo, file);
+    assert_int_equal(pread(file->descriptor, file->before, BYTES, 0), BYTES);
+    assert_int_equal(fx8_undo_begin(&undo, file->descriptor, UINT64_MAX), 0);
+    change(&undo, file);
+    change(&undo, file);
+    assert_int_equal(restore(file), FX8_UNDO_RESTORED);
+    assert_true(is_as_before(file));
+    fx8_undo_end(&undo);
+}
+
+/* While the machine runs, its memory has all that was written. */
+TEST(nothing_is_taken_back_without_a_new_start)
+{
+    struct fx8_undo undo;
+    struct file *file = begin(&undo, true);
+    change(&undo, file);
+    assert_int_equal(pread(file->descriptor, file->before, BYTES, 0), BYTES);
+    fx8_undo_close(&undo);
+    assert_int_equal(restore(file), FX8_UNDO_SAME_BOOT);
+    assert_true(is_as_before(file));
+}
+
+/* A power failure may leave any length of what was saved last, which has not
+ * changed yet. */
+TEST(a_torn_end_is_ignored)
+{
+    struct fx8_undo undo;
+    const struct file *file = begin(&undo, false);
+    change(&undo, file);
+    const uint64_t whole = undo.length;
+    assert_int_equal(fx8_undo_save(&undo, file->descriptor, 0, BYTES), 0);
+    for (uint64_t length = undo.length; length >= whole; length -= 999) {
+        assert_int_equal(ftruncate(undo.descriptor, (off_t)length), 0);
+        assert_int_equal(restore(file), FX8_UNDO_RESTORED);
+        assert_true(is_as_before(file));
+    }
+    /* without its begin nothing is known */
+    for (off_t length = 0; length < 70; length += 7) {
+        assert_int_equal(ftruncate(undo.descriptor, length), 0);
+        assert_int_equal(restore(file), FX8_UNDO_NONE);
+    }
+    fx8_undo_end(&undo);
+}
+
+TEST(what_was_saved_of_another_file)
+{
+    struct fx8_undo undo;
+    const struct file *file = begin(&undo, false);
+    change(&undo, file);
+    const int other = open(scratch_path("other"), O_RDWR | O_CREAT, 0600);
+    enum fx8_undo_found found;
+    assert_int_equal(fx8_undo_restore(undo.path, other, &found), 0);
+    assert_int_equal(found, FX8_UNDO_NONE);
+    struct stat status;
+    assert_int_equal(fstat(other, &status), 0);
+    assert_int_equal(status.st_size, 0);
+    close(other);
+    fx8_undo_end(&undo);
+}
+
+/* Other files of that name stay; what a power failure has emptied does not. */
+TEST(names)
+{
+    const char *path = scratch_text("file.undo", "precious");
+    struct fx8_undo undo = {.path = path};
+    const int file = open(scratch_path("file"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(fx8_undo_begin(&undo, file, UINT64_MAX), EEXIST);
+    fx8_undo_end(&undo);
+    assert_true(scratch_exists("file.undo"));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(fx8_undo_begin(&undo, file, UINT64_MAX), 0);
+    fx8_undo_end(&undo);
+    assert_false(scratch_exists("file.undo"));
+    close(file);
+}
