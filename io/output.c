@@ -271,7 +271,6 @@ enum fx8_status fx8_output_reopen(const char *path, bool force,
     struct fx8_output *new = new_output(path, force);
     if (new == NULL)
         return fx8_no_memory("an output", error);
-    new->is_reopened = true;
     bool is_found;
     const enum fx8_status status =
         find_earlier(new, may_replace, &is_found, error);

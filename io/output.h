@@ -54,8 +54,8 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
  *           may_replace  as for fx8_output_open(): such a .part is left to it
  * Returned: output       NULL: neither is there
  * Status:   as fx8_output_open()
- * Notes:    nothing is changed before fx8_output_take_up(), and only
- *           fx8_output_remove() removes the file
+ * Notes:    nothing is changed before fx8_output_take_up(), but for what
+ *           PATH.part.undo takes back
  */
 enum fx8_status fx8_output_reopen(const char *path, bool force,
                                   bool (*may_replace)(hid_t file),
@@ -111,8 +111,8 @@ enum fx8_status fx8_output_sync(struct fx8_output *output,
                                 struct fx8_error *error);
 
 /**
- * fx8_output_protect -- synchronise the .part, and let PATH.part.undo take it
- * back to what it is now if the power fails later.
+ * fx8_output_protect -- synchronise the .part; if the power fails later,
+ * PATH.part.undo takes it back to what it is now.
  *
  * Given:  saves_raw       raw data are taken back, too: else only HDF5's tables
  *         is_one_machine  only this machine changes the .part: a process that
@@ -124,10 +124,10 @@ enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
                                    bool is_one_machine,
                                    struct fx8_error *error);
 
-/** Synchronised as it is, it needs no protection. */
+/** End that: the .part is synchronised, and stays as it is. */
 void fx8_output_unprotect(struct fx8_output *output);
 
-/** What PATH.part.undo did for the .part that is reopened. */
+/** What PATH.part.undo says of the .part that is reopened, or did to it. */
 enum fx8_undo_found fx8_output_found(const struct fx8_output *output);
 
 /** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: cannot write N bytes at offset M:
@@ -171,8 +171,5 @@ void fx8_output_leave(struct fx8_output **output, const char *what,
 /** Remove the .part, unless another file has replaced it, and release the
  *  output; a NULL handle is legal. */
 void fx8_output_abandon(struct fx8_output **output);
-
-/** The same, of what is reopened, too. */
-void fx8_output_remove(struct fx8_output **output);
 
 #endif

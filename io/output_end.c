@@ -137,10 +137,11 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
         fx8_output_leave(output, "what is there", error);
         return status;
     }
-    fx8_undo_end(&done->file.undo);
     status = name_file(done, error);
-    if (status == FX8_OK)
+    if (status == FX8_OK) {
         fx8_part_sync_folder(done->path);
+        fx8_undo_end(&done->file.undo);
+    }
     *output = NULL;
     fx8_output_release(done);
     return status;
@@ -176,16 +177,10 @@ void fx8_output_abandon(struct fx8_output **output)
 {
     if (*output == NULL)
         return;
-    if (fx8_output_is_ours(*output) && !(*output)->is_reopened) {
+    if (fx8_output_is_ours(*output)) {
         unlink((*output)->part);
         fx8_undo_remove((*output)->undo);
     }
     fx8_output_release(*output);
     *output = NULL;
-}
-
-void fx8_output_remove(struct fx8_output **output)
-{
-    (*output)->is_reopened = false;
-    fx8_output_abandon(output);
 }

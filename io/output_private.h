@@ -16,7 +16,6 @@ struct fx8_output {
     char *undo;                /* what is saved of the .part: see undo.h */
     enum fx8_undo_found found; /* of the .part of an earlier run */
     bool force;
-    bool is_reopened; /* an earlier run's: it is never removed */
     struct fx8_driver_file file;
     size_t number; /* of the .part in parts.h */
 };

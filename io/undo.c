@@ -14,9 +14,10 @@
 #include "io/parts.h"
 #include "io/undo.h"
 
-#define MAGIC      "fx8undo1"
-#define BOOT_BYTES 40
-#define BOOT_FILE  "/proc/sys/kernel/random/boot_id"
+#define MAGIC       "fx8undo1"
+#define MAGIC_BYTES 8
+#define BOOT_BYTES  40
+#define BOOT_FILE   "/proc/sys/kernel/random/boot_id"
 
 /* Ranges that there is room for at first. */
 #define FIRST_ROOM ((size_t)64)
@@ -27,7 +28,7 @@ struct fx8_undo_range {
 
 /* The begin of a file of saved bytes. */
 struct header {
-    char magic[8];
+    char magic[MAGIC_BYTES];
     char boot[BOOT_BYTES]; /* of the kernel that changes the file; zeros:
                               of several */
     uint64_t inode, end;   /* of that file */
@@ -41,6 +42,15 @@ struct record {
 };
 
 /* --- reading and writing -------------------------------------------------- */
+
+/* Whether a file with this begin is one of saved bytes; before its header is
+ * there, it begins with zeros. */
+static bool is_ours(const char start[MAGIC_BYTES])
+{
+    static const char zeros[MAGIC_BYTES];
+    return memcmp(start, MAGIC, MAGIC_BYTES) == 0 ||
+           memcmp(start, zeros, MAGIC_BYTES) == 0;
+}
 
 static uint64_t crc_of_header(const struct header *header)
 {
@@ -270,15 +280,6 @@ static int write_back(int descriptor, uint64_t length, int file)
     return reason;
 }
 
-/* Whether a header is of the file, which has all that it had then. */
-static bool is_of(const struct header *header, const struct stat *file)
-{
-    return memcmp(header->magic, MAGIC, sizeof header->magic) == 0 &&
-           header->crc == crc_of_header(header) &&
-           header->inode == file->st_ino &&
-           header->end <= (uint64_t)file->st_size;
-}
-
 static int restore(const char *path, int descriptor, int file,
                    enum fx8_undo_found *found)
 {
@@ -288,7 +289,13 @@ static int restore(const char *path, int descriptor, int file,
     if (fstat(file, &of_file) != 0 || fstat(descriptor, &saved) != 0 ||
         !fx8_driver_read(descriptor, 0, sizeof header, &header))
         return errno;
-    if (!is_of(&header, &of_file))
+    if (header.crc != crc_of_header(&header)) {
+        /* the disk has all of the file while a header is written */
+        *found = is_ours(header.magic) ? FX8_UNDO_RESTORED : FX8_UNDO_NONE;
+        return 0;
+    }
+    if (!is_ours(header.magic) || header.inode != of_file.st_ino ||
+        header.end > (uint64_t)of_file.st_size)
         return 0;
     name_boot(boot);
     const bool is_same =
@@ -323,16 +330,12 @@ int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found)
 
 void fx8_undo_remove(const char *path)
 {
-    static const char zeros[sizeof MAGIC - 1];
-    char start[sizeof zeros] = "";
+    char start[MAGIC_BYTES] = "";
     const int descriptor =
         open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return;
-    /* a power failure may leave it empty */
-    if (pread(descriptor, start, sizeof start, 0) >= 0 &&
-        (memcmp(start, MAGIC, sizeof start) == 0 ||
-         memcmp(start, zeros, sizeof start) == 0))
+    if (pread(descriptor, start, sizeof start, 0) >= 0 && is_ours(start))
         (void)unlink(path);
     close(descriptor);
 }

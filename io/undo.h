@@ -2,12 +2,11 @@
 /*
  * undo.h -- takes back what a power failure has spoiled.
  *
- * HDF5 changes its tables in their places, in several writes, of which a power
- * failure keeps any.  So before the bytes of a file change for the first time
- * since a moment that the disk has, they are saved in a file beside it, and
- * brought to the disk.  They are written back if the machine has started anew
- * since; until then its memory has all that was written, even by a process that
- * was killed.
+ * HDF5 changes its tables in place, in several writes, of which a power failure
+ * may keep any.  So the bytes of a file are saved beside it, and brought to the
+ * disk, before they change for the first time since the file was synchronised.
+ * They are written back if the machine was started anew in between; until then
+ * its memory has all that was written, even by a process that was killed.
  */
 #ifndef FX8_IO_UNDO_H
 #define FX8_IO_UNDO_H
@@ -23,11 +22,11 @@ struct fx8_undo {
     const char *path;    /**< of the file of saved bytes; the caller's */
     bool is_wanted;      /**< the caller's: the file is to be protected */
     bool is_open;        /**< it is there, and `descriptor` is of it */
-    bool saves_raw;      /**< raw data, too, take the place of others */
-    bool is_one_machine; /**< that changes the protected file */
+    bool saves_raw;      /**< the caller's: raw data, too, replace others */
+    bool is_one_machine; /**< the caller's: only this one changes the file */
     bool is_awaited;     /**< bytes are saved that the disk may not have */
     int descriptor;
-    uint64_t end;                 /**< of the protected file, at that moment */
+    uint64_t end;                 /**< of the file when it was synchronised */
     uint64_t length;              /**< of the file of saved bytes */
     struct fx8_undo_range *saved; /**< [n_room], n_saved of them */
     size_t n_saved, n_room;
@@ -35,13 +34,13 @@ struct fx8_undo {
 
 /** What a run has found beside the file of an earlier one. */
 enum fx8_undo_found {
-    FX8_UNDO_NONE,      /**< nothing that says what the disk has */
-    FX8_UNDO_SAME_BOOT, /**< all that was written is there */
-    FX8_UNDO_RESTORED   /**< it is as at the last moment that was saved */
+    FX8_UNDO_NONE,      /**< nothing: the power may have failed since */
+    FX8_UNDO_SAME_BOOT, /**< it has not: all that was written is there */
+    FX8_UNDO_RESTORED   /**< the file is as when it was last synchronised */
 };
 
-/** Protect a file, or its first `most` bytes, from now on: the disk has all of
- *  it.  0 or an errno. */
+/** Protect a file, or its first `most` bytes, which was just synchronised.  0
+ * or an errno. */
 int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most);
 
 /** Save bytes before they change; nothing beyond the end that the file had, nor
@@ -53,8 +52,8 @@ int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
  *  errno. */
 int fx8_undo_await(struct fx8_undo *undo);
 
-/** Synchronising the file has failed: memory may not have all that was written.
- */
+/** Synchronising the file has failed: what was written may be lost even though
+ *  the machine runs on. */
 void fx8_undo_distrust(const struct fx8_undo *undo);
 
 /** Look for what was saved of the file of an earlier run, and write it back if

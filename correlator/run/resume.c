@@ -269,6 +269,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
             planned == NULL ? 0.0 : planned[0], header->n_times);
     if (d.n > 0)
         return refuse(name, &d, error);
+    FX8_TRY(fx8_uvh5_check_sound(writer, error));
     result->is_usable = true;
     result->is_complete = fx8_uvh5_is_complete(file, header->n_times);
     return gains == NULL

@@ -390,33 +390,6 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
                : fx8_output_check(writer->output, error);
 }
 
-enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error)
-{
-    const struct fx8_h5_cube *cubes = writer->counts;
-    const struct fx8_result none = {.visibilities = NULL};
-    struct fx8_uvh5_counted counts = {.valid_spectra = NULL};
-    const struct fx8_array arrays[] = {
-        {&counts.valid_spectra,
-         fx8_h5_cube_bytes(&cubes[FX8_UVH5_VALID_SPECTRA]), 1},
-        {&counts.dead, fx8_h5_cube_bytes(&cubes[FX8_UVH5_DEAD]), 1},
-        {&counts.clips, fx8_h5_cube_bytes(&cubes[FX8_UVH5_CLIPS]), 1}};
-    enum fx8_status status = fx8_allocate_arrays(arrays, 3, "counts", error);
-    bool is_whole = true;
-    size_t dump = 0;
-    for (; dump < n_dumps && status == FX8_OK && is_whole; dump++)
-        status = fx8_uvh5_read_dump(writer, dump, false, &counts, &none,
-                                    &is_whole, error);
-    fx8_free_arrays(arrays, 3);
-    return status != FX8_OK || is_whole
-               ? status
-               : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: dump %zu: is not what was written: the file was "
-                          "damaged before, as by a power failure: expected "
-                          "--force without --resume, to begin again",
-                          fx8_output_part(writer->output), dump - 1);
-}
-
 /* Keep these bits of the marks of finished dumps, and add others. */
 static enum fx8_status change_marks(struct fx8_uvh5_writer *writer,
                                     int64_t kept, int64_t added,
@@ -452,18 +425,25 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
     return change_marks(writer, DATA, 0, error);
 }
 
+/* Closing writes what HDF5 still holds. */
+static enum fx8_status close_and_sync(struct fx8_uvh5_writer *writer,
+                                      struct fx8_error *error)
+{
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
+    FX8_TRY(fx8_output_check(writer->output, error));
+    return fx8_output_sync(writer->output, error);
+}
+
 enum fx8_status fx8_uvh5_sync_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
     fx8_h5_quiet();
-    /* closing writes what HDF5 still holds: only the marks come later */
-    FX8_TRY(fx8_uvh5_close_handles(writer, error));
-    FX8_TRY(fx8_output_check(writer->output, error));
-    FX8_TRY(fx8_output_sync(writer->output, error));
+    FX8_TRY(close_and_sync(writer, error));
     FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
                                  error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(change_marks(writer, ~SYNCED, SYNCED, error));
+    FX8_TRY(close_and_sync(writer, error));
     fx8_output_unprotect(writer->output);
     return FX8_OK;
 }

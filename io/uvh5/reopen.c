@@ -8,7 +8,6 @@
 #include "config/base/clock.h"
 #include "config/base/try.h"
 #include "io/h5/h5.h"
-#include "io/h5/overlaps.h"
 #include "io/uvh5/writer.h"
 
 /* What a power failure takes at most, in seconds. */
@@ -109,16 +108,24 @@ enum fx8_status fx8_uvh5_look_into(struct fx8_uvh5_writer *writer,
     writer->is_read_only = true;
     FX8_TRY(open_file(writer, H5F_ACC_RDONLY, error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    /* chunks that are not packed have had their places from the start */
-    if (writer->compression != FX8_COMPRESSION_NONE) {
-        FX8_TRY(fx8_uvh5_are_synced(writer, &writer->was_synced, error));
-        if (!writer->was_synced)
-            FX8_TRY(fx8_h5_check_overlaps(fx8_uvh5_name(writer), writer->file,
-                                          error));
-    }
     return writer->rows.n_levels == 1
                ? FX8_OK
                : fx8_uvh5_count_whole(writer, &writer->n_whole, error);
+}
+
+enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
+                                     struct fx8_error *error)
+{
+    bool is_sound =
+        writer->is_sound || writer->compression == FX8_COMPRESSION_NONE;
+    if (!is_sound)
+        FX8_TRY(fx8_uvh5_are_synced(writer, &is_sound, error));
+    return is_sound ? FX8_OK
+                    : fx8_fail(error, FX8_ERR_USAGE,
+                               "%s: compressed, and neither whole nor paused: "
+                               "expected its .part.undo beside it, or --force "
+                               "without --resume, to begin again",
+                               fx8_uvh5_name(writer));
 }
 
 void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)
@@ -129,15 +136,8 @@ void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)
         return;
     fx8_h5_quiet();
     (void)fx8_uvh5_close_handles(writer, NULL);
-    fx8_output_remove(&writer->output);
+    fx8_output_abandon(&writer->output);
     free(writer);
-}
-
-/* Whether HDF5 gives rows their places as they are written. */
-static bool has_moving_rows(const struct fx8_uvh5_writer *writer)
-{
-    return writer->compression != FX8_COMPRESSION_NONE ||
-           writer->rows.n_levels > 1;
 }
 
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
@@ -151,10 +151,8 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_output_protect(writer->output, true, true, error));
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    if (has_moving_rows(writer)) {
-        FX8_TRY(fx8_uvh5_unsync_marks(writer, error));
-        fx8_output_hold(writer->output);
-    }
+    FX8_TRY(fx8_uvh5_unsync_marks(writer, error));
+    fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));
     if (writer->rows.n_levels > 1)
         FX8_TRY(fx8_uvh5_unmark(writer, writer->n_whole, error));

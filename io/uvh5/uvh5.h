@@ -333,6 +333,10 @@ enum fx8_status fx8_uvh5_compare_header(
     struct fx8_uvh5_writer *writer, const struct fx8_uvh5_header *header,
     const struct fx8_uvh5_differences *differences, struct fx8_error *error);
 
+/** FX8_ERR_USAGE: a compressed file that a power failure may have spoiled. */
+enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
+                                     struct fx8_error *error);
+
 /** Name of the file: PATH.part, or PATH if that is reopened. */
 const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);
 
@@ -351,12 +355,11 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
  *
- * Given:    trusts          what a pause, or the end of a result, has brought
- * to the disk is not read, and not filled in Returned: counts, result  the
- * caller's arrays, filled if the dump is finished; the result's may be NULL
- *           is_finished     it is marked, and its data match the checksum
- * Status:   FX8_ERR_SYSTEM: the system fails to read the file; what is damaged
- *           is not finished
+ * Given:    trusts          what no failure can have lost is not read, nor
+ * filled in Returned: counts, result  the caller's arrays, filled if the dump
+ * is finished; the result's may be NULL is_finished     it is marked, and its
+ * data match the checksum Status:   FX8_ERR_SYSTEM: the system fails to read
+ * the file; what is damaged is not finished
  */
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    bool trusts,

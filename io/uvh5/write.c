@@ -547,10 +547,7 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     enum fx8_status status = writer->failure.status;
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", writer->failure.message);
-    else if (n_dumps > 0 && writer->is_reopened && !writer->was_synced &&
-             writer->compression != FX8_COMPRESSION_NONE)
-        status = fx8_uvh5_check_again(writer, n_dumps, error);
-    if (status == FX8_OK && n_dumps > 0)
+    else if (n_dumps > 0)
         status = fx8_uvh5_trim_marks(writer, error);
     if (status == FX8_OK && n_dumps > 0 && n_dumps < writer->n_times)
         status = fx8_uvh5_cut(writer, n_dumps, error);

@@ -63,8 +63,6 @@ struct fx8_uvh5_writer {
     bool is_reopened;   /**< the file is an earlier run's */
     bool is_read_only;  /**< and not taken up yet */
     bool is_sound;      /**< none of its writes can be missing */
-    bool was_synced;    /**< packed, and all its finished dumps were
-                             on the disk */
     double protected_s; /**< when it was protected last; 0: never */
     struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     const struct fx8_uvh5_model *model; /**< while created; NULL: of a run */
@@ -172,19 +170,12 @@ int64_t fx8_uvh5_crc_join(const struct fx8_uvh5_crc *crc);
 int64_t fx8_uvh5_crc_counts(const int64_t *const arrays[FX8_UVH5_COUNTS],
                             const size_t bytes[FX8_UVH5_COUNTS]);
 
-/** Check that the first n_dumps of a packed file that an earlier run had begun
- *  are what was written: HDF5 gives chunks their places while it writes, by
- *  tables that a power failure may have spoiled.  FX8_ERR_USAGE: they are not.
- */
-enum fx8_status fx8_uvh5_check_again(struct fx8_uvh5_writer *writer,
-                                     size_t n_dumps, struct fx8_error *error);
-
 /** Drop it from the marks of a whole file, once that is on the disk. */
 enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error);
 
-/** Drop from the marks that their dumps are on the disk, before HDF5 changes
- *  the tables by which it finds them. */
+/** Drop from the marks that their dumps are on the disk, before the file
+ *  changes: from then on PATH.part.undo knows. */
 enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error);
 

@@ -129,6 +129,8 @@ class ResumedJob(program.Job):
                 continue
             os.rename(want + ".copy", path + ".part")
             with h5py.File(path + ".part", "r+") as file:
+                if file["Data/visdata"].compression is not None:
+                    file["fx8/checksum"][:dumps] |= -2**63
                 if dumps is not None:
                     file["fx8/checksum"][dumps:] = -1
                     file["Data/visdata"][-1] = 0

@@ -142,25 +142,15 @@ class Resume(ResumedJob):
     # --- damage ---
 
     def test_damage(self):
-        for compression in ("none", "gzip"):
-            self.job({"output.compression": compression})
-            for what in ("data", "pack"):
-                self.clear()
-                self.copy_want()
-                self.left()
-                with h5py.File(self.part, "r+") as file:
-                    data = file["Data/visdata"]
-                    rows = len(data) // self.n_dumps
-                    if what == "data":
-                        data[3 * rows] = data[3 * rows] + 1
-                    else:
-                        at = data.id.get_chunk_info(0).byte_offset
-                if what == "pack":
-                    program.overwrite(self.part, at, b"\xff" * 16)
-                again = self.resume()
-                # a chunk may have several dumps
-                self.assertEqual(again, self.n_dumps - 1)
-                self.check()
+        self.job()
+        self.copy_want()
+        self.left()
+        with h5py.File(self.part, "r+") as file:
+            data = file["Data/visdata"]
+            rows = len(data) // self.n_dumps
+            data[3 * rows] = data[3 * rows] + 1
+        self.assertEqual(self.resume(), self.n_dumps - 1)
+        self.check()
 
     def test_missing_counts(self):
         self.job()

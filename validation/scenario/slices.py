@@ -210,7 +210,7 @@ class Ends(Slices):
     def test_damaged_while_resting(self):
         """A finished dump that has changed since is computed again, where nothing
         says that the power did not fail: it is read in pieces for that."""
-        self.job({"output.compression": "gzip"})
+        self.job()
         finished = self.kill_midway(*limit(self.least))
         os.remove(self.undo)
         with h5py.File(self.part, "r+") as file:
