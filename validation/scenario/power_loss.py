@@ -220,12 +220,13 @@ class PowerLoss(ResumedJob):
         self.check()
         writes = int(program.text(count))
         self.assertGreater(writes, 5)
-        for fault, at in itertools.product(("full", "broken"), range(writes)):
-            with self.subTest(fault=fault, at=at):
+        for at in range(writes):
+            with self.subTest(at=at):
                 self.clear()
                 done = self.correlate(self.input, "--quiet", environment=(
-                    program.faulty(fault, self.undo, at)))
-                self.assert_one_line(done, 1, f"{self.undo}: cannot write it")
+                    program.faulty("full", self.undo, at)))
+                self.assert_one_line(done, 1, f"{self.undo}: cannot write it: "
+                                     "No space left on device")
                 self.complete()
                 self.assertFalse(os.path.exists(self.undo))
 
