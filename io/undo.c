@@ -342,7 +342,7 @@ void fx8_undo_remove(const char *path)
 
 void fx8_undo_end(struct fx8_undo *undo)
 {
-    if (undo->is_open)
+    if (undo->is_open && fx8_part_is_name_of(undo->path, undo->descriptor))
         (void)unlink(undo->path);
     fx8_undo_close(undo);
 }
