@@ -24,8 +24,8 @@
 #include "correlator/bench/bench.h"
 #include "kernels/baseline.h"
 
-/* Runs: of more long dumps than there are buffers, of still more of them, a
- * second or so, and of short dumps with as many samples as the first. */
+/* Runs: of more long dumps than there are buffers; of three times as many, a
+ * second or so; and of short dumps with as many samples as the first. */
 enum { SOME, MORE, SHORT, N_RUNS };
 
 /* Samples over all inputs of SOME and SHORT. */
@@ -38,8 +38,8 @@ static const struct {
     size_t n_inputs, n_channels;
     int64_t n_dumps[N_RUNS];
 } shapes[] = {{4, 4096, {6, 18, 24}}, {16, 1024, {6, 18, 24}},
-              {64, 256, {6, 18, 24}}, {256, 64, {3, 5, 12}},
-              {512, 32, {3, 5, 12}},  {64, 1, {6, 18, 24}}};
+              {64, 256, {6, 18, 24}}, {256, 64, {3, 9, 12}},
+              {512, 32, {3, 9, 12}},  {64, 1, {6, 18, 24}}};
 
 static const char *const precisions[] = {"int8", "fp32"};
 
