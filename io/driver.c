@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "config/base/read_files.h"
-#include "io/driver.h"
 #include "config/base/write_back.h"
+#include "io/driver.h"
 #include "io/h5/h5.h"
 
 /* Largest address in a file: off_t is signed. */
@@ -99,26 +99,37 @@ static void check_uncut(const struct open_file *opened)
     fx8_undo_end(&opened->file->undo); /* it does not know what is lost */
 }
 
+int fx8_driver_write(int descriptor, haddr_t address, size_t size,
+                     const void *bytes, size_t *n_written)
+{
+    const char *from = bytes;
+    *n_written = 0;
+    while (*n_written < size) {
+        const ssize_t n =
+            pwrite(descriptor, from + *n_written, size - *n_written,
+                   (off_t)(address + *n_written));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) /* POSIX allows 0 only for size 0: treat it as full */
+            return n < 0 ? errno : ENOSPC;
+        *n_written += (size_t)n;
+    }
+    return 0;
+}
+
 static void write_file(struct open_file *opened, haddr_t address, size_t size,
                        const char *from)
 {
+    size_t n;
     check_uncut(opened);
-    while (size > 0 && opened->file->failure == 0) {
-        const ssize_t n =
-            pwrite(opened->file->descriptor, from, size, (off_t)address);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) { /* POSIX allows 0 only for size 0: treat it as full */
-            remember_failure(opened->file, n < 0 ? errno : ENOSPC, address,
-                             size);
-            break;
-        }
-        from += n;
-        address += (haddr_t)n;
-        size -= (size_t)n;
-        if (address > opened->disk_end)
-            opened->disk_end = address;
-    }
+    if (opened->file->failure != 0)
+        return;
+    const int reason =
+        fx8_driver_write(opened->file->descriptor, address, size, from, &n);
+    if (reason != 0)
+        remember_failure(opened->file, reason, address + n, size - n);
+    if (n > 0 && address + n > opened->disk_end)
+        opened->disk_end = address + n;
 }
 
 /* --- what a power failure takes back ---------------------------------------
@@ -521,16 +532,6 @@ void fx8_driver_commit(struct fx8_driver_file *file)
 {
     if (file->opened != NULL)
         write_held(file->opened);
-}
-
-haddr_t fx8_driver_find_end(hid_t file)
-{
-    void *descriptor = NULL; /* the first member of struct fx8_driver_file */
-    if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0)
-        return HADDR_UNDEF;
-    const struct fx8_driver_file *below = descriptor;
-    const struct open_file *opened = below->opened;
-    return opened == NULL ? HADDR_UNDEF : opened->allocated_end;
 }
 
 haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start)

@@ -61,10 +61,6 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
  *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
 
-/** End of the space of a file that is written, as HDF5 has allocated it;
- *  HADDR_UNDEF: unknown. */
-haddr_t fx8_driver_find_end(hid_t file);
-
 /**
  * fx8_driver_find_chunk -- where a chunk of a dataset in an output is: where
  * HDF5 would read its first element.
@@ -75,6 +71,11 @@ haddr_t fx8_driver_find_end(hid_t file);
  *          H5Dget_chunk_info_by_coord(), which passes all before it
  */
 haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start);
+
+/** Write all bytes; *n_written of them are written after a failure, too.  0 or
+ * an errno. */
+int fx8_driver_write(int descriptor, haddr_t address, size_t size,
+                     const void *bytes, size_t *n_written);
 
 /** Read all of [address, address + size) of a file, with zeros beyond its end,
  *  as HDF5's own drivers do.  False if the system fails to. */

@@ -368,9 +368,10 @@ enum fx8_status fx8_output_check(const struct fx8_output *output,
     const struct fx8_driver_file *file = &output->file;
     if (file->failure == 0)
         return FX8_OK;
-    errno = file->failure;
-    if (file->is_of_undo)
+    if (file->is_of_undo) {
+        errno = file->failure;
         return fx8_output_system_fail(output->undo, "write", error);
+    }
     if (file->failure == FX8_DRIVER_CUT)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "%s: was cut during the run: %" PRIu64

@@ -91,8 +91,9 @@ static enum fx8_status name_file(const struct fx8_output *output,
     return fail_lost(output, error);
 }
 
-enum fx8_status fx8_output_sync(struct fx8_output *output,
-                                struct fx8_error *error)
+/* Synchronise the file; if it is to be protected, as it is now. */
+static enum fx8_status sync_part(struct fx8_output *output, bool protects,
+                                 struct fx8_error *error)
 {
     struct fx8_undo *undo = &output->file.undo;
     if (fsync(output->file.descriptor) != 0) {
@@ -101,21 +102,24 @@ enum fx8_status fx8_output_sync(struct fx8_output *output,
         fx8_undo_distrust(undo);
         return status;
     }
-    errno = undo->is_wanted
-                ? fx8_undo_begin(undo, output->file.descriptor, UINT64_MAX)
-                : 0;
+    errno = protects ? fx8_undo_begin(undo, output->file.descriptor, UINT64_MAX)
+                     : 0;
     return errno == 0 ? FX8_OK
                       : fx8_output_system_fail(output->undo, "write", error);
+}
+
+enum fx8_status fx8_output_sync(struct fx8_output *output,
+                                struct fx8_error *error)
+{
+    return sync_part(output, output->file.undo.is_open, error);
 }
 
 enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
                                    bool is_one_machine, struct fx8_error *error)
 {
-    struct fx8_undo *undo = &output->file.undo;
-    undo->is_wanted = true;
-    undo->saves_raw = saves_raw;
-    undo->is_one_machine = is_one_machine;
-    return fx8_output_sync(output, error);
+    output->file.undo.saves_raw = saves_raw;
+    output->file.undo.is_one_machine = is_one_machine;
+    return sync_part(output, true, error);
 }
 
 void fx8_output_unprotect(struct fx8_output *output)

@@ -9,6 +9,7 @@
 
 #include <zlib.h>
 
+#include "config/base/shape.h"
 #include "config/base/try.h"
 #include "io/driver.h"
 #include "io/parts.h"
@@ -18,9 +19,6 @@
 #define MAGIC_BYTES 8
 #define BOOT_BYTES  40
 #define BOOT_FILE   "/proc/sys/kernel/random/boot_id"
-
-/* Ranges that there is room for at first. */
-#define FIRST_ROOM ((size_t)64)
 
 struct fx8_undo_range {
     uint64_t address, size;
@@ -67,18 +65,8 @@ static uint64_t crc_of_record(const struct record *record, const char *bytes)
 static int write_at(int descriptor, const void *bytes, size_t size,
                     uint64_t offset)
 {
-    const char *from = bytes;
-    while (size > 0) {
-        const ssize_t n = pwrite(descriptor, from, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : ENOSPC;
-        from += n;
-        offset += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return 0;
+    size_t n;
+    return fx8_driver_write(descriptor, offset, size, bytes, &n);
 }
 
 static int sync_file(int descriptor)
@@ -152,14 +140,9 @@ static bool is_saved(const struct fx8_undo *undo, struct fx8_undo_range range)
 /* Add a range; false without memory. */
 static bool list(struct fx8_undo *undo, struct fx8_undo_range range)
 {
-    if (undo->n_saved == undo->n_room) {
-        const size_t n = undo->n_room > 0 ? 2 * undo->n_room : FIRST_ROOM;
-        void *more = realloc(undo->saved, n * sizeof *undo->saved);
-        if (more == NULL)
-            return false;
-        undo->saved = more;
-        undo->n_room = n;
-    }
+    if (fx8_grow(&undo->saved, undo->n_saved, sizeof *undo->saved, "ranges",
+                 NULL) != FX8_OK)
+        return false;
     undo->saved[undo->n_saved++] = range;
     return true;
 }

@@ -20,7 +20,6 @@ struct fx8_undo_range;
 /** What is saved of a file; zeros: it is not protected. */
 struct fx8_undo {
     const char *path;    /**< of the file of saved bytes; the caller's */
-    bool is_wanted;      /**< the caller's: the file is to be protected */
     bool is_open;        /**< it is there, and `descriptor` is of it */
     bool saves_raw;      /**< the caller's: raw data, too, replace others */
     bool is_one_machine; /**< the caller's: only this one changes the file */
@@ -28,8 +27,8 @@ struct fx8_undo {
     int descriptor;
     uint64_t end;                 /**< of the file when it was synchronised */
     uint64_t length;              /**< of the file of saved bytes */
-    struct fx8_undo_range *saved; /**< [n_room], n_saved of them */
-    size_t n_saved, n_room;
+    struct fx8_undo_range *saved; /**< [n_saved] */
+    size_t n_saved;
 };
 
 /** What a run has found beside the file of an earlier one. */

@@ -110,13 +110,19 @@ TEST(lengths)
     }
 }
 
+/* What the file is now is what it must be again. */
+static void change_and_note(struct fx8_undo *undo, struct file *file)
+{
+    change(undo, file);
+    assert_int_equal(pread(file->descriptor, file->before, BYTES, 0), BYTES);
+}
+
 /* A new moment forgets what was saved for the one before. */
 TEST(the_last_moment_counts)
 {
     struct fx8_undo undo;
     struct file *file = begin(&undo, false);
-    change(&undo, file);
-    assert_int_equal(pread(file->descriptor, file->before, BYTES, 0), BYTES);
+    change_and_note(&undo, file);
     assert_int_equal(fx8_undo_begin(&undo, file->descriptor, UINT64_MAX), 0);
     change(&undo, file);
     change(&undo, file);
@@ -130,8 +136,7 @@ TEST(nothing_is_taken_back_without_a_new_start)
 {
     struct fx8_undo undo;
     struct file *file = begin(&undo, true);
-    change(&undo, file);
-    assert_int_equal(pread(file->descriptor, file->before, BYTES, 0), BYTES);
+    change_and_note(&undo, file);
     fx8_undo_close(&undo);
     assert_int_equal(restore(file), FX8_UNDO_SAME_BOOT);
     assert_true(is_as_before(file));

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "config/base/try.h"
-#include "correlator/ranks/ranks.h"
 #include "config/base/write_back.h"
+#include "correlator/ranks/ranks.h"
 
 /* Counts are int in MPI 3: longer messages go in pieces; so do writes, between
  * which other threads can call. */

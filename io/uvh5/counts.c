@@ -313,8 +313,9 @@ static enum fx8_status get_mark(const struct fx8_uvh5_writer *writer,
                : FX8_OK;
 }
 
-/* Whether a run that ended well has synchronised a dump with this mark; one
- * that was killed may have left what has its final name since. */
+/* Whether no failure can have lost a dump with this mark: none since it was
+ * written, or a run that ended well has synchronised it; one that was killed
+ * may have left what has its final name since. */
 static bool is_synced(const struct fx8_uvh5_writer *writer, int64_t checksum)
 {
     return writer->is_sound || (checksum & SYNCED) != 0 ||

@@ -355,11 +355,11 @@ enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_read_dump -- what an earlier run wrote of a dump.
  *
- * Given:    trusts          what no failure can have lost is not read, nor
- * filled in Returned: counts, result  the caller's arrays, filled if the dump
- * is finished; the result's may be NULL is_finished     it is marked, and its
- * data match the checksum Status:   FX8_ERR_SYSTEM: the system fails to read
- * the file; what is damaged is not finished
+ * Given:    trusts       do not read, nor fill in, what cannot be lost
+ * Returned: counts       the caller's arrays, filled if the dump is finished
+ *           result       likewise; its arrays may be NULL
+ *           is_finished  the dump is marked, and its data match the checksum
+ * Status:   FX8_ERR_SYSTEM: the system cannot read the file
  */
 enum fx8_status fx8_uvh5_read_dump(struct fx8_uvh5_writer *writer, size_t dump,
                                    bool trusts,

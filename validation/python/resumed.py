@@ -129,6 +129,7 @@ class ResumedJob(program.Job):
                 continue
             os.rename(want + ".copy", path + ".part")
             with h5py.File(path + ".part", "r+") as file:
+                # the mark of a pause, without which it would be refused
                 if file["Data/visdata"].compression is not None:
                     file["fx8/checksum"][:dumps] |= -2**63
                 if dumps is not None:
