@@ -477,10 +477,16 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     (void)closing;
     struct open_file *opened = (struct open_file *)handle;
     check_uncut(opened);
+    opened->file->end = opened->allocated_end;
     if (opened->allocated_end == opened->file_end)
         return 0;
     if (opened->allocated_end < opened->file_end)
         write_held(opened); /* a later write would extend the file again */
+    if (opened->file->keeps_length &&
+        opened->allocated_end < opened->file_end) {
+        opened->file_end = opened->allocated_end;
+        return 0;
+    }
     protect_shorter(opened);
     if (opened->file->failure == 0 &&
         ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)

@@ -124,6 +124,11 @@ enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
                                    bool is_one_machine,
                                    struct fx8_error *error);
 
+/** The same before a change that must be whole or not be: after a kill, too,
+ *  the .part goes back to what it is now, until fx8_output_commit(). */
+enum fx8_status fx8_output_protect_change(struct fx8_output *output,
+                                          struct fx8_error *error);
+
 /** End that: the .part is synchronised, and stays as it is. */
 void fx8_output_unprotect(struct fx8_output *output);
 

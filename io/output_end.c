@@ -102,10 +102,15 @@ static enum fx8_status sync_part(struct fx8_output *output, bool protects,
         fx8_undo_distrust(undo);
         return status;
     }
-    errno = protects ? fx8_undo_begin(undo, output->file.descriptor, UINT64_MAX)
-                     : 0;
-    return errno == 0 ? FX8_OK
-                      : fx8_output_system_fail(output->undo, "write", error);
+    /* bytes behind the end of a shorter file are not saved */
+    const bool cuts = output->file.keeps_length && output->file.opened == NULL;
+    const uint64_t end = cuts ? output->file.end : UINT64_MAX;
+    errno = protects ? fx8_undo_begin(undo, output->file.descriptor, end) : 0;
+    if (errno != 0)
+        return fx8_output_system_fail(output->undo, "write", error);
+    if (cuts && ftruncate(output->file.descriptor, (off_t)end) != 0)
+        return fx8_output_system_fail(output->part, "shorten", error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_output_sync(struct fx8_output *output,
@@ -120,6 +125,13 @@ enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
     output->file.undo.saves_raw = saves_raw;
     output->file.undo.is_one_machine = is_one_machine;
     return sync_part(output, true, error);
+}
+
+enum fx8_status fx8_output_protect_change(struct fx8_output *output,
+                                          struct fx8_error *error)
+{
+    output->file.keeps_length = true;
+    return fx8_output_protect(output, true, false, error);
 }
 
 void fx8_output_unprotect(struct fx8_output *output)

@@ -86,6 +86,8 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error)
 {
     FX8_H5_AUTO aside = FX8_H5_NONE;
+    FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
+    FX8_TRY(fx8_output_protect_change(writer->output, error));
     shorten(writer, n_dumps);
     FX8_TRY(fx8_h5_cubes_resize(writer->output, writer->cubes, FX8_UVH5_CUBES,
                                 fx8_uvh5_count_rows(writer), error));

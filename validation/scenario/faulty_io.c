@@ -35,9 +35,11 @@
  *                             another file takes its place
  *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0; kill and
  *                    lose count the writes of FILE.undo, too
- *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
- *   FX8_FAULT_CLOCK  how many times as fast a clock runs that is not of the day
- *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
+ *   FX8_FAULT_TERM   the write, among those that kill and lose count, before
+ * which the process gets SIGTERM FX8_FAULT_COUNT  file that takes the number of
+ * reads or writes there were FX8_FAULT_CLOCK  how many times as fast a clock
+ * runs that is not of the day FX8_FAULT_TRACE  a crash shows its stack on
+ * stderr, a line per frame
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -298,6 +300,9 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
     const int k = is_of_writes() ? find(descriptor, path) : -1;
     if (k >= 0) {
         const long behind = next_call();
+        if (getenv("FX8_FAULT_TERM") != NULL &&
+            behind + number_of("FX8_FAULT_AT") == number_of("FX8_FAULT_TERM"))
+            kill(getpid(), SIGTERM);
         if (behind == 0 && is_fault("lose"))
             fail_power();
         if (behind == 0 && (is_fault("kill") || is_fault("lose")))

@@ -4,7 +4,7 @@ kept, and the result is that of a run that nothing disturbed.
 
 Shows (failures, resume after a kill between writes): after kill -9 between any
     two writes (6 of each of four jobs; `FX8_LONG=1`: every write), also of runs
-    that resume, and while a result that a signal ended is taken up, `--resume`
+    that resume, and while a result that a signal ends is cut, or taken up, `--resume`
     completes the result: every dataset and attribute is that of an undisturbed
     run, but for the date and the command in its history; no finished dump is
     lost or computed again. INT8 and FP32 in one run with a quick-look, two
@@ -25,11 +25,11 @@ STEPS = 10**9 if program.LONG else 6    # in all files of a job
 class ResumeWrites(ResumedJob):
     """Kills between writes, of one file after the other."""
 
-    def killed(self, write, part, *extra, count="/dev/null"):
+    def killed(self, write, part, *extra, count="/dev/null", **environment):
         """Run, killed before its n-th write to a file; returns its status."""
-        return self.correlate(self.input, "--quiet", *extra,
-                              environment=program.faulty(
-                                  "kill", part, write, count)).returncode
+        return self.correlate(self.input, "--quiet", *extra, environment={
+            **program.faulty("kill", part, write, count),
+            **environment}).returncode
 
     def between_writes(self, *names):
         """Kill between writes to some outputs, and go on each time."""
@@ -92,6 +92,28 @@ class ResumeWrites(ResumedJob):
                 if self.killed(write, self.part, "--resume") == 0:
                     break
                 kept.append(self.complete())
+            print(f"# {compression}: dumps kept {kept}")
+            self.assertGreater(min(kept), 0)
+            self.assertGreater(len(kept), 10)
+
+    def test_killed_while_a_result_is_cut(self):
+        """One that a signal ends: the writes after its last dump."""
+        count = self.path("count")
+        for compression in ("none", "gzip"):
+            self.job({"output.compression": compression})
+            self.assertEqual(self.killed(10**9, self.part, count=count), 0)
+            term = {"FX8_FAULT_TERM": str(int(program.text(count)) // 2)}
+            self.clear()
+            self.assertEqual(
+                self.killed(10**9, self.part, count=count, **term), 130)
+            writes = int(program.text(count))
+            kept = []
+            for write in range(writes - 60, writes,
+                               1 if program.LONG else 4):
+                self.clear()
+                if self.killed(write, self.part, **term) == -9:
+                    kept.append(self.resume())
+                    self.check()
             print(f"# {compression}: dumps kept {kept}")
             self.assertGreater(min(kept), 0)
             self.assertGreater(len(kept), 10)
