@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * driver_private.h -- the state of an open file, shared by driver.c and
+ * driver_held.c.
+ */
+#ifndef FX8_IO_DRIVER_PRIVATE_H
+#define FX8_IO_DRIVER_PRIVATE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "io/driver.h"
+
+/** Largest address in a file: off_t is signed. */
+#define FX8_DRIVER_MAX ((haddr_t)INT64_MAX)
+
+/* A piece of held-back data. */
+struct piece {
+    haddr_t address;
+    size_t size;
+    char *bytes;
+};
+
+/* HDF5's file object; its public part comes first. */
+struct open_file {
+    H5FD_t public_part;
+    struct fx8_driver_file *file;
+    struct fx8_driver_file own; /* what `file` points to if it is only read */
+    struct stat status;         /* when it was opened */
+    haddr_t allocated_end;      /* end of the space allocated by HDF5 */
+    haddr_t file_end;   /* end of the data written, including failed writes */
+    haddr_t disk_end;   /* end of the data on disk */
+    haddr_t known_end;  /* allocated_end when all was last written */
+    struct piece *held; /* [MOST_PIECES], n_held of them, oldest first */
+    size_t n_held;
+    size_t held_bytes;
+    bool has_superblock; /* it is on disk, so the file opens */
+};
+
+/** The first failure counts. */
+void fx8_driver_remember(struct fx8_driver_file *file, int failure,
+                         haddr_t offset, size_t size);
+
+/** Detect truncation by another process, which would otherwise read as zeros.
+ */
+void fx8_driver_check_uncut(const struct open_file *opened);
+
+/** Write bytes of the file; failures are remembered. */
+void fx8_driver_put(struct open_file *opened, haddr_t address, size_t size,
+                    const char *from);
+
+/** Whether some of the bytes are held back. */
+bool fx8_driver_is_held(const struct open_file *opened, haddr_t address,
+                        size_t size);
+
+/** Copy held-back data over bytes [address, address + size) of the file. */
+void fx8_driver_overlay(const struct open_file *opened, haddr_t address,
+                        size_t size, char *bytes);
+
+/** Hold back a copy; false if there is no room. */
+bool fx8_driver_hold(struct open_file *opened, haddr_t address, size_t size,
+                     const void *bytes);
+
+/** Write the held-back data. */
+void fx8_driver_write_held(struct open_file *opened);
+
+/** Save what is there before it changes. */
+void fx8_driver_save(struct open_file *opened, haddr_t address, size_t size);
+
+/** Wait for it, before the bytes change. */
+void fx8_driver_await_saved(struct open_file *opened);
+
+/** Before the file is cut, the disk must know that it is shorter. */
+void fx8_driver_protect_shorter(struct open_file *opened);
+
+#endif
