@@ -72,7 +72,7 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
 static herr_t close_callback(H5FD_t *handle)
 {
     struct open_file *opened = (struct open_file *)handle;
-    fx8_driver_write_held(opened);
+    fx8_driver_write_all(opened);
     fx8_driver_check_uncut(opened);
     opened->file->opened = NULL;
     if (opened->file == &opened->own)
@@ -179,12 +179,9 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     if (is_late && fx8_driver_hold(opened, address, size, buffer))
         return 0;
     if (is_late)
-        fx8_driver_write_held(
-            opened); /* no room: write the older pieces first */
-    if (is_late || opened->file->undo.saves_raw) {
-        fx8_driver_save(opened, address, size);
-        fx8_driver_await_saved(opened);
-    }
+        fx8_driver_make_room(opened);
+    if (is_late || opened->file->undo.saves_raw)
+        fx8_driver_protect(opened, address, size);
     fx8_driver_put(opened, address, size, buffer);
     fx8_write_back(opened->file->descriptor, address, size);
     return 0;
@@ -196,22 +193,11 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     (void)closing;
     struct open_file *opened = (struct open_file *)handle;
     fx8_driver_check_uncut(opened);
-    opened->file->end = opened->allocated_end;
-    if (opened->allocated_end == opened->file_end)
-        return 0;
-    if (opened->allocated_end < opened->file_end)
-        fx8_driver_write_held(
-            opened); /* a later write would extend the file again */
-    if (opened->file->keeps_length &&
-        opened->allocated_end < opened->file_end) {
-        opened->file_end = opened->allocated_end;
-        return 0;
-    }
-    fx8_driver_protect_shorter(opened);
-    if (opened->file->failure == 0 &&
-        ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)
-        fx8_driver_remember(opened->file, errno, opened->allocated_end, 0);
-    opened->file_end = opened->disk_end = opened->allocated_end;
+    opened->is_shorter =
+        opened->is_shorter || opened->allocated_end < opened->file_end;
+    if (opened->allocated_end > opened->file_end)
+        fx8_driver_set_length(opened);
+    opened->file_end = opened->allocated_end;
     return 0;
 }
 
@@ -257,7 +243,7 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file)
 void fx8_driver_commit(struct fx8_driver_file *file)
 {
     if (file->opened != NULL)
-        fx8_driver_write_held(file->opened);
+        fx8_driver_write_all(file->opened);
 }
 
 haddr_t fx8_driver_find_chunk(hid_t dataset, const hsize_t *start)

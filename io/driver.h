@@ -35,7 +35,7 @@ struct fx8_driver_file {
     struct fx8_undo undo;   /**< saves what writes change, if it is open */
     bool keeps_length;      /**< HDF5 does not shorten the file: the caller
                                  does, to `end` */
-    uint64_t end;           /**< of what HDF5 uses, when it was last closed */
+    uint64_t end;           /**< of what HDF5 uses, when it was last written */
     bool is_of_undo;        /**< the failed write is one into it */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
     haddr_t *sought; /**< receives where raw data would be read; NULL: read */

@@ -108,9 +108,8 @@ static void fail_undo(struct open_file *opened, int reason)
     }
 }
 
-/* Save what is there before it changes; fx8_driver_await_saved() before it
- * does. */
-void fx8_driver_save(struct open_file *opened, haddr_t address, size_t size)
+/* Save what is there before it changes; await_saved() before it does. */
+static void save(struct open_file *opened, haddr_t address, size_t size)
 {
     struct fx8_driver_file *file = opened->file;
     if (file->failure == 0)
@@ -118,13 +117,33 @@ void fx8_driver_save(struct open_file *opened, haddr_t address, size_t size)
                   fx8_undo_save(&file->undo, file->descriptor, address, size));
 }
 
-void fx8_driver_await_saved(struct open_file *opened)
+static void await_saved(struct open_file *opened)
 {
     fail_undo(opened, fx8_undo_await(&opened->file->undo));
 }
 
+void fx8_driver_protect(struct open_file *opened, haddr_t address, size_t size)
+{
+    save(opened, address, size);
+    await_saved(opened);
+}
+
+/* Before HDF5's tables change: in one write, or (bytes NULL) in several. */
+static void note(struct open_file *opened, haddr_t address, size_t size,
+                 const char *bytes)
+{
+    if (opened->file->failure == 0)
+        fail_undo(opened,
+                  fx8_undo_note(&opened->file->undo, address, size, bytes));
+}
+
+static void note_several(struct open_file *opened)
+{
+    note(opened, 0, 0, NULL);
+}
+
 /* Before the file is cut, the disk must know that it is shorter. */
-void fx8_driver_protect_shorter(struct open_file *opened)
+static void protect_shorter(struct open_file *opened)
 {
     struct fx8_driver_file *file = opened->file;
     if (!file->undo.is_open || opened->allocated_end >= file->undo.end ||
@@ -199,15 +218,18 @@ static void forget_held(struct open_file *opened)
 
 /* Write the held-back data of [first, end) in one go, so that a kill leaves the
  * file in either its old or its new state; false without memory. */
-static bool write_span(struct open_file *opened, haddr_t first, haddr_t end)
+static bool write_span(struct open_file *opened, haddr_t first, haddr_t end,
+                       bool is_all)
 {
-    const size_t span = end > first ? (size_t)(end - first) : 0;
-    char *bytes = span > 0 ? malloc(span) : NULL;
+    const size_t span = (size_t)(end - first);
+    char *bytes = malloc(span);
     const bool is_read =
         bytes != NULL &&
         fx8_driver_read(opened->file->descriptor, first, span, bytes);
     if (is_read) {
         fx8_driver_overlay(opened, first, span, bytes);
+        if (is_all)
+            note(opened, first, span, bytes);
         /* a kill may interrupt a long write: write the start of a new file
          * last, since the file does not open without it */
         const size_t start = opened->has_superblock || span < SUPERBLOCK_BYTES
@@ -226,22 +248,11 @@ static void write_piece(struct open_file *opened, const struct piece *piece)
     fx8_driver_put(opened, piece->address, piece->size, piece->bytes);
 }
 
-/* Write the held-back data: first what lies behind the end that the file knows
- * of, to which nothing refers yet; then the superblock, with the new end, and
- * what is close to it; then the rest. */
-void fx8_driver_write_held(struct open_file *opened)
+/* The pieces at the start of the file, as far as one write takes them. */
+static haddr_t find_end(const struct open_file *opened, haddr_t known,
+                        haddr_t first)
 {
-    const haddr_t known =
-        opened->has_superblock ? opened->known_end : FX8_DRIVER_MAX;
-    haddr_t first = known, end = 0;
-    for (size_t i = 0; i < opened->n_held; i++)
-        fx8_driver_save(opened, opened->held[i].address, opened->held[i].size);
-    fx8_driver_await_saved(opened);
-    for (size_t i = 0; i < opened->n_held; i++)
-        if (opened->held[i].address >= known)
-            write_piece(opened, &opened->held[i]);
-        else if (opened->held[i].address < first)
-            first = opened->held[i].address;
+    haddr_t end = first;
     for (size_t i = 0; i < opened->n_held; i++) {
         const struct piece *piece = &opened->held[i];
         const haddr_t piece_end = piece->address + piece->size;
@@ -249,15 +260,97 @@ void fx8_driver_write_held(struct open_file *opened)
             piece_end > end)
             end = piece_end;
     }
-    if (!write_span(opened, first, end))
+    return end;
+}
+
+/* Whether a piece replaces bytes behind `end`. */
+static bool is_behind(const struct piece *piece, haddr_t known, haddr_t end)
+{
+    return piece->address < known && piece->address + piece->size > end;
+}
+
+static bool are_behind(const struct open_file *opened, haddr_t known,
+                       haddr_t end)
+{
+    for (size_t i = 0; i < opened->n_held; i++)
+        if (is_behind(&opened->held[i], known, end))
+            return true;
+    return false;
+}
+
+/* Write the pieces that replace others: the superblock, with the new end, and
+ * what is close to it; then the rest. */
+static void write_known(struct open_file *opened, haddr_t known, haddr_t first)
+{
+    haddr_t end = find_end(opened, known, first);
+    const bool is_all = !opened->is_amid && !are_behind(opened, known, end);
+    if (!is_all)
+        note_several(opened);
+    if (end > first && !write_span(opened, first, end, is_all)) {
+        note_several(opened);
         end = 0;
+    }
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < opened->n_held; i++) {
-            const struct piece *piece = &opened->held[i];
-            if (piece->address < known && piece->address + piece->size > end &&
-                (pass == 1 || piece->address == 0))
-                write_piece(opened, piece);
-        }
+        for (size_t i = 0; i < opened->n_held; i++)
+            if (is_behind(&opened->held[i], known, end) &&
+                (pass == 1 || opened->held[i].address == 0))
+                write_piece(opened, &opened->held[i]);
+}
+
+/* Write the held-back data: first what lies behind the end that the file knows
+ * of, to which nothing refers yet. */
+static void write_held(struct open_file *opened)
+{
+    const haddr_t known =
+        opened->has_superblock ? opened->known_end : FX8_DRIVER_MAX;
+    haddr_t first = known;
+    for (size_t i = 0; i < opened->n_held; i++)
+        save(opened, opened->held[i].address, opened->held[i].size);
+    await_saved(opened);
+    for (size_t i = 0; i < opened->n_held; i++)
+        if (opened->held[i].address >= known)
+            write_piece(opened, &opened->held[i]);
+        else if (opened->held[i].address < first)
+            first = opened->held[i].address;
+    if (first < known)
+        write_known(opened, known, first);
     forget_held(opened);
     opened->known_end = opened->allocated_end;
+}
+
+void fx8_driver_set_length(struct open_file *opened)
+{
+    struct fx8_driver_file *file = opened->file;
+    if (file->failure == 0 &&
+        ftruncate(file->descriptor, (off_t)opened->allocated_end) != 0)
+        fx8_driver_remember(file, errno, opened->allocated_end, 0);
+    opened->disk_end = opened->allocated_end;
+}
+
+/* Cut the file to what HDF5 uses, or leave that to the caller. */
+static void shorten(struct open_file *opened)
+{
+    if (opened->allocated_end >= opened->disk_end || opened->file->keeps_length)
+        return;
+    protect_shorter(opened);
+    fx8_driver_set_length(opened);
+}
+
+void fx8_driver_make_room(struct open_file *opened)
+{
+    opened->is_amid = true;
+    write_held(opened);
+    note_several(opened);
+}
+
+void fx8_driver_write_all(struct open_file *opened)
+{
+    write_held(opened);
+    opened->file->end = opened->allocated_end;
+    opened->is_amid = false;
+    if (opened->file->failure == 0)
+        fail_undo(opened, fx8_undo_noted(&opened->file->undo));
+    if (opened->is_shorter)
+        shorten(opened);
+    opened->is_shorter = false;
 }

@@ -35,6 +35,8 @@ struct open_file {
     size_t n_held;
     size_t held_bytes;
     bool has_superblock; /* it is on disk, so the file opens */
+    bool is_amid;        /* some of a change of HDF5's tables is written */
+    bool is_shorter;     /* HDF5 has shortened the file, which is not cut yet */
 };
 
 /** The first failure counts. */
@@ -61,16 +63,16 @@ void fx8_driver_overlay(const struct open_file *opened, haddr_t address,
 bool fx8_driver_hold(struct open_file *opened, haddr_t address, size_t size,
                      const void *bytes);
 
-/** Write the held-back data. */
-void fx8_driver_write_held(struct open_file *opened);
+/** HDF5's tables are consistent: write all that is held back. */
+void fx8_driver_write_all(struct open_file *opened);
 
-/** Save what is there before it changes. */
-void fx8_driver_save(struct open_file *opened, haddr_t address, size_t size);
+/** Amid a change of HDF5's tables, write what is held back. */
+void fx8_driver_make_room(struct open_file *opened);
 
-/** Wait for it, before the bytes change. */
-void fx8_driver_await_saved(struct open_file *opened);
+/** Let the file end where the space allocated by HDF5 does. */
+void fx8_driver_set_length(struct open_file *opened);
 
-/** Before the file is cut, the disk must know that it is shorter. */
-void fx8_driver_protect_shorter(struct open_file *opened);
+/** Save what is there, before it changes. */
+void fx8_driver_protect(struct open_file *opened, haddr_t address, size_t size);
 
 #endif

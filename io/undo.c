@@ -33,6 +33,14 @@ struct header {
     uint64_t crc;          /* of all before */
 };
 
+/* Behind it: where the record is of what is being written into the file, or one
+ * of these. */
+#define NOTHING 0
+#define SEVERAL UINT64_MAX /* writes: there is no record */
+
+/* The records of saved bytes begin behind that. */
+#define FIRST_RECORD (sizeof(struct header) + sizeof(uint64_t))
+
 /* Before the bytes of a range. */
 struct record {
     struct fx8_undo_range range;
@@ -120,11 +128,53 @@ int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most)
     header.crc = crc_of_header(&header);
     reason = write_at(undo->descriptor, &header, sizeof header, 0);
     undo->end = header.end;
-    undo->length = sizeof header;
+    undo->length = FIRST_RECORD;
     undo->n_saved = 0;
     undo->is_awaited = false;
+    if (reason == 0)
+        reason = fx8_undo_noted(undo);
     /* records of before must not come back behind those that follow */
     return reason != 0 ? reason : sync_file(undo->descriptor);
+}
+
+static int write_record(const struct fx8_undo *undo, uint64_t offset,
+                        struct fx8_undo_range range, const char *bytes)
+{
+    struct record record = {.range = range};
+    record.crc = crc_of_record(&record, bytes);
+    const int reason =
+        write_at(undo->descriptor, &record, sizeof record, offset);
+    return reason != 0 ? reason
+                       : write_at(undo->descriptor, bytes, (size_t)range.size,
+                                  offset + sizeof record);
+}
+
+/* Say what is being written. */
+static int point_to(const struct fx8_undo *undo, uint64_t offset)
+{
+    return undo->is_open ? write_at(undo->descriptor, &offset, sizeof offset,
+                                    sizeof(struct header))
+                         : 0;
+}
+
+int fx8_undo_note(struct fx8_undo *undo, uint64_t address, size_t size,
+                  const void *bytes)
+{
+    const struct record end = {.crc = 0}; /* of the saved ones: no valid crc */
+    const uint64_t offset = undo->length + sizeof end;
+    int reason = 0;
+    if (bytes == NULL || !undo->is_open)
+        return point_to(undo, SEVERAL);
+    reason = write_at(undo->descriptor, &end, sizeof end, undo->length);
+    if (reason == 0)
+        reason = write_record(undo, offset,
+                              (struct fx8_undo_range){address, size}, bytes);
+    return reason == 0 ? point_to(undo, offset) : reason;
+}
+
+int fx8_undo_noted(struct fx8_undo *undo)
+{
+    return point_to(undo, NOTHING);
 }
 
 static bool is_saved(const struct fx8_undo *undo, struct fx8_undo_range range)
@@ -153,22 +203,17 @@ int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
     if (!undo->is_open || address >= undo->end)
         return 0;
     const uint64_t left = undo->end - address;
-    struct record record = {.range = {address, left < size ? left : size}};
-    if (is_saved(undo, record.range))
+    const size_t n = left < size ? (size_t)left : size;
+    const struct fx8_undo_range range = {address, n};
+    if (is_saved(undo, range))
         return 0;
-    const size_t n = (size_t)record.range.size;
     FX8_AUTO_FREE char *bytes = malloc(n);
-    if (bytes == NULL || !list(undo, record.range))
+    if (bytes == NULL || !list(undo, range))
         return ENOMEM;
     if (!fx8_driver_read(file, address, n, bytes))
         return errno;
-    record.crc = crc_of_record(&record, bytes);
-    int reason =
-        write_at(undo->descriptor, &record, sizeof record, undo->length);
-    if (reason == 0)
-        reason =
-            write_at(undo->descriptor, bytes, n, undo->length + sizeof record);
-    undo->length += sizeof record + n;
+    const int reason = write_record(undo, undo->length, range, bytes);
+    undo->length += sizeof(struct record) + n;
     undo->is_awaited = true;
     return reason;
 }
@@ -231,7 +276,7 @@ static int read_record(int descriptor, uint64_t offset, uint64_t length,
 static int find_records(int descriptor, uint64_t length, struct fx8_undo *found)
 {
     struct record record;
-    uint64_t offset = sizeof(struct header);
+    uint64_t offset = FIRST_RECORD;
     for (;;) {
         FX8_AUTO_FREE char *bytes = NULL;
         const int reason =
@@ -263,6 +308,23 @@ static int write_back(int descriptor, uint64_t length, int file)
     return reason;
 }
 
+/* Complete what was being written; false if that cannot be done. */
+static bool complete(int descriptor, uint64_t length, int file)
+{
+    struct record record;
+    uint64_t offset;
+    if (!fx8_driver_read(descriptor, sizeof(struct header), sizeof offset,
+                         &offset))
+        return false;
+    if (offset == NOTHING || offset == SEVERAL)
+        return offset == NOTHING;
+    FX8_AUTO_FREE char *bytes = NULL;
+    return read_record(descriptor, offset, length, &record, &bytes) == 0 &&
+           bytes != NULL &&
+           write_at(file, bytes, (size_t)record.range.size,
+                    record.range.address) == 0;
+}
+
 static int restore(const char *path, int descriptor, int file,
                    enum fx8_undo_found *found)
 {
@@ -281,8 +343,9 @@ static int restore(const char *path, int descriptor, int file,
         header.end > (uint64_t)of_file.st_size)
         return 0;
     name_boot(boot);
-    const bool is_same =
-        boot[0] != '\0' && memcmp(boot, header.boot, sizeof boot) == 0;
+    const bool is_same = boot[0] != '\0' &&
+                         memcmp(boot, header.boot, sizeof boot) == 0 &&
+                         complete(descriptor, (uint64_t)saved.st_size, file);
     int reason =
         is_same ? 0 : write_back(descriptor, (uint64_t)saved.st_size, file);
     /* HDF5 takes what is behind the end for zeros */

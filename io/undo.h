@@ -7,6 +7,9 @@
  * disk, before they change for the first time since the file was synchronised.
  * They are written back if the machine was started anew in between; until then
  * its memory has all that was written, even by a process that was killed.
+ *
+ * Linux heeds a kill between two pages of a write, too.  So what is written
+ * over HDF5's tables is noted first, and written again after a kill.
  */
 #ifndef FX8_IO_UNDO_H
 #define FX8_IO_UNDO_H
@@ -50,6 +53,14 @@ int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
 /** Wait until the disk has what is saved: before the bytes change.  0 or an
  *  errno. */
 int fx8_undo_await(struct fx8_undo *undo);
+
+/** Bytes are about to change: note the new ones; NULL: more changes than this
+ *  one, and a kill goes back.  0 or an errno. */
+int fx8_undo_note(struct fx8_undo *undo, uint64_t address, size_t size,
+                  const void *bytes);
+
+/** They have changed.  0 or an errno. */
+int fx8_undo_noted(struct fx8_undo *undo);
 
 /** Synchronising the file has failed: what was written may be lost even though
  *  the machine runs on. */

@@ -142,6 +142,37 @@ TEST(nothing_is_taken_back_without_a_new_start)
     assert_true(is_as_before(file));
 }
 
+/* A kill may come amid a write of which the new bytes were noted: it is
+ * completed.  Of several writes, it takes all back. */
+TEST(torn_writes)
+{
+    for (int round = 0; round < 50; round++) {
+        struct fx8_undo undo;
+        struct file *file = begin(&undo, true);
+        const bool is_noted = round % 3 != 0;
+        uint8_t bytes[3000];
+        for (size_t n = roll(3); n > 0 && is_noted; n--)
+            change_and_note(&undo, file);
+        const size_t at = roll(BYTES - sizeof bytes);
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)roll(256);
+        assert_int_equal(
+            fx8_undo_save(&undo, file->descriptor, at, sizeof bytes), 0);
+        assert_int_equal(
+            fx8_undo_note(&undo, at, sizeof bytes, is_noted ? bytes : NULL), 0);
+        const size_t done = roll(sizeof bytes);
+        assert_int_equal(pwrite(file->descriptor, bytes, done, (off_t)at),
+                         done);
+        if (is_noted)
+            memcpy(file->before + at, bytes, sizeof bytes);
+        assert_int_equal(restore(file),
+                         is_noted ? FX8_UNDO_SAME_BOOT : FX8_UNDO_RESTORED);
+        assert_true(is_as_before(file));
+        fx8_undo_end(&undo);
+        close(file->descriptor);
+    }
+}
+
 /* A power failure may leave any length of what was saved last, which has not
  * changed yet. */
 TEST(a_torn_end_is_ignored)
@@ -151,8 +182,9 @@ TEST(a_torn_end_is_ignored)
     change(&undo, file);
     const uint64_t whole = undo.length;
     assert_int_equal(fx8_undo_save(&undo, file->descriptor, 0, BYTES), 0);
-    for (uint64_t length = undo.length; length >= whole; length -= 999) {
-        assert_int_equal(ftruncate(undo.descriptor, (off_t)length), 0);
+    for (uint64_t lost = 0; lost <= undo.length - whole; lost += 999) {
+        assert_int_equal(
+            ftruncate(undo.descriptor, (off_t)(undo.length - lost)), 0);
         assert_int_equal(restore(file), FX8_UNDO_RESTORED);
         assert_true(is_as_before(file));
     }

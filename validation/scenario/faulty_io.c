@@ -18,6 +18,7 @@
  *                             exists; none before FX8_FAULT_AFTER exists, if
  *                             that is given
  *                    kill     the process is killed before a write
+ *                    tear     likewise, within one, between two pages
  *                    lose     likewise, or as the process ends, and power
  *                             fails: each page of the file, and of FILE.undo,
  *                             has the writes up to some moment since write
@@ -33,13 +34,12 @@
  *                    tomorrow the clock is a day ahead
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
- *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0; kill and
- *                    lose count the writes of FILE.undo, too
- *   FX8_FAULT_TERM   the write, among those that kill and lose count, before
- * which the process gets SIGTERM FX8_FAULT_COUNT  file that takes the number of
- * reads or writes there were FX8_FAULT_CLOCK  how many times as fast a clock
- * runs that is not of the day FX8_FAULT_TRACE  a crash shows its stack on
- * stderr, a line per frame
+ *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0; kill,
+ * tear and lose count the writes of FILE.undo, too FX8_FAULT_TERM   the write,
+ * among those that kill and lose count, before which the process gets SIGTERM
+ * FX8_FAULT_COUNT  file that takes the number of reads or writes there were
+ * FX8_FAULT_CLOCK  how many times as fast a clock runs that is not of the day
+ * FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -129,8 +129,8 @@ static void hold(size_t size, off_t offset)
 /* Whether the fault is one of writes; the others are of reads. */
 static bool is_of_writes(void)
 {
-    return is_fault("kill") || is_fault("full") || is_fault("broken") ||
-           is_fault("part") || is_fault("lose");
+    return is_fault("kill") || is_fault("tear") || is_fault("full") ||
+           is_fault("broken") || is_fault("part") || is_fault("lose");
 }
 
 SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
@@ -281,15 +281,25 @@ static void fail_power(void)
             fail_power_of(k);
 }
 
+/* Linux heeds a SIGKILL between the pages of a write. */
+static void tear(writer *real, int descriptor, const char *from, size_t size,
+                 off_t offset)
+{
+    const off_t middle = (offset + (off_t)size / 2) / PAGE * PAGE;
+    if (middle > offset)
+        write_all(real, descriptor, from, (size_t)(middle - offset), offset);
+    raise(SIGKILL);
+}
+
 /* 0: the descriptor is of the file, 1: of FILE.undo, which only a kill or a
  * power failure is about; negative: of neither. */
 static int find(int descriptor, char path[PATH_MAX])
 {
     if (is_meant(descriptor, path))
         return 0;
-    return (is_fault("kill") || is_fault("lose")) && is_undo(descriptor, path)
-               ? 1
-               : -1;
+    const bool is_death =
+        is_fault("kill") || is_fault("tear") || is_fault("lose");
+    return is_death && is_undo(descriptor, path) ? 1 : -1;
 }
 
 SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
@@ -305,6 +315,8 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
             kill(getpid(), SIGTERM);
         if (behind == 0 && is_fault("lose"))
             fail_power();
+        if (behind == 0 && is_fault("tear"))
+            tear(real, descriptor, from, size, offset);
         if (behind == 0 && (is_fault("kill") || is_fault("lose")))
             raise(SIGKILL);
         if (is_fault("lose") &&

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that are killed between two writes and go on: whatever was finished is
-kept, and the result is that of a run that nothing disturbed.
+"""Runs that are killed between or within writes and go on: whatever was finished
+is kept, and the result is that of a run that nothing disturbed.
 
 Shows (failures, resume after a kill between writes): after kill -9 between any
-    two writes (6 of each of four jobs; `FX8_LONG=1`: every write), also of runs
-    that resume, and while a result that a signal ends is cut, or taken up, `--resume`
-    completes the result: every dataset and attribute is that of an undisturbed
-    run, but for the date and the command in its history; no finished dump is
-    lost or computed again. INT8 and FP32 in one run with a quick-look, two
+    two writes (6 of each of four jobs; `FX8_LONG=1`: every write), or between two
+    pages of one, also of runs that resume, and while a result that a signal ends
+    is cut, or taken up, `--resume` completes the result: every dataset and
+    attribute is that of an undisturbed run, but for the date and the command in
+    its history; no finished dump is lost or computed again. INT8 and FP32 in one run with a quick-look, two
     phase centres, missing samples, inputs that begin late or are dead, a shorter
     last dump; without and with compression
 Within: equal
@@ -25,21 +25,28 @@ STEPS = 10**9 if program.LONG else 6    # in all files of a job
 class ResumeWrites(ResumedJob):
     """Kills between writes, of one file after the other."""
 
-    def killed(self, write, part, *extra, count="/dev/null", **environment):
-        """Run, killed before its n-th write to a file; returns its status."""
+    def killed(self, write, part, *extra, count="/dev/null", fault="kill",
+               **environment):
+        """Run, killed before its n-th write to a file, or within (tear); returns
+        its status."""
         return self.correlate(self.input, "--quiet", *extra, environment={
-            **program.faulty("kill", part, write, count),
+            **program.faulty(fault, part, write, count),
             **environment}).returncode
+
+    def count_writes(self, part=None, code=0, **environment):
+        """How many a run makes to a file that nothing kills."""
+        count = self.path("count")
+        self.assertEqual(self.killed(10**9, part or self.part, count=count,
+                                     **environment), code)
+        return int(program.text(count))
 
     def between_writes(self, *names):
         """Kill between writes to some outputs, and go on each time."""
-        count = self.path("count")
         held = set()
         for name in names:
             part = self.path(name) + ".part"
             self.clear()
-            self.assertEqual(self.killed(10**9, part, count=count), 0)
-            writes = int(program.text(count))
+            writes = self.count_writes(part)
             self.assertGreater(writes, self.n_dumps)
             step = max(1, writes * len(names) // STEPS)
             for write in sorted({*range(0, writes, step), writes - 1}):
@@ -86,27 +93,26 @@ class ResumeWrites(ResumedJob):
             self.end(self.start_held("--quiet"), signal.SIGTERM)
             os.rename(self.output, ended)
             kept = []
-            for write in range(0, 40, 1 if program.LONG else 3):
+            for write in range(0, 80, 1 if program.LONG else 5):
                 self.clear()
                 shutil.copy(ended, self.output)
-                if self.killed(write, self.part, "--resume") == 0:
+                fault = ("kill", "tear")[write % 2]
+                if self.killed(write // 2, self.part, "--resume",
+                               fault=fault) == 0:
                     break
-                kept.append(self.complete())
+                kept.append(self.resume())
+                self.check()
             print(f"# {compression}: dumps kept {kept}")
             self.assertGreater(min(kept), 0)
             self.assertGreater(len(kept), 10)
 
     def test_killed_while_a_result_is_cut(self):
         """One that a signal ends: the writes after its last dump."""
-        count = self.path("count")
         for compression in ("none", "gzip"):
             self.job({"output.compression": compression})
-            self.assertEqual(self.killed(10**9, self.part, count=count), 0)
-            term = {"FX8_FAULT_TERM": str(int(program.text(count)) // 2)}
+            term = {"FX8_FAULT_TERM": str(self.count_writes() // 2)}
             self.clear()
-            self.assertEqual(
-                self.killed(10**9, self.part, count=count, **term), 130)
-            writes = int(program.text(count))
+            writes = self.count_writes(code=130, **term)
             kept = []
             for write in range(writes - 60, writes,
                                1 if program.LONG else 4):
@@ -117,3 +123,22 @@ class ResumeWrites(ResumedJob):
             print(f"# {compression}: dumps kept {kept}")
             self.assertGreater(min(kept), 0)
             self.assertGreater(len(kept), 10)
+
+    def test_killed_within_writes(self):
+        """Between two of their pages: HDF5's tables are never torn."""
+        kinds = ({"output.compression": "gzip"}, {})
+        for keys in kinds if program.LONG else kinds[:1]:
+            self.job(keys)
+            writes = self.count_writes()
+            # those of a dump, and some; or all
+            middle = range(writes * 2 // 3, writes * 2 // 3 + 16)
+            kept = []
+            for write in range(writes) if program.LONG else middle:
+                self.clear()
+                self.assertEqual(self.killed(write, self.part, fault="tear"),
+                                 -9)
+                kept.append(self.resume())
+                self.check()
+            print(f"# {keys}: dumps kept {kept}")
+            self.assertEqual(kept, sorted(kept))
+            self.assertGreater(kept[-1], kept[0])
