@@ -8,9 +8,8 @@ with and without compression: two rounds, in each of which this machine is
 measured too (`fx8 bench --section node --json`), since other guests of a host make
 it faster and slower by the minute. Before each run memory is touched and freed:
 what nobody used a moment ago comes from the host, which takes longer. The best of
-each run counts, and the mean of each figure of the node: some are differences of
-two times, whose best may be one of which only the second was disturbed. No shape is
-one that the node was measured at.
+each run counts, and of the node what was measured when its own runs were fastest.
+No shape is one that the node was measured at.
 Fails where a time is more than 10 % off. Nothing else may run meanwhile: it
 refuses to begin at a load of 1.5 or more.
 
@@ -27,7 +26,6 @@ import json
 import math
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -44,6 +42,9 @@ SHAPES = ((16, 512, 2**29, 16384), (64, 1024, 2**29, 2048),
 LIMIT = 0.10
 MOST_LOAD = 1.5
 ROUNDS = 2
+NODE_ROUNDS = 3
+# By which the fastest of some cases is found: a whole run, or what is measured.
+RATES = "whole", "rate", "first touch", "one thread"
 LEAST_RUNS, MOST_RUNS, ENOUGH_S = 3, 5, 3.0     # in a round
 TOUCHED_BYTES = 2**31       # twice what the largest run uses
 RATE_HZ = 1_000_000
@@ -53,7 +54,7 @@ ABOUT = """# What fx8 plan says, and how long it takes
 `make plan-check PAGE=...` writes this page: jobs from recordings in the page cache, one
 process each, beside what `fx8 plan` says from `fx8 bench --section node --json` of the
 same machine{measured}; the best of {rounds} rounds, in which each job runs {least} to {most}
-times.
+times, and the node's runs {node} times.
 
 """
 
@@ -75,7 +76,7 @@ def run(words, cores=None, is_cpu=False):
 
 
 def measure_node(is_cpu):
-    words = ["bench", "--section", "node", "--rounds", "3", "--json", "--quiet"]
+    words = ["bench", "--section", "node", "--rounds", str(NODE_ROUNDS), "--json", "--quiet"]
     environment = dict(os.environ)
     if is_cpu:
         words += ["--threads", "1"]
@@ -105,12 +106,24 @@ def record(path, n_inputs, n_samples):
                 n_samples // n_inputs)
 
 
-def mean_of(documents):
-    """The last document, with the means of all."""
+def best_of(documents):
+    """The last document, each case on so many threads as measured when it was
+    fastest: figures that belong together stay together."""
     node = copy.deepcopy(documents[-1])
-    for record, *same in zip(node["records"], *(
-            document["records"] for document in documents), strict=True):
-        record["value"] = statistics.fmean(one["value"] for one in same)
+    best = {}
+    for document in documents:
+        found = {}
+        for record in document["records"]:
+            key = record["case"], record["threads"]
+            found.setdefault(key, []).append(record)
+        for key, records in found.items():
+            # those of the disk and the memory have a rate alone
+            rate = max(record["value"] for record in records
+                       if record["quantity"] in RATES)
+            best[key] = max(best.get(key, (0, [])), (rate, records),
+                            key=lambda pair: pair[0])
+    node["records"] = [record for _, records in best.values()
+                       for record in records]
     return node
 
 
@@ -161,7 +174,7 @@ def check(options, folder):
     node = options.node or os.path.join(folder, "node.json")
     if documents:
         with open(node, "w", encoding="utf-8") as file:
-            json.dump(mean_of(documents), file, indent=1)
+            json.dump(best_of(documents), file, indent=1)
     for name, words, cores in jobs:
         plan, _ = run(["plan", *words, "--machine", node, "--cores", str(cores),
                        "--nodes", "1", "--json"])
@@ -199,9 +212,9 @@ def main():
         model = [line for line in cpu.splitlines() if "Model name" in line]
         with open(options.page, "w", encoding="utf-8") as file:
             measured = (" before" if options.node else
-                        ", by turns with the jobs (means)")
+                        ", by turns with the jobs")
             file.write(ABOUT.format(rounds=ROUNDS, least=LEAST_RUNS,
-                                    most=MOST_RUNS, measured=measured) + "```\n"
+                                    most=MOST_RUNS, node=NODE_ROUNDS, measured=measured) + "```\n"
                        + time.strftime("%Y-%m-%d ")
                        + model[0].split(":")[1].strip()
                        + f", load {os.getloadavg()[1]:.2f}"

@@ -9,9 +9,11 @@
  * correlator, and memory that all share, take their part.  What a run takes
  * besides is the same for some dumps and for more, once all its buffers have
  * been used: it drops out of the difference.  Many short dumps for a few long
- * ones show what a dump costs.  Figures are of the best rounds: a plan says how
- * long a run takes that nothing disturbs.  A card has a clock of its own
- * (card.c).
+ * ones show what a dump costs.  What stages and ends of dumps take together is
+ * what such a run takes: the clocks of the stages alone would count what
+ * reading and writing take of their cores, as the ends of dumps do.  Figures
+ * are of the best rounds: a plan says how long a run takes that nothing
+ * disturbs.  A card has a clock of its own (card.c).
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +29,11 @@
 /* Runs: of more long dumps than there are buffers; of three times as many, a
  * second or so; and of short dumps with as many samples as the first. */
 enum { SOME, MORE, SHORT, N_RUNS };
+
+/* Their order: SOME twice, since both others are compared with it. */
+static const size_t order[] = {SOME, MORE, SHORT, SOME};
+
+#define N_JOBS (sizeof order / sizeof *order)
 
 /* Samples over all inputs of SOME and SHORT. */
 #define SOME_SAMPLES ((int64_t)6 << 24)
@@ -98,7 +105,7 @@ static enum fx8_status time_touch(size_t n_threads, double *seconds,
     return FX8_OK;
 }
 
-enum { CHANNELIZE, CORRELATE, DUMP, LEVEL, N_QUANTITIES };
+enum { CHANNELIZE, CORRELATE, DUMP, LEVEL, WHOLE, N_QUANTITIES };
 static const struct {
     const char *name, *unit;
 } quantities[N_QUANTITIES] = {
@@ -106,6 +113,7 @@ static const struct {
     [CORRELATE] = {"correlate", "sample/s"},
     [DUMP] = {"dump", "cell/s"},
     [LEVEL] = {"level", "s"},
+    [WHOLE] = {"whole", "sample/s"}, /* of MORE */
 };
 
 /* On one core, and on all. */
@@ -137,14 +145,14 @@ static void keep_run(void *context, size_t job, size_t round,
 {
     struct stages *stages = context;
     const struct fx8_statistics *of = &outcome->report.statistics;
-    const size_t way = job / N_RUNS;
+    const size_t way = job / N_JOBS, which = order[job % N_JOBS];
     (void)round;
     /* the disk is measured by itself */
-    keep_least(&stages->total_s[way][job % N_RUNS],
+    keep_least(&stages->total_s[way][which],
                outcome->report.total_s - outcome->report.sync_s);
-    if (job % N_RUNS == SHORT)
+    if (which == SHORT)
         keep_least(&stages->postprocess_s[way], of->postprocess_s);
-    if (job % N_RUNS != MORE)
+    if (which != MORE)
         return;
     keep_least(&stages->channelize_s[way], of->align_s + of->channelize_s);
     keep_least(&stages->correlate_s[way], of->correlate_s);
@@ -176,12 +184,14 @@ static void find_values(const struct fx8_bench_array *array,
                           (double)(n_dumps[MORE] - n_dumps[SOME]);
     const double stages_s =
         stages->channelize_s[way] + stages->correlate_s[way];
+    /* reading and writing take at most half of the cores */
     const double sample_s =
-        fmax(long_s - dump_s, stages_s / (double)n_dumps[MORE]) / samples;
+        fmax(long_s - dump_s, stages_s / (double)n_dumps[MORE] / 2.0) / samples;
     values[CHANNELIZE] = stages_s / stages->channelize_s[way] / sample_s;
     values[CORRELATE] = stages_s / stages->correlate_s[way] / sample_s;
     values[DUMP] = cells / dump_s;
     values[LEVEL] = stages->level_s[way];
+    values[WHOLE] = samples * (double)n_dumps[MORE] / total_s[MORE];
 }
 
 static enum fx8_status put_stages(const struct fx8_bench_run *run,
@@ -212,15 +222,15 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
     const int64_t *n_dumps = shapes[shape_of(index)].n_dumps;
     const struct fx8_bench_array array = array_of(index);
     const int64_t spectrum = (int64_t)(array.n_inputs * array.n_channels);
-    struct fx8_bench_job jobs[MOST_WAYS * N_RUNS];
+    struct fx8_bench_job jobs[MOST_WAYS * N_JOBS];
     struct stages stages = {0};
-    for (size_t k = 0; k < n_ways * N_RUNS; k++)
+    for (size_t k = 0; k < n_ways * N_JOBS; k++)
         jobs[k] = (struct fx8_bench_job){
             .precision = precisions[index % N_PRECISIONS],
-            .n_spectra = dump_samples(n_dumps, k % N_RUNS) / spectrum,
-            .n_dumps = n_dumps[k % N_RUNS],
-            .n_threads = k < N_RUNS ? 1 : run->n_threads,
-            .is_on_one_core = k < N_RUNS};
+            .n_spectra = dump_samples(n_dumps, order[k % N_JOBS]) / spectrum,
+            .n_dumps = n_dumps[order[k % N_JOBS]],
+            .n_threads = k < N_JOBS ? 1 : run->n_threads,
+            .is_on_one_core = k < N_JOBS};
     struct fx8_bench_runs measured = {.run = run,
                                       .array = &array,
                                       .n_samples = n_dumps[MORE] *
@@ -228,14 +238,14 @@ static enum fx8_status measure_stages(const struct fx8_bench_run *run,
                                       .is_divided = true,
                                       .is_repeated = true,
                                       .jobs = jobs,
-                                      .n_jobs = n_ways * N_RUNS,
+                                      .n_jobs = n_ways * N_JOBS,
                                       .keep = keep_run,
                                       .context = &stages};
     FX8_TRY(fx8_bench_measure_runs(&measured, error));
     for (size_t way = 0; way < n_ways; way++) {
         double values[N_QUANTITIES];
         find_values(&array, n_dumps, &stages, way, values);
-        FX8_TRY(put_stages(run, jobs[way * N_RUNS].n_threads, values, error));
+        FX8_TRY(put_stages(run, jobs[way * N_JOBS].n_threads, values, error));
     }
     return FX8_OK;
 }

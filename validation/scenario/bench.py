@@ -241,7 +241,7 @@ class Figures(Bench):
         """All that fx8 plan asks for, on one thread and on two."""
         for case, quantities in (
                 ("stages 16 x 1024 int8",
-                 ["channelize", "correlate", "dump", "level"]),
+                 ["channelize", "correlate", "dump", "level", "whole"]),
                 ("result gzip", ["rate", "sync", "size", "start"]),
                 ("memory", ["first touch"])):
             document = self.document("--case", case, "--rounds", "1",
