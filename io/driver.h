@@ -51,7 +51,7 @@ struct fx8_driver_file {
  *           reads see the file, and zeros beyond its end
  *        3) raw data are written at once, all else by fx8_driver_commit() and
  *           when the HDF5 file is closed: a kill between two commits leaves the
- *           file as of the first
+ *           file as of the first; one within a commit: see undo.h
  *        4) a process over its file-size limit gets SIGXFSZ: callers must
  *           ignore it, then EFBIG appears here
  *        5) without `file`: files behind a link or a virtual dataset are opened

@@ -256,6 +256,8 @@ static enum fx8_status find_earlier(struct fx8_output *output,
     }
     if (*is_found)
         return fx8_part_check_target(output->path, output->force, error);
+    /* a run was killed after it had renamed its .part */
+    fx8_undo_remove(output->undo);
     strcpy(output->part, output->path); /* shorter */
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;

@@ -8,8 +8,8 @@
  * They are written back if the machine was started anew in between; until then
  * its memory has all that was written, even by a process that was killed.
  *
- * Linux heeds a kill between two pages of a write, too.  So what is written
- * over HDF5's tables is noted first, and written again after a kill.
+ * A kill can end a write between two of its pages.  So what is written over
+ * HDF5's tables is noted first, and written again after a kill.
  */
 #ifndef FX8_IO_UNDO_H
 #define FX8_IO_UNDO_H
@@ -54,12 +54,13 @@ int fx8_undo_save(struct fx8_undo *undo, int file, uint64_t address,
  *  errno. */
 int fx8_undo_await(struct fx8_undo *undo);
 
-/** Bytes are about to change: note the new ones; NULL: more changes than this
- *  one, and a kill goes back.  0 or an errno. */
+/** Bytes are about to change: note the new ones, with which fx8_undo_restore()
+ *  completes a write that a kill has torn.  NULL: several writes follow, and a
+ *  kill amid them takes the file back.  0 or an errno. */
 int fx8_undo_note(struct fx8_undo *undo, uint64_t address, size_t size,
                   const void *bytes);
 
-/** They have changed.  0 or an errno. */
+/** They have changed, all of them.  0 or an errno. */
 int fx8_undo_noted(struct fx8_undo *undo);
 
 /** Synchronising the file has failed: what was written may be lost even though

@@ -82,7 +82,7 @@ class ResumedJob(program.Job):
                 program.read(name)
                 with h5py.File(name, "r") as file:
                     marks = file["fx8/checksum"][...] != -1
-            except (OSError, KeyError):
+            except (OSError, KeyError, RuntimeError):
                 return None
             common[:len(marks)] &= marks
             common[len(marks):] = False

@@ -281,7 +281,7 @@ static void fail_power(void)
             fail_power_of(k);
 }
 
-/* Linux heeds a SIGKILL between the pages of a write. */
+/* A kill can end a write between two of its pages. */
 static void tear(writer *real, int descriptor, const char *from, size_t size,
                  off_t offset)
 {

@@ -224,7 +224,12 @@ class PowerLoss(ResumedJob):
             finished = self.kill({"output.compression": compression})
             with h5py.File(self.part, "r+") as file:
                 file["Data/visdata"][0] = 0
+            saved = shutil.copy(self.undo, self.path("saved"))
             self.assertEqual(self.resume(), finished)
+            self.assertFalse(os.path.exists(self.undo))
+            # a kill after the result has got its name leaves it
+            os.rename(saved, self.undo)
+            self.assertEqual(self.resume(), self.n_dumps)
             self.assertFalse(os.path.exists(self.undo))
 
     def test_failures_of_undo(self):

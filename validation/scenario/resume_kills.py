@@ -44,14 +44,16 @@ class ResumeKills(ResumedJob):
                     marked = waiting.marked(self.outputs[0] + ".part")
                     process.kill()
                     process.communicate()
-                    finished = self.finished() or 0
+                    finished = self.finished()
+                    if finished is None:    # --resume mends what is torn
+                        finished = max(before, marked)
                     held.append(finished)
                     n_lost += max(0, max(before, marked) - finished)
                     before = finished
                     if os.path.exists(self.output):
                         break
                 again = self.resume()
-                n_lost += finished - again
+                n_lost += max(0, finished - again)
                 self.check()
         print(f"# {ROUNDS} runs killed up to three times: "
               f"{self.summary(held)}; finished dumps lost: {n_lost}")
@@ -98,7 +100,9 @@ class KilledRanks(ResumedJob, Ranks):
             for _ in range(RANK_ROUNDS // 2):
                 self.clear()
                 marked = self.kill_a_rank(dice, alone_s)
-                finished = self.finished() or 0
+                finished = self.finished()
+                if finished is None:
+                    finished = marked
                 held.append(finished)
                 n_lost += max(0, marked - finished)
                 if dice.random() < 0.5:
@@ -108,7 +112,7 @@ class KilledRanks(ResumedJob, Ranks):
                                                       "--resume"))
                     self.assertEqual(done.returncode, 0, done.stderr)
                     again = self.kept(done.stdout)
-                n_lost += finished - again
+                n_lost += max(0, finished - again)
                 self.check()
         self.assertGreater(max(held), 0)
         print(f"# {RANK_ROUNDS} runs of four ranks, one killed: "

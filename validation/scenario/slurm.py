@@ -122,7 +122,7 @@ class Slurm(program.Job):
 
     def test_killed_at_its_time_limit(self):
         """Without a signal ahead of it: SIGTERM, and SIGKILL soon after."""
-        words = self.job(n_antennas=256)
+        words = self.job(n_antennas=336)
         job = self.submit("one_node.sh", *words,
                           options=("--time=1", "--signal=URG@10"))
         self.cluster.wait(job, "TIMEOUT", MINUTES_S)
