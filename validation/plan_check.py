@@ -76,7 +76,8 @@ def run(words, cores=None, is_cpu=False):
 
 
 def measure_node(is_cpu):
-    words = ["bench", "--section", "node", "--rounds", str(NODE_ROUNDS), "--json", "--quiet"]
+    words = ["bench", "--section", "node", "--rounds", str(NODE_ROUNDS),
+             "--json", "--quiet"]
     environment = dict(os.environ)
     if is_cpu:
         words += ["--threads", "1"]
@@ -117,10 +118,10 @@ def best_of(documents):
             key = record["case"], record["threads"]
             found.setdefault(key, []).append(record)
         for key, records in found.items():
-            # those of the disk and the memory have a rate alone
-            rate = max(record["value"] for record in records
-                       if record["quantity"] in RATES)
-            best[key] = max(best.get(key, (0, [])), (rate, records),
+            # those of a card have none, and jobs of this script do not use it
+            rate = max((record["value"] for record in records
+                        if record["quantity"] in RATES), default=0)
+            best[key] = max(best.get(key, (-1, [])), (rate, records),
                             key=lambda pair: pair[0])
     node["records"] = [record for _, records in best.values()
                        for record in records]
