@@ -25,7 +25,7 @@ import same_file
 from resumed import ResumedJob
 
 # So many kills between writes to a file, and to a packed one, which takes longer.
-STEPS, PACKED_STEPS = (100, 100) if program.LONG else (7, 6)
+STEPS, PACKED_STEPS = (100, 100) if program.LONG else (19, 6)
 
 # 16 channels of these inputs, in dumps of 256 or 2,816 spectra; recordings of 67
 # and 738 MB.
@@ -154,7 +154,7 @@ class Ends(Slices):
 
     def test_killed_between_writes(self):
         for keys, begin, steps in (
-                ({}, 0.4, STEPS),
+                ({}, 0.6, STEPS),
                 ({"output.compression": "gzip"}, 0, PACKED_STEPS)):
             self.job(keys)
             count = self.path("count")
