@@ -248,7 +248,7 @@ static void write_piece(struct open_file *opened, const struct piece *piece)
     fx8_driver_put(opened, piece->address, piece->size, piece->bytes);
 }
 
-/* The pieces at the start of the file, as far as one write takes them. */
+/* Where the pieces end that one write from `first` on takes. */
 static haddr_t find_end(const struct open_file *opened, haddr_t known,
                         haddr_t first)
 {

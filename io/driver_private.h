@@ -39,7 +39,7 @@ struct open_file {
     bool is_shorter;     /* HDF5 has shortened the file, which is not cut yet */
 };
 
-/** The first failure counts. */
+/** Remember a failure, if it is the first one. */
 void fx8_driver_remember(struct fx8_driver_file *file, int failure,
                          haddr_t offset, size_t size);
 
@@ -59,20 +59,21 @@ bool fx8_driver_is_held(const struct open_file *opened, haddr_t address,
 void fx8_driver_overlay(const struct open_file *opened, haddr_t address,
                         size_t size, char *bytes);
 
-/** Hold back a copy; false if there is no room. */
+/** Copy bytes, to write them later; false if that would be too many, or without
+ *  memory. */
 bool fx8_driver_hold(struct open_file *opened, haddr_t address, size_t size,
                      const void *bytes);
 
-/** HDF5's tables are consistent: write all that is held back. */
+/** Write all that is held back: HDF5's tables are consistent. */
 void fx8_driver_write_all(struct open_file *opened);
 
-/** Amid a change of HDF5's tables, write what is held back. */
+/** Write what is held back, though HDF5's tables are not consistent yet. */
 void fx8_driver_make_room(struct open_file *opened);
 
 /** Let the file end where the space allocated by HDF5 does. */
 void fx8_driver_set_length(struct open_file *opened);
 
-/** Save what is there, before it changes. */
+/** Save the bytes of a range beside the file, before they change. */
 void fx8_driver_protect(struct open_file *opened, haddr_t address, size_t size);
 
 #endif

@@ -124,7 +124,7 @@ enum fx8_status fx8_output_protect(struct fx8_output *output, bool saves_raw,
                                    bool is_one_machine,
                                    struct fx8_error *error);
 
-/** The same before a change that must be whole or not be: after a kill, too,
+/** The same before changes of which a kill could leave some: after a kill, too,
  *  the .part goes back to what it is now, until fx8_output_commit(). */
 enum fx8_status fx8_output_protect_change(struct fx8_output *output,
                                           struct fx8_error *error);

@@ -36,7 +36,7 @@ struct header {
 /* Behind it: where the record is of what is being written into the file, or one
  * of these. */
 #define NOTHING 0
-#define SEVERAL UINT64_MAX /* writes: there is no record */
+#define SEVERAL UINT64_MAX /* several writes, which have no record */
 
 /* The records of saved bytes begin behind that. */
 #define FIRST_RECORD (sizeof(struct header) + sizeof(uint64_t))
@@ -160,12 +160,12 @@ static int point_to(const struct fx8_undo *undo, uint64_t offset)
 int fx8_undo_note(struct fx8_undo *undo, uint64_t address, size_t size,
                   const void *bytes)
 {
-    const struct record end = {.crc = 0}; /* of the saved ones: no valid crc */
-    const uint64_t offset = undo->length + sizeof end;
-    int reason = 0;
     if (bytes == NULL || !undo->is_open)
         return point_to(undo, SEVERAL);
-    reason = write_at(undo->descriptor, &end, sizeof end, undo->length);
+    /* its crc is wrong, which ends the list of saved bytes */
+    const struct record end = {.crc = 0};
+    const uint64_t offset = undo->length + sizeof end;
+    int reason = write_at(undo->descriptor, &end, sizeof end, undo->length);
     if (reason == 0)
         reason = write_record(undo, offset,
                               (struct fx8_undo_range){address, size}, bytes);

@@ -118,7 +118,7 @@ def best_of(documents):
             key = record["case"], record["threads"]
             found.setdefault(key, []).append(record)
         for key, records in found.items():
-            # those of a card have none, and jobs of this script do not use it
+            # cases of a card have no rate; no job of this script uses one
             rate = max((record["value"] for record in records
                         if record["quantity"] in RATES), default=0)
             best[key] = max(best.get(key, (-1, [])), (rate, records),
@@ -215,7 +215,8 @@ def main():
             measured = (" before" if options.node else
                         ", by turns with the jobs")
             file.write(ABOUT.format(rounds=ROUNDS, least=LEAST_RUNS,
-                                    most=MOST_RUNS, node=NODE_ROUNDS, measured=measured) + "```\n"
+                                    most=MOST_RUNS, node=NODE_ROUNDS,
+                                    measured=measured) + "```\n"
                        + time.strftime("%Y-%m-%d ")
                        + model[0].split(":")[1].strip()
                        + f", load {os.getloadavg()[1]:.2f}"

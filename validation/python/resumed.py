@@ -70,6 +70,16 @@ class ResumedJob(program.Job):
                 if os.path.exists(name):
                     os.remove(name)
 
+    def count_writes(self, *words, part=None, code=0, **environment):
+        """How many writes a run that nothing kills makes to a .part, and to its
+        .part.undo."""
+        count = self.path("count")
+        done = self.correlate(self.input, "--quiet", *words, environment={
+            **program.faulty("kill", part or self.part, 10**9, count),
+            **environment})
+        self.assertEqual(done.returncode, code, done.stderr)
+        return int(program.text(count))
+
     def finished(self):
         """The dumps that every output has finished, by its marks and data;
         None if one of them does not open."""

@@ -35,11 +35,12 @@
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
  *                             another file takes its place
  *   FX8_FAULT_AT     the read, write or fsync() from which on, from 0; kill,
- * tear and lose count the writes of FILE.undo, too FX8_FAULT_TERM   the write,
- * among those that kill and lose count, before which the process gets SIGTERM
- * FX8_FAULT_COUNT  file that takes the number of reads or writes there were
- * FX8_FAULT_CLOCK  how many times as fast a clock runs that is not of the day
- * FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
+ *                    tear and lose count the writes of FILE.undo, too
+ *   FX8_FAULT_TERM   the write, of those that kill, tear and lose count, before
+ *                    which the process gets SIGTERM
+ *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
+ *   FX8_FAULT_CLOCK  how many times as fast a clock runs that is not of the day
+ *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
 #include <dlfcn.h>
 #include <errno.h>

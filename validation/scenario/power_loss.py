@@ -89,15 +89,6 @@ class PowerLoss(ResumedJob):
         if words:
             shutil.copy(self.part + "aused", self.part)
 
-    def count_writes(self, words, code=0, **environment):
-        """How many writes a run makes that nothing ends but a signal."""
-        count = self.path("count")
-        self.begin(words)
-        done = self.correlate(self.input, "--quiet", *words, environment={
-            **program.faulty("kill", self.part, 10**9, count), **environment})
-        self.assertEqual(done.returncode, code, done.stderr)
-        return int(program.text(count))
-
     def test_pages_lost(self):
         for keys, way in itertools.product(KINDS, WAYS):
             if keys is GOOD:
@@ -106,11 +97,13 @@ class PowerLoss(ResumedJob):
             self.job(keys)
             paused = self.pause()
             words = ("--resume",) if way == "resumed" else ()
-            writes = self.count_writes(words)
+            self.begin(words)
+            writes = self.count_writes(*words)
             term = {}
             if way == "ended early":
                 term = {"FX8_FAULT_TERM": str(writes // 2)}
-                writes = self.count_writes(words, 130, **term)
+                self.clear()
+                writes = self.count_writes(code=130, **term)
             dice = random.Random(19)
             found = collections.Counter()
             for seed in range(ROUNDS // len(KINDS) // len(WAYS)):

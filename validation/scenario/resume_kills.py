@@ -45,7 +45,9 @@ class ResumeKills(ResumedJob):
                     process.kill()
                     process.communicate()
                     finished = self.finished()
-                    if finished is None:    # --resume mends what is torn
+                    # of a torn .part, --resume must find at least these
+                    is_torn = finished is None
+                    if is_torn:
                         finished = max(before, marked)
                     held.append(finished)
                     n_lost += max(0, max(before, marked) - finished)
@@ -53,7 +55,8 @@ class ResumeKills(ResumedJob):
                     if os.path.exists(self.output):
                         break
                 again = self.resume()
-                n_lost += max(0, finished - again)
+                n_lost += max(0, finished - again) if is_torn else abs(
+                    finished - again)
                 self.check()
         print(f"# {ROUNDS} runs killed up to three times: "
               f"{self.summary(held)}; finished dumps lost: {n_lost}")
@@ -101,7 +104,8 @@ class KilledRanks(ResumedJob, Ranks):
                 self.clear()
                 marked = self.kill_a_rank(dice, alone_s)
                 finished = self.finished()
-                if finished is None:
+                is_torn = finished is None
+                if is_torn:
                     finished = marked
                 held.append(finished)
                 n_lost += max(0, marked - finished)
@@ -112,7 +116,8 @@ class KilledRanks(ResumedJob, Ranks):
                                                       "--resume"))
                     self.assertEqual(done.returncode, 0, done.stderr)
                     again = self.kept(done.stdout)
-                n_lost += max(0, finished - again)
+                n_lost += max(0, finished - again) if is_torn else abs(
+                    finished - again)
                 self.check()
         self.assertGreater(max(held), 0)
         print(f"# {RANK_ROUNDS} runs of four ranks, one killed: "

@@ -157,26 +157,22 @@ class Ends(Slices):
                 ({}, 0.6, STEPS),
                 ({"output.compression": "gzip"}, 0, PACKED_STEPS)):
             self.job(keys)
-            count = self.path("count")
             kept, n_partly = set(), 0
-            words = "--quiet", *limit(self.least)
-
-            def killed(write, count="/dev/null", words=words):
-                self.clear()
-                return self.correlate(
-                    self.input, *words, environment=program.faulty(
-                        "kill", self.part, write, count)).returncode
-            self.assertEqual(killed(10**9, count), 0)
-            writes = int(program.text(count))
+            words = limit(self.least)
+            self.clear()
+            writes = self.count_writes(*words)
             first = int(begin * writes)
             for write in {*range(first, writes, (writes - first) // steps),
                           writes - 1}:
-                self.assertEqual(killed(write), -9)
+                self.clear()
+                done = self.correlate(
+                    self.input, "--quiet", *words,
+                    environment=program.faulty("kill", self.part, write))
+                self.assertEqual(done.returncode, -9)
                 finished = self.finished()
                 if finished is not None and finished < self.n_dumps:
                     n_partly += self.is_partly_written(finished)
-                self.assertEqual(self.resume(*limit(self.least)),
-                                 finished or 0)
+                self.assertEqual(self.resume(*words), finished or 0)
                 self.check()
                 kept.add(finished)
             self.assertGreater(len(kept), 2)
