@@ -386,7 +386,7 @@ fuzzers:
 
 .PHONY: demo
 demo: deps ## simulate and correlate a small array, end with figures to check
-	$(Q)$(MAKE) all
+	$(Q)$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) all
 	$(Q)validation/demo.sh $(BUILD)/fx8 $(BUILD)/demo
 
 .PHONY: bench

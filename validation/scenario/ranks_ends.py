@@ -392,7 +392,7 @@ class Ends(Ranks):
         finished: it counts, as its gains are in the file."""
         recording = self.many_dumps(n_antennas=3)
         # time to kill it: the last dump has less to read
-        self.environment["FX8_BLOCK_SAMPLES"] = "1"
+        self.environment["FX8_BLOCK_SAMPLES"] = "8"
         for compression in "none", "gzip":
             with self.subTest(compression=compression):
                 self.configure(oracle.Setup(64, 0.25, precision="int8"), {

@@ -6,8 +6,9 @@ Shows (failures, a batch system): a job that its time limit stops, and
     one whose node fails, queue again and end with the result of a run that
     nobody stopped; its log begins with the time that `fx8 plan` says; one that
     is killed at its limit is completed by the next job; ranks on two nodes write
-    the same, with (pretend) cards too; an array of coarse channels is joined by
-    the job that depends on it
+    the same, with (pretend) cards too; an array of coarse channels, of
+    which one task is stopped and queues again, is joined by the job that depends
+    on it
 Within: every dataset and attribute equal but for history's date and command; the
     time a factor of 2
 Because: Slurm and other tests use the same processors; plan_check.py judges it
@@ -85,10 +86,10 @@ class Slurm(program.Job):
         self.assertEqual(same_file.differences(self.output, self.want), [])
         self.assertFalse(os.path.exists(self.output + ".part"))
 
-    def await_dump(self):
+    def await_dump(self, output=None):
         """Wait until the .part holds a dump."""
-        mini_slurm.wait_for(
-            lambda: waiting.marked(self.output + ".part"), 60)
+        part = (output or self.output) + ".part"
+        mini_slurm.wait_for(lambda: waiting.marked(part), 60)
 
     def test_time_limit(self):
         """Of a job that takes longer, as fx8 plan knows from the node."""
@@ -173,21 +174,29 @@ class Slurm(program.Job):
         self.assertRegex(log, r"(?m)^ *rank 7 ")
 
     def test_array_of_channels(self):
+        """One of its tasks is stopped, and queues again."""
+        self.configure(oracle.Setup(64, 0.002, precision="fp32"),
+                       {"correlator.threads": 1,
+                        "correlator.kernel": "reference"})
         sets, wants = [], []
         for number in range(3):
             sets.append(self.path(f"channel_{204 + number}"))
             os.mkdir(sets[-1])
-            samples = program.noise(180 + number, 3, 2, 40_000)
+            samples = np.tile(program.noise(180 + number, 24, 2, 20_000),
+                              (1, 1, 20))
             self.write(program.Scene(samples, dc_hz=(204 + number) * 1e6),
                        f"channel_{204 + number}/part.h5")
-            self.configure(oracle.Setup(16, 0.002, precision="fp32"))
             wants.append(program.read(self.written(f"{sets[-1]}/part.h5")))
         array = self.submit("channels.sh", self.config, self.path("results"),
                             *sets, options=("--array=0-2",))
         whole = self.path("all.uvh5")
         last = self.submit("join.sh", self.path("results"), whole,
                            options=(f"--dependency=afterok:{array}",))
+        self.await_dump(self.path("results/channel_205.uvh5"))
+        self.cluster.run("scancel", "--signal=USR1", f"{array}_1")
         self.finish(last)
+        self.assertEqual([self.restarts(f"{array}_{k}") for k in range(3)],
+                         [0, 1, 0])
         got = program.read(whole)
         for name, axis in (("visibilities", 2), ("flags", 2), ("nsamples", 2)):
             np.testing.assert_array_equal(

@@ -146,7 +146,8 @@ class Bound(Averaged):
             n_dumps = len(full.pairs) // n
             factors = averaged.factors(full, most)
             rows = averaged.rows([1] * n_dumps, factors)
-            self.assertEqual(got.pairs, [full.pairs[row[2]] for row in rows])
+            np.testing.assert_array_equal(
+                got.pairs, [full.pairs[row[2]] for row in rows])
             amplitude = np.abs(full.data[:, 1:3, 0])
             for k, (first, end, baseline) in enumerate(rows):
                 before = amplitude[baseline::n][first:end].mean(axis=0)
