@@ -376,7 +376,7 @@ TEST(wrong_documents)
     refuse_document("[]", "machine.n_cpus: missing");
     refuse_document("{\"machine\": {\"n_cpus\": 2}}", "threads: missing");
     refuse_document("{\"threads\": 2.5, \"machine\": {\"n_cpus\": 2}}",
-                    "threads: missing");
+                    "threads: 2.5: ");
     refuse_document(
         "{\"threads\": 2, \"machine\": {\"n_cpus\": 2}, \"records\": "
         "[{\"section\": \"arrays\"}]}",

@@ -38,6 +38,17 @@ static bool is_possible(const char *quantity, const json_t *value)
                                strcmp(quantity, "start") == 0)));
 }
 
+static enum fx8_status fail(const struct fx8_cost_machine *machine,
+                            const char *name, const json_t *value,
+                            struct fx8_error *error)
+{
+    char text[80] = "missing";
+    if (value != NULL)
+        fx8_json_show(value, text, sizeof text);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s: %s: %s: " EXPECTED,
+                    machine->path, name, text);
+}
+
 static enum fx8_status take_record(struct fx8_cost_machine *machine,
                                    size_t index, const json_t *record,
                                    struct fx8_error *error)
@@ -64,10 +75,9 @@ static enum fx8_status take_record(struct fx8_cost_machine *machine,
     machine->n_figures++;
     if (bad == NULL)
         return FX8_OK;
-    char text[80];
-    fx8_json_show(json_object_get(record, bad), text, sizeof text);
-    return fx8_fail(error, FX8_ERR_USAGE, "%s: records[%zu].%s: %s: " EXPECTED,
-                    machine->path, index, bad, text);
+    char name[48];
+    snprintf(name, sizeof name, "records[%zu].%s", index, bad);
+    return fail(machine, name, json_object_get(record, bad), error);
 }
 
 static enum fx8_status take_document(struct fx8_cost_machine *machine,
@@ -82,10 +92,12 @@ static enum fx8_status take_document(struct fx8_cost_machine *machine,
     machine->n_threads = whole(json_object_get(document, "threads"));
     for (size_t k = 0; k < json_array_size(records); k++)
         FX8_TRY(take_record(machine, k, json_array_get(records, k), error));
-    if (machine->n_cpus == 0 || machine->n_threads == 0)
-        return fx8_fail(error, FX8_ERR_USAGE, "%s: %s: missing: " EXPECTED,
-                        machine->path,
-                        machine->n_cpus == 0 ? "machine.n_cpus" : "threads");
+    if (machine->n_cpus == 0)
+        return fail(machine, "machine.n_cpus", json_object_get(about, "n_cpus"),
+                    error);
+    if (machine->n_threads == 0)
+        return fail(machine, "threads", json_object_get(document, "threads"),
+                    error);
     if (machine->n_figures == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: records: none of section node: " EXPECTED,

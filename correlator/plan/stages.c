@@ -148,6 +148,7 @@ static enum fx8_status time_at(const struct search *search,
         if (figure->n_threads != 1 || strcmp(figure->quantity, quantity) != 0 ||
             sscanf(figure->name, "%7s %lf x %lf %7s", computer, &inputs,
                    &channels, precision) != 4 ||
+            !(inputs >= 1.0 && channels >= 1.0) ||
             strcmp(computer, search->computer) != 0 ||
             strcmp(precision, search->precision) != 0 ||
             (channels == 1.0) != (search->is_recorded && !is_products))
