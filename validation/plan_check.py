@@ -42,7 +42,7 @@ SHAPES = ((16, 512, 2**29, 16384), (64, 1024, 2**29, 2048),
 LIMIT = 0.10
 MOST_LOAD = 1.5
 ROUNDS = 2
-NODE_ROUNDS = 3
+NODE_ROUNDS = 4
 # By which the fastest of some cases is found: a whole run, or what is measured.
 RATES = "whole", "rate", "first touch", "one thread"
 LEAST_RUNS, MOST_RUNS, ENOUGH_S = 3, 5, 3.0     # in a round
