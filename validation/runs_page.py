@@ -187,15 +187,18 @@ def main():
                              capture_output=True, check=True).stdout
     with tempfile.TemporaryDirectory(prefix="fx8-runs-") as name:
         folder = Folder(name)
-        for shape in DIVIDED, RESUMED, TINY:
-            folder.record(shape)
-        alone, one, two = start(folder)
-        divided = [divide(folder, precision, two - alone)
-                   for precision in ("int8", "fp32")]
+        # these wait for the disk: before the large recording is written
+        folder.record(RESUMED)
+        os.sync()
         resumed = [resume(folder, precision, number, code)
                    for precision in ("int8", "fp32")
                    for number, code in ((signal.SIGUSR1, 75),
                                         (signal.SIGKILL, -signal.SIGKILL))]
+        for shape in DIVIDED, TINY:
+            folder.record(shape)
+        alone, one, two = start(folder)
+        divided = [divide(folder, precision, two - alone)
+                   for precision in ("int8", "fp32")]
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = re.search(r"^model name\s*: (.*)$", file.read(), re.M).group(1)
     n = RESUMED[0] // 2
