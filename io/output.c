@@ -256,12 +256,11 @@ static enum fx8_status find_earlier(struct fx8_output *output,
     }
     if (*is_found)
         return fx8_part_check_target(output->path, output->force, error);
-    /* a run was killed after it had renamed its .part */
-    fx8_undo_remove(output->undo);
     strcpy(output->part, output->path); /* shorter */
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
-    return FX8_OK;
+    /* somebody has renamed a .part, or a run just before it was killed */
+    return *is_found ? restore_part(output, error) : FX8_OK;
 }
 
 enum fx8_status fx8_output_reopen(const char *path, bool force,
@@ -286,6 +285,12 @@ enum fx8_status fx8_output_reopen(const char *path, bool force,
 enum fx8_undo_found fx8_output_found(const struct fx8_output *output)
 {
     return output->found;
+}
+
+void fx8_output_settle(const struct fx8_output *output)
+{
+    if (output->found != FX8_UNDO_FOREIGN)
+        fx8_undo_remove(output->undo);
 }
 
 bool fx8_output_has_ended(const struct fx8_output *output)

@@ -334,12 +334,11 @@ static int restore(const char *path, int descriptor, int file,
     if (fstat(file, &of_file) != 0 || fstat(descriptor, &saved) != 0 ||
         !fx8_driver_read(descriptor, 0, sizeof header, &header))
         return errno;
-    if (header.crc != crc_of_header(&header)) {
-        /* the disk has all of the file while a header is written */
-        *found = is_ours(header.magic) ? FX8_UNDO_RESTORED : FX8_UNDO_NONE;
-        return 0;
-    }
-    if (!is_ours(header.magic) || header.inode != of_file.st_ino ||
+    /* the disk has all of the file until a header is written */
+    if (header.crc == 0 && is_ours(header.magic))
+        *found = FX8_UNDO_RESTORED;
+    if (header.crc != crc_of_header(&header) || !is_ours(header.magic) ||
+        header.inode != of_file.st_ino ||
         header.end > (uint64_t)of_file.st_size)
         return 0;
     name_boot(boot);
@@ -367,6 +366,7 @@ int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found)
         open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return errno == ENOENT ? 0 : errno;
+    *found = FX8_UNDO_FOREIGN;
     const int reason = restore(path, descriptor, file, found);
     close(descriptor);
     return reason;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,7 +103,7 @@ TEST(lengths)
         assert_int_equal(ftruncate(file->descriptor, length), 0);
         const bool is_cut = length < (off_t)BYTES / 2;
         assert_int_equal(restore(file),
-                         is_cut ? FX8_UNDO_NONE : FX8_UNDO_RESTORED);
+                         is_cut ? FX8_UNDO_FOREIGN : FX8_UNDO_RESTORED);
         assert_int_equal(fstat(file->descriptor, &status), 0);
         assert_int_equal(status.st_size, is_cut ? length : (off_t)BYTES / 2);
         fx8_undo_end(&undo);
@@ -197,6 +198,26 @@ TEST(a_torn_end_is_ignored)
     fx8_undo_end(&undo);
 }
 
+/* Every bit of the header counts. */
+TEST(a_damaged_header)
+{
+    struct fx8_undo undo;
+    struct file *file = begin(&undo, false);
+    change_and_note(&undo, file);
+    for (size_t bit = 0; bit < 72 * CHAR_BIT; bit++) {
+        uint8_t byte;
+        const off_t at = (off_t)(bit / CHAR_BIT);
+        assert_int_equal(pread(undo.descriptor, &byte, 1, at), 1);
+        byte ^= (uint8_t)(1 << bit % CHAR_BIT);
+        assert_int_equal(pwrite(undo.descriptor, &byte, 1, at), 1);
+        assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
+        assert_true(is_as_before(file));
+        byte ^= (uint8_t)(1 << bit % CHAR_BIT);
+        assert_int_equal(pwrite(undo.descriptor, &byte, 1, at), 1);
+    }
+    fx8_undo_end(&undo);
+}
+
 TEST(what_was_saved_of_another_file)
 {
     struct fx8_undo undo;
@@ -206,7 +227,7 @@ TEST(what_was_saved_of_another_file)
     file->descriptor = open(scratch_path("other"), O_RDWR | O_CREAT, 0600);
     memset(file->before, 0, BYTES);
     assert_int_equal(ftruncate(file->descriptor, 2 * BYTES), 0);
-    assert_int_equal(restore(file), FX8_UNDO_NONE);
+    assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
     assert_true(is_as_before(file));
     close(file->descriptor);
     close(first);
@@ -223,7 +244,7 @@ TEST(names)
     assert_int_equal(fx8_undo_begin(&undo, file, UINT64_MAX), EEXIST);
     fx8_undo_end(&undo);
     assert_int_equal(fx8_undo_restore(path, file, &found), 0);
-    assert_int_equal(found, FX8_UNDO_NONE);
+    assert_int_equal(found, FX8_UNDO_FOREIGN);
     assert_true(scratch_exists("file.undo"));
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(fx8_undo_begin(&undo, file, UINT64_MAX), 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "correlator/run/averages.h"
 #include "correlator/run/delays.h"
 #include "correlator/run/forecast.h"
+#include "correlator/run/resume.h"
 #include "io/quicklook/quicklook_file.h"
 #include "io/uvh5/uvh5.h"
 
@@ -241,6 +243,25 @@ void fx8_forecast_format_bytes(double bytes, char text[32])
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
 }
 
+/* What an earlier run has left of an output. */
+static void print_earlier(const struct fx8_run_request *request,
+                          const char *path, FILE *stream)
+{
+    char part[PATH_MAX];
+    size_t n_finished;
+    const int length = snprintf(part, sizeof part, "%s.part", path);
+    if (!request->is_trial || length < 0 || (size_t)length >= sizeof part ||
+        !fx8_resume_is_unfinished(part, &n_finished))
+        return;
+    fprintf(stream, "           ");
+    fx8_text_print(part, stream);
+    fprintf(stream,
+            ": %zu of %lld %s finished: --resume goes on if it is "
+            "of this run\n",
+            n_finished,
+            FX8_COUNTED((long long)request->job->n_dumps, "dump", "dumps"));
+}
+
 /* Each output with its size, and whether it is in the way. */
 static void print_outputs(const struct fx8_run_request *request, size_t center,
                           FILE *stream)
@@ -276,6 +297,8 @@ static void print_outputs(const struct fx8_run_request *request, size_t center,
                 access(path, F_OK) == 0 && !request->force && !request->resume
                     ? "; exists: --force would replace it"
                     : "");
+        if (!is_look)
+            print_earlier(request, path, stream);
     }
 }
 

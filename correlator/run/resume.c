@@ -293,31 +293,30 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
         return FX8_OK;
     const enum fx8_status status =
         check(request, *writer, header, gains, found, error);
-    found->has_ended = fx8_uvh5_has_ended(*writer);
-    found->is_complete = found->is_complete && found->has_ended;
+    found->is_complete = found->is_complete && fx8_uvh5_has_ended(*writer);
     if (status != FX8_OK)
         fx8_uvh5_leave(writer, 0, NULL);
+    else if (found->is_complete)
+        fx8_uvh5_settle(*writer);
     return status;
 }
 
 /* --- a file that is in the way ----------------------------------- */
 
-/* Whether --resume can go on with a file: a .part with finished dumps, or a
- * result that lacks some. */
-static bool is_unfinished(const char *path)
+bool fx8_resume_is_unfinished(const char *path, size_t *n_finished)
 {
     FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header header = {0};
     FX8_AUTO_FREE double *planned = NULL;
-    size_t shape[3], n_dumps, n_finished;
+    size_t shape[3], n_dumps;
     if (fx8_uvh5_open_words(path, &file, &header, NULL) != FX8_OK ||
         fx8_uvh5_get(file, FX8_PLANNED_DUMPS, shape, &planned, NULL) !=
             FX8_OK ||
         planned == NULL)
         return false;
-    fx8_uvh5_count_finished(file, &n_dumps, &n_finished);
-    return fx8_output_is_part(path) ? n_finished > 0
-                                    : (double)n_finished < planned[0];
+    fx8_uvh5_count_finished(file, &n_dumps, n_finished);
+    return fx8_output_is_part(path) ? *n_finished > 0
+                                    : (double)*n_finished < planned[0];
 }
 
 void fx8_resume_explain(const char *command, struct fx8_error *error)
@@ -329,7 +328,8 @@ void fx8_resume_explain(const char *command, struct fx8_error *error)
         return;
     FX8_AUTO_FREE char *path =
         strndup(error->message, (size_t)(found - error->message));
-    if (path == NULL || !is_unfinished(path))
+    size_t n_finished;
+    if (path == NULL || !fx8_resume_is_unfinished(path, &n_finished))
         return;
     const int n = snprintf(end, room, "; to go on with it: %s",
                            command != NULL ? command : "--resume");

@@ -6,6 +6,7 @@
 #define FX8_CORRELATOR_RUN_RESUME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "correlator/fx8.h"
@@ -39,7 +40,6 @@ void fx8_earlier_clear(struct fx8_earlier *earlier);
 /** What was found of an earlier run. */
 struct fx8_resumed {
     bool is_usable;            /**< its finished dumps can be kept */
-    bool has_ended;            /**< it has its final name */
     bool is_complete;          /**< it has all dumps, under its final name */
     char input[FX8_TEXT_SIZE]; /**< its INPUT, if spelled another way */
     bool has_moved;            /**< which is not the same file now */
@@ -63,6 +63,14 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
                                 struct fx8_uvh5_writer **writer,
                                 struct fx8_resumed *found,
                                 struct fx8_error *error);
+
+/**
+ * fx8_resume_is_unfinished -- whether --resume can go on with a file: a .part
+ * with finished dumps, or a result that lacks some; if it is of the same run.
+ *
+ * Returned: n_finished
+ */
+bool fx8_resume_is_unfinished(const char *path, size_t *n_finished);
 
 /**
  * fx8_resume_explain -- add to the message of a file that is in the way how to

@@ -120,12 +120,23 @@ enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
         writer->is_sound || writer->compression == FX8_COMPRESSION_NONE;
     if (!is_sound)
         FX8_TRY(fx8_uvh5_are_synced(writer, &is_sound, error));
-    return is_sound ? FX8_OK
-                    : fx8_fail(error, FX8_ERR_USAGE,
-                               "%s: compressed, and neither whole nor paused: "
-                               "expected its .part.undo beside it, or --force "
-                               "without --resume, to begin again",
-                               fx8_uvh5_name(writer));
+    if (is_sound)
+        return FX8_OK;
+    const bool is_foreign =
+        fx8_output_found(writer->output) == FX8_UNDO_FOREIGN;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: compressed, and neither whole nor paused: expected "
+                    "its .part.undo beside it%s, or --force without --resume, "
+                    "to begin again",
+                    fx8_uvh5_name(writer),
+                    is_foreign ? ", but that one is damaged or of another "
+                                 "file, as a copy is"
+                               : "");
+}
+
+void fx8_uvh5_settle(const struct fx8_uvh5_writer *writer)
+{
+    fx8_output_settle(writer->output);
 }
 
 void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)

@@ -298,8 +298,7 @@ enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
  *
  * Given:    as fx8_uvh5_create(), with the header that this run would write
  * Returned: writer  NULL: there is none with finished dumps.  Nothing is
- *                   changed: read fx8_uvh5_name() and compare, then
- *                   fx8_uvh5_take_up() or fx8_uvh5_leave()
+ *                   changed before fx8_uvh5_take_up()
  * Status:   as fx8_output_reopen()
  */
 enum fx8_status fx8_uvh5_reopen(const char *path, bool force,
@@ -322,12 +321,9 @@ struct fx8_uvh5_differences {
 
 /**
  * fx8_uvh5_compare_header -- compare Header/ of an earlier file, which is
- * looked into, with what this run would write: every item but history,
- * keywords, and what says how many dumps there are.
- *
- * Notes: 1) of the items with a row per dump, the rows that are there: a run
- *           that was ended early has fewer
- *        2) equal is equal to the bit
+ * looked into, with what this run would write, to the bit: every item but
+ * history, keywords, and what says how many dumps there are; of those with a
+ * row per dump the rows that are there, as a run that was ended early has fewer
  */
 enum fx8_status fx8_uvh5_compare_header(
     struct fx8_uvh5_writer *writer, const struct fx8_uvh5_header *header,
@@ -336,6 +332,9 @@ enum fx8_status fx8_uvh5_compare_header(
 /** FX8_ERR_USAGE: a compressed file that a power failure may have spoiled. */
 enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
                                      struct fx8_error *error);
+
+/** Remove what is saved beside a reopened file that is whole. */
+void fx8_uvh5_settle(const struct fx8_uvh5_writer *writer);
 
 /** Name of the file: PATH.part, or PATH if that is reopened. */
 const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);

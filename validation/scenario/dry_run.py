@@ -70,6 +70,17 @@ class DryRun(program.Job):
         self.assertNotIn("exists", self.dry("--force").stdout)
         self.assertEqual(self.dry("--quiet").stdout, "")
 
+    def test_what_an_earlier_run_has_left(self):
+        self.well(*self.words(self.input, "--quiet"))
+        part = self.output + ".part"
+        os.rename(self.output, part)
+        before = program.content(part)
+        for options in (), ("--resume",):
+            self.assertRegex(self.dry(*options).stdout, r"\.part: (\d+) of \1 "
+                             "dumps finished: --resume goes on if it is of "
+                             "this run\n")
+        self.assertEqual(program.content(part), before)
+
     def test_what_stops_a_run(self):
         for options in (("--set", "array.antennas=9"),
                         ("--set", "correlator.memory_limit_mib=1"),

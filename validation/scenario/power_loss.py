@@ -8,7 +8,7 @@ Shows (failures, power loss): whichever pages of the .part and of the .part.undo
     lose no dump of it, and a third are ended early by a signal. Behind a pause, a
     failure loses no dump, and going on reads none; nor after a kill of a process.
     Without the .part.undo, a dump whose counts were lost is computed again, and
-    compressed files are refused. Failures of the .part.undo, at every 7th
+    compressed files are refused, and copies of them. Failures of the .part.undo, at every 7th
     write (`FX8_LONG=1`: each)
 Within: equal
 Because: each page has all writes up to some moment since an earlier one, none of
@@ -269,6 +269,29 @@ class PowerLoss(ResumedJob):
         os.rename(self.part, self.output)
         self.assertEqual(self.resume(), finished - 1)
         self.check()
+
+    def test_a_compressed_part_that_was_renamed(self):
+        """Its .part.undo stays where it is, also if --resume is refused."""
+        finished = self.kill({"output.compression": "gzip"})
+        os.rename(self.part, self.output)
+        done = self.correlate(self.input, "--resume", "--set",
+                              "channelizer.taps=8")
+        self.assert_one_line(done, 2, f"{self.output}: is of another run: ")
+        self.assertTrue(os.path.exists(self.undo))
+        self.assertEqual(self.resume(), finished)
+        self.check()
+
+    def test_a_copy(self):
+        """Nobody knows whether it was made while the run wrote."""
+        finished = self.kill({"output.compression": "gzip"})
+        os.rename(self.part, self.path("kept"))
+        shutil.copy(self.path("kept"), self.part)
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, "expected its .part.undo beside it, but "
+                             "that one is damaged or of another file, as a "
+                             "copy is")
+        os.rename(self.path("kept"), self.part)
+        self.assertEqual(self.complete(), finished)
 
     def test_counts_that_were_lost(self):
         for name in "valid_spectra", "dead", "clips":

@@ -123,7 +123,8 @@ class Resume(ResumedJob):
         with h5py.File(self.look, "r+") as file:
             file.attrs["input"] = "other.h5"
         self.assert_one_line(self.correlate(self.input, "--resume"), 2,
-                             "look.h5: exists", "--resume goes on")
+                             "look.h5: exists", "out.uvh5.part keeps what was "
+                             "finished before")
         with h5py.File(self.look) as file:
             self.assertEqual(file.attrs["input"], "other.h5")
         os.remove(self.look)
@@ -504,6 +505,7 @@ class Resume(ResumedJob):
             done = self.well(*self.words(self.input, "--resume"), code=2)
             self.assert_one_line(done, 2, kept,
                                  f"also wrote {self.outputs[1]}", "--force")
+            self.assertNotIn("goes on", done.stderr)
             self.assertEqual(self.contents(), before)
             self.well(*self.words(self.input, "--resume", "--force"))
             self.check()
