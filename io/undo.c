@@ -97,12 +97,28 @@ static void name_boot(char boot[BOOT_BYTES])
 
 /* --- saving --------------------------------------------------------------- */
 
-/* Create the file beside the protected one. */
+/* Open the file of an earlier run; negative: none, or another file. */
+static int open_own(const char *path)
+{
+    char start[MAGIC_BYTES] = "";
+    const int descriptor =
+        open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0 ||
+        (pread(descriptor, start, sizeof start, 0) >= 0 && is_ours(start)))
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+/* Open the file beside the protected one, or create it.  One that is there is
+ * not removed first: a kill in between would leave the other alone. */
 static int create(struct fx8_undo *undo)
 {
-    fx8_undo_remove(undo->path);
-    undo->descriptor = open(
-        undo->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    undo->descriptor = open_own(undo->path);
+    if (undo->descriptor < 0)
+        undo->descriptor =
+            open(undo->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                 0666);
     undo->is_open = undo->descriptor >= 0;
     if (!undo->is_open)
         return errno;
@@ -376,13 +392,10 @@ int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found)
 
 void fx8_undo_remove(const char *path)
 {
-    char start[MAGIC_BYTES] = "";
-    const int descriptor =
-        open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = open_own(path);
     if (descriptor < 0)
         return;
-    if (pread(descriptor, start, sizeof start, 0) >= 0 && is_ours(start))
-        (void)unlink(path);
+    (void)unlink(path);
     close(descriptor);
 }
 
