@@ -259,7 +259,8 @@ static enum fx8_status find_earlier(struct fx8_output *output,
     strcpy(output->part, output->path); /* shorter */
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
-    /* somebody has renamed a .part, or a run just before it was killed */
+    /* a user has renamed PATH.part, or a run did and was killed before it
+     * removed PATH.part.undo */
     return *is_found ? restore_part(output, error) : FX8_OK;
 }
 
@@ -287,7 +288,7 @@ enum fx8_undo_found fx8_output_found(const struct fx8_output *output)
     return output->found;
 }
 
-void fx8_output_settle(const struct fx8_output *output)
+void fx8_output_remove_undo(const struct fx8_output *output)
 {
     if (output->found != FX8_UNDO_FOREIGN)
         fx8_undo_remove(output->undo);

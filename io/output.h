@@ -135,8 +135,8 @@ void fx8_output_unprotect(struct fx8_output *output);
 /** What PATH.part.undo says of the .part that is reopened, or did to it. */
 enum fx8_undo_found fx8_output_found(const struct fx8_output *output);
 
-/** Remove the PATH.part.undo of a reopened file that is whole. */
-void fx8_output_settle(const struct fx8_output *output);
+/** Remove PATH.part.undo if it belongs to the file that is reopened. */
+void fx8_output_remove_undo(const struct fx8_output *output);
 
 /** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: cannot write N bytes at offset M:
  *  reason" when a write has failed. */

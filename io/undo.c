@@ -110,8 +110,8 @@ static int open_own(const char *path)
     return -1;
 }
 
-/* Open the file beside the protected one, or create it.  One that is there is
- * not removed first: a kill in between would leave the other alone. */
+/* Open the file beside the protected one, or create it.  If the one of an
+ * earlier run were removed first, a kill could come before the new one. */
 static int create(struct fx8_undo *undo)
 {
     undo->descriptor = open_own(undo->path);

@@ -37,7 +37,7 @@ struct fx8_undo {
 /** What a run has found beside the file of an earlier one. */
 enum fx8_undo_found {
     FX8_UNDO_NONE,      /**< nothing: the power may have failed since */
-    FX8_UNDO_FOREIGN,   /**< something that is not of this file, or damaged */
+    FX8_UNDO_FOREIGN,   /**< one that is damaged, or of another file */
     FX8_UNDO_SAME_BOOT, /**< it has not: all that was written is there */
     FX8_UNDO_RESTORED   /**< the file is as when it was last synchronised */
 };

@@ -203,6 +203,18 @@ TEST(lines_that_rise_go_on)
     check(cost.stages[FX8_COST_DUMP].seconds, 2 * 2560e-6);
 }
 
+TEST(shapes_of_nothing_do_not_count)
+{
+    struct fx8_cost_job cost = plan(1, NULL);
+    struct fx8_error error;
+    for (size_t k = 0; k < machine.n_figures; k++)
+        if (strncmp(machine.figures[k].name, "stages ", 7) == 0)
+            strcpy(machine.figures[k].name, "stages 0 x 0 int8");
+    assert_int_equal(fx8_cost_job_of(&job, &machine, 1, &cost, &error),
+                     FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "no channelize of int8"));
+}
+
 static const struct fx8_cost_site fast = {1e30, 1e30, NAN};
 
 static void check_time(const struct fx8_cost_job *cost,

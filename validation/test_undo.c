@@ -198,6 +198,23 @@ TEST(a_torn_end_is_ignored)
     fx8_undo_end(&undo);
 }
 
+/* A kill may come at any time while a run protects what another has left. */
+TEST(one_of_an_earlier_run_is_not_removed)
+{
+    struct fx8_undo earlier, undo = {.path = scratch_path("file.undo")};
+    struct file *file = begin(&earlier, false);
+    struct stat status;
+    change_and_note(&earlier, file);
+    assert_int_equal(fx8_undo_begin(&undo, file->descriptor, UINT64_MAX), 0);
+    assert_int_equal(fstat(earlier.descriptor, &status), 0);
+    assert_int_equal(status.st_nlink, 1);
+    change(&undo, file);
+    assert_int_equal(restore(file), FX8_UNDO_RESTORED);
+    assert_true(is_as_before(file));
+    fx8_undo_close(&earlier);
+    fx8_undo_end(&undo);
+}
+
 /* Every bit of the header counts. */
 TEST(a_damaged_header)
 {

@@ -243,23 +243,29 @@ void fx8_forecast_format_bytes(double bytes, char text[32])
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
 }
 
-/* What an earlier run has left of an output. */
+/* What an earlier run has left of an output: its .part, or a result that it
+ * ended early. */
 static void print_earlier(const struct fx8_run_request *request,
                           const char *path, FILE *stream)
 {
-    char part[PATH_MAX];
-    size_t n_finished;
-    const int length = snprintf(part, sizeof part, "%s.part", path);
-    if (!request->is_trial || length < 0 || (size_t)length >= sizeof part ||
-        !fx8_resume_is_unfinished(part, &n_finished))
-        return;
-    fprintf(stream, "           ");
-    fx8_text_print(part, stream);
-    fprintf(stream,
-            ": %zu of %lld %s finished: --resume goes on if it is "
-            "of this run\n",
-            n_finished,
-            FX8_COUNTED((long long)request->job->n_dumps, "dump", "dumps"));
+    char name[PATH_MAX];
+    static const char *const endings[] = {".part", ""};
+    for (size_t k = 0; k < 2 && request->is_trial; k++) {
+        size_t n_finished;
+        const int length =
+            snprintf(name, sizeof name, "%s%s", path, endings[k]);
+        if (length < 0 || (size_t)length >= sizeof name ||
+            !fx8_resume_is_unfinished(name, &n_finished))
+            continue;
+        fprintf(stream, "           ");
+        fx8_text_print(name, stream);
+        fprintf(stream,
+                ": %zu of %lld %s finished: --resume goes on if it is of this "
+                "run\n",
+                n_finished,
+                FX8_COUNTED((long long)request->job->n_dumps, "dump", "dumps"));
+        return; /* --resume takes up the .part if there is one */
+    }
 }
 
 /* Each output with its size, and whether it is in the way. */

@@ -297,7 +297,7 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
     if (status != FX8_OK)
         fx8_uvh5_leave(writer, 0, NULL);
     else if (found->is_complete)
-        fx8_uvh5_settle(*writer);
+        fx8_uvh5_remove_undo(*writer);
     return status;
 }
 

@@ -324,8 +324,8 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
     return *present == NULL || *absent == NULL || force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: --resume: of a run that also wrote %s: expected "
-                          "both, or --force to begin again",
+                          "%s: belongs together with %s, which is missing: "
+                          "expected both, or --force to begin again",
                           *present, *absent);
 }
 

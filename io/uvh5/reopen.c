@@ -125,18 +125,17 @@ enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
     const bool is_foreign =
         fx8_output_found(writer->output) == FX8_UNDO_FOREIGN;
     return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: compressed, and neither whole nor paused: expected "
-                    "its .part.undo beside it%s, or --force without --resume, "
-                    "to begin again",
+                    "%s: compressed, and neither whole nor paused: %s, or "
+                    "--force without --resume, to begin again",
                     fx8_uvh5_name(writer),
-                    is_foreign ? ", but that one is damaged or of another "
-                                 "file, as a copy is"
-                               : "");
+                    is_foreign ? "its .part.undo is damaged, or this is a copy "
+                                 "of its file: expected the file itself"
+                               : "expected its .part.undo beside it");
 }
 
-void fx8_uvh5_settle(const struct fx8_uvh5_writer *writer)
+void fx8_uvh5_remove_undo(const struct fx8_uvh5_writer *writer)
 {
-    fx8_output_settle(writer->output);
+    fx8_output_remove_undo(writer->output);
 }
 
 void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)

@@ -333,8 +333,8 @@ enum fx8_status fx8_uvh5_compare_header(
 enum fx8_status fx8_uvh5_check_sound(const struct fx8_uvh5_writer *writer,
                                      struct fx8_error *error);
 
-/** Remove what is saved beside a reopened file that is whole. */
-void fx8_uvh5_settle(const struct fx8_uvh5_writer *writer);
+/** Remove PATH.part.undo: a result that has all its dumps needs none. */
+void fx8_uvh5_remove_undo(const struct fx8_uvh5_writer *writer);
 
 /** Name of the file: PATH.part, or PATH if that is reopened. */
 const char *fx8_uvh5_name(const struct fx8_uvh5_writer *writer);

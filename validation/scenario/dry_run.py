@@ -11,6 +11,8 @@ Because: besides its rows, a file has a header
 import os
 import re
 
+import h5py
+
 import oracle
 import program
 
@@ -80,6 +82,13 @@ class DryRun(program.Job):
                              "dumps finished: --resume goes on if it is of "
                              "this run\n")
         self.assertEqual(program.content(part), before)
+        # a result that a signal ended early
+        with h5py.File(part, "r+") as file:
+            marks = file["fx8/checksum"]
+            n, marks[-1] = len(marks), -1
+        os.rename(part, self.output)
+        self.assertIn(f"\n           {self.output}: {n - 1} of {n} dumps "
+                      "finished: --resume", self.dry("--resume").stdout)
 
     def test_what_stops_a_run(self):
         for options in (("--set", "array.antennas=9"),

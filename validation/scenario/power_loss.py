@@ -287,9 +287,8 @@ class PowerLoss(ResumedJob):
         os.rename(self.part, self.path("kept"))
         shutil.copy(self.path("kept"), self.part)
         done = self.correlate(self.input, "--resume")
-        self.assert_one_line(done, 2, "expected its .part.undo beside it, but "
-                             "that one is damaged or of another file, as a "
-                             "copy is")
+        self.assert_one_line(done, 2, "its .part.undo is damaged, or this is a "
+                             "copy of its file: expected the file itself")
         os.rename(self.path("kept"), self.part)
         self.assertEqual(self.complete(), finished)
 

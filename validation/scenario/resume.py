@@ -123,8 +123,7 @@ class Resume(ResumedJob):
         with h5py.File(self.look, "r+") as file:
             file.attrs["input"] = "other.h5"
         self.assert_one_line(self.correlate(self.input, "--resume"), 2,
-                             "look.h5: exists", "out.uvh5.part keeps what was "
-                             "finished before")
+                             "look.h5: exists", "--resume goes on")
         with h5py.File(self.look) as file:
             self.assertEqual(file.attrs["input"], "other.h5")
         os.remove(self.look)
@@ -503,9 +502,9 @@ class Resume(ResumedJob):
             os.remove(gone)
             before = self.contents()
             done = self.well(*self.words(self.input, "--resume"), code=2)
-            self.assert_one_line(done, 2, kept,
-                                 f"also wrote {self.outputs[1]}", "--force")
-            self.assertNotIn("goes on", done.stderr)
+            self.assert_one_line(done, 2, f"{kept}: belongs together with "
+                                 f"{self.outputs[1]}, which is missing: "
+                                 "expected both, or --force ")
             self.assertEqual(self.contents(), before)
             self.well(*self.words(self.input, "--resume", "--force"))
             self.check()
