@@ -121,14 +121,16 @@ class Ends(Averaged):
                 (signal.SIGTERM, "interrupted", 130, 2),
                 (signal.SIGKILL, None, None, 1)):
             with self.subTest(signal=number.name):
+                # two, so that what one finishes after the signal follows the rest
                 process, ranks = self.start_ranks(
-                    3, recording, *self.words(recording, "--mpi", "--quiet"))
-                self.wait_until(process, "12 blocks",
-                                lambda: self.whole() == 96)
+                    2, recording, *self.words(recording, "--mpi", "--quiet"),
+                    share=0.6)
+                self.wait_until(process, "14 blocks",
+                                lambda: self.whole() == 112)
                 os.kill(sorted(ranks)[1], number)
                 errors = self.errors_of(process)
                 n_kept = self.whole()
-                self.assertTrue(96 <= n_kept < 201)
+                self.assertTrue(112 <= n_kept < 201)
                 if word is not None:
                     self.assertEqual(process.returncode, code, errors)
                     self.assertRegex(errors, rf"{word} after {n_kept} of 201 "
