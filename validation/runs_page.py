@@ -3,9 +3,9 @@
 """runs_page.py [PAGE.md] -- what it costs to divide a run between two ranks, to start
 MPI, and to resume a run.
 
-Runs of a table take turns, so that a busy machine slows them alike. Before each of
-them memory is touched and freed, as in plan_check.py. `make runs-page` runs it; it
-takes 11 GB in TMPDIR, and Open MPI.
+Runs of a table take turns, so that a busy machine slows them alike. Before those
+of the first table memory is touched and freed, as in plan_check.py. `make
+runs-page` runs it; it takes 11 GB in TMPDIR, and Open MPI.
 """
 import os
 import re
@@ -23,11 +23,11 @@ import ranks_job
 import same_file
 
 ROUNDS = 7
-RESUMED_ROUNDS = 5
+RESUMED_ROUNDS = 9
 STARTS = 9
 # inputs, channels, samples over all inputs, spectra per dump
 DIVIDED = (64, 1024, 2**32, 4096)
-RESUMED = (512, 64, 2**29, 1024)
+RESUMED = (64, 1024, 2**31, 2048)
 TINY = (16, 512, 2**22, 512)
 ABOUT = """# Runs divided between ranks, and resumed
 
@@ -52,14 +52,19 @@ alone, {one:.3f} s with `mpirun -n 1 fx8 correlate --mpi`, {two:.3f} s with `-n 
 ## A run that is resumed
 
 {resumed_inputs} inputs, {resumed_channels} channels, {resumed_dumps} dumps of {dump_mb:.0f} MB, two
-threads: a signal ends the run midway, `--resume` completes it. SIGUSR1 lets it finish its dump,
-SIGKILL does not. `--resume` opens the recording and the `.part`, and computes the last finished
-dump again; it does not read the finished dumps. What both runs take more than an undisturbed one
-should be what a run of one dump takes, with its opening: the best of {resumed_rounds} rounds of each. The
-results are equal.
+threads: a signal ends the run midway, `--resume` completes it. `--resume` opens the recording and
+the `.part`, and computes the last finished dump again; it does not read the finished dumps. Beyond
+what a new run of the dumps that are left takes, it should take no more than a run of one dump, with
+its opening. (A new run in INT8 also sets levels, which the resumed one finds in the `.part`.) Both
+runs together open the recording twice; after SIGKILL they compute the dump in progress twice, and
+after SIGUSR1 the first one waits for the disk.
 
-| | signal | undisturbed, s | finished dumps | both runs, s | more, s | a run of one dump, s |
-|---|---|---|---|---|---|---|
+Seconds, the median of {resumed_rounds} rounds by turns; differences are taken within a round, and
+have the range of the middle half of them. The results are equal.
+
+| | signal | finished dumps | undisturbed | both runs | more | resumed run | new run | \
+`--resume` costs | a run of one dump |
+|---|---|---|---|---|---|---|---|---|---|
 {resumed}
 """
 
@@ -95,7 +100,6 @@ class Folder:
 
     def time(self, words, number=None, after_s=0.0, code=0):
         """Seconds of a run, and what it said; it gets a signal after `after_s`."""
-        np.ones(plan_check.TOUCHED_BYTES, np.int8)
         begin = time.monotonic()
         with subprocess.Popen(words, env=self.environment, text=True,
                               stdout=subprocess.PIPE,
@@ -119,6 +123,10 @@ class Folder:
             sys.exit(f"runs_page.py: {outputs}: {differ} are not equal")
 
 
+def touch_memory():
+    np.ones(plan_check.TOUCHED_BYTES, np.int8)
+
+
 def mpirun(n, words):
     return [ranks_job.MPIRUN, "-n", str(n), *words, "--mpi"]
 
@@ -130,6 +138,7 @@ def divide(folder, precision, more_s):
         kinds = (folder.words(DIVIDED, precision, 2, "threads.uvh5"),
                  mpirun(2, folder.words(DIVIDED, precision, 1, "ranks.uvh5")))
         for k, words in enumerate(kinds):
+            touch_memory()
             best[k] = min(best[k], folder.time(words)[0])
         folder.require_equal("threads.uvh5", "ranks.uvh5")
         folder.remove("threads.uvh5", "ranks.uvh5")
@@ -143,6 +152,7 @@ def start(folder):
     words = folder.words(TINY, "int8", 1, "tiny.uvh5")
     for _ in range(STARTS):
         for n in range(3):
+            touch_memory()
             took, _ = folder.time(mpirun(n, words) if n > 0 else words)
             least[n] = min(least[n], took)
             folder.remove("tiny.uvh5")
@@ -150,26 +160,31 @@ def start(folder):
 
 
 def resume(folder, precision, number, code):
-    """A row: what two runs take more than one if the first is ended by a signal,
-    with this exit code, and what a run of one dump does."""
-    whole = folder.words(RESUMED, precision, 2, "whole.uvh5")
-    halves = folder.words(RESUMED, precision, 2, "halves.uvh5")
-    single = folder.words(RESUMED, precision, 2, "single.uvh5")
-    single += ["--set", f"input.duration_s={1.01 * dump_s(RESUMED)}"]
-    undisturbed = both = one = float("inf")
+    """A row: a run that is ended by a signal, with this exit code, and resumed."""
+    def words(output, **span):
+        return folder.words(RESUMED, precision, 2, output, *(
+            word for key, dumps in span.items()
+            for word in ("--set", f"input.{key}={dumps * dump_s(RESUMED)}")))
+
+    rounds, finished = [], []
     for _ in range(RESUMED_ROUNDS):
-        undisturbed = min(undisturbed, folder.time(whole)[0])
-        first_s, _ = folder.time(halves, number, undisturbed / 2, code)
-        second_s, said = folder.time([*halves, "--resume"])
-        if first_s + second_s < both:
-            both = first_s + second_s
-            earlier = int(re.search(r"(\d+) finished before", said).group(1))
-        one = min(one, folder.time(single)[0])
+        whole_s, _ = folder.time(words("whole.uvh5"))
+        first_s, _ = folder.time(words("halves.uvh5"), number, whole_s / 2, code)
+        second_s, said = folder.time([*words("halves.uvh5"), "--resume"])
+        n = int(re.search(r"(\d+) finished before", said).group(1))
+        alone_s, _ = folder.time(words("alone.uvh5", start_s=n))
+        one_s, _ = folder.time(words("one.uvh5", duration_s=1.01))
+        finished.append(n)
+        rounds.append((whole_s, first_s + second_s, first_s + second_s - whole_s,
+                       second_s, alone_s, second_s - alone_s, one_s))
         folder.require_equal("whole.uvh5", "halves.uvh5")
-        folder.remove("whole.uvh5", "halves.uvh5", "single.uvh5")
-    return (f"| {precision.upper()} | {number.name} | {undisturbed:.2f} | "
-            f"{earlier} of {count_dumps(RESUMED)} | {both:.2f} | {both - undisturbed:.2f} | "
-            f"{one:.2f} |")
+        folder.remove("whole.uvh5", "halves.uvh5", "alone.uvh5", "one.uvh5")
+    low, middle, high = np.percentile(rounds, (25, 50, 75), axis=0)
+    cells = [f"{seconds:.2f}" for seconds in middle]
+    for k in 2, 5:
+        cells[k] += f" ({low[k]:.2f} to {high[k]:.2f})"
+    return (f"| {precision.upper()} | {number.name} | {min(finished)} to "
+            f"{max(finished)} of {count_dumps(RESUMED)} | {' | '.join(cells)} |")
 
 
 def dump_s(shape):
