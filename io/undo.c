@@ -15,7 +15,7 @@
 #include "io/parts.h"
 #include "io/undo.h"
 
-#define MAGIC       "fx8undo1"
+#define MAGIC       "fx8undo2"
 #define MAGIC_BYTES 8
 #define BOOT_BYTES  40
 #define BOOT_FILE   "/proc/sys/kernel/random/boot_id"
@@ -24,13 +24,20 @@ struct fx8_undo_range {
     uint64_t address, size;
 };
 
+/* Says which file it is; an inode can have been another file's. */
+struct identity {
+    uint64_t inode;
+    uint64_t born_ns; /* since 1970; 0: the file system does not say */
+};
+
 /* The begin of a file of saved bytes. */
 struct header {
     char magic[MAGIC_BYTES];
     char boot[BOOT_BYTES]; /* of the kernel that changes the file; zeros:
                               of several */
-    uint64_t inode, end;   /* of that file */
-    uint64_t crc;          /* of all before */
+    struct identity file;
+    uint64_t end; /* of that file */
+    uint64_t crc; /* of all before */
 };
 
 /* Behind it: where the record is of what is being written into the file, or one
@@ -75,6 +82,29 @@ static int write_at(int descriptor, const void *bytes, size_t size,
 {
     size_t n;
     return fx8_driver_write(descriptor, offset, size, bytes, &n);
+}
+
+/* Say which file it is, and its length; false: errno. */
+static bool identify(int descriptor, struct identity *file, uint64_t *length)
+{
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME,
+              &status) != 0)
+        return false;
+    const struct statx_timestamp born = status.stx_btime;
+    const bool is_known = (status.stx_mask & STATX_BTIME) != 0;
+    *length = status.stx_size;
+    *file = (struct identity){
+        .inode = status.stx_ino,
+        .born_ns =
+            is_known ? (uint64_t)born.tv_sec * 1000000000 + born.tv_nsec : 0};
+    return true;
+}
+
+static bool is_same_file(struct identity a, struct identity b)
+{
+    return a.inode == b.inode &&
+           (a.born_ns == b.born_ns || a.born_ns == 0 || b.born_ns == 0);
 }
 
 static int sync_file(int descriptor)
@@ -129,16 +159,14 @@ static int create(struct fx8_undo *undo)
 int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most)
 {
     struct header header = {.magic = MAGIC};
-    struct stat status;
     int reason = undo->is_open ? 0 : create(undo);
     if (reason != 0)
         return reason;
-    if (fstat(file, &status) != 0 || ftruncate(undo->descriptor, 0) != 0)
+    if (!identify(file, &header.file, &header.end) ||
+        ftruncate(undo->descriptor, 0) != 0)
         return errno;
     if (undo->is_one_machine)
         name_boot(header.boot);
-    header.inode = status.st_ino;
-    header.end = (uint64_t)status.st_size;
     if (most < header.end)
         header.end = most;
     header.crc = crc_of_header(&header);
@@ -324,50 +352,62 @@ static int write_back(int descriptor, uint64_t length, int file)
     return reason;
 }
 
-/* Complete what was being written; false if that cannot be done. */
-static bool complete(int descriptor, uint64_t length, int file)
+/* Complete what was being written, unless nobody knows what it was.  0 or an
+ * errno. */
+static int complete(int descriptor, uint64_t length, int file, bool *is_known)
 {
     struct record record;
     uint64_t offset;
     if (!fx8_driver_read(descriptor, sizeof(struct header), sizeof offset,
                          &offset))
-        return false;
+        return errno;
+    *is_known = offset == NOTHING;
     if (offset == NOTHING || offset == SEVERAL)
-        return offset == NOTHING;
+        return 0;
     FX8_AUTO_FREE char *bytes = NULL;
-    return read_record(descriptor, offset, length, &record, &bytes) == 0 &&
-           bytes != NULL &&
-           write_at(file, bytes, (size_t)record.range.size,
-                    record.range.address) == 0;
+    const int reason = read_record(descriptor, offset, length, &record, &bytes);
+    *is_known = bytes != NULL;
+    return bytes == NULL ? reason
+                         : write_at(file, bytes, (size_t)record.range.size,
+                                    record.range.address);
+}
+
+/* Write back what was saved, and cut what is behind: HDF5 takes it for zeros.
+ * 0 or an errno. */
+static int go_back(int descriptor, uint64_t length, int file, uint64_t end)
+{
+    const int reason = write_back(descriptor, length, file);
+    return reason == 0 && ftruncate(file, (off_t)end) != 0 ? errno : reason;
 }
 
 static int restore(const char *path, int descriptor, int file,
                    enum fx8_undo_found *found)
 {
     struct header header;
-    struct stat of_file, saved;
+    struct identity saved, of_file;
+    uint64_t length, end;
     char boot[BOOT_BYTES];
-    if (fstat(file, &of_file) != 0 || fstat(descriptor, &saved) != 0 ||
+    int reason = 0;
+    if (!identify(descriptor, &saved, &length) ||
+        !identify(file, &of_file, &end) ||
         !fx8_driver_read(descriptor, 0, sizeof header, &header))
         return errno;
     /* the disk has all of the file until a header is written */
     if (header.crc == 0 && is_ours(header.magic))
         *found = FX8_UNDO_RESTORED;
     if (header.crc != crc_of_header(&header) || !is_ours(header.magic) ||
-        header.inode != of_file.st_ino ||
-        header.end > (uint64_t)of_file.st_size)
+        !is_same_file(header.file, of_file) || header.end > end)
         return 0;
     name_boot(boot);
-    const bool is_same = boot[0] != '\0' &&
-                         memcmp(boot, header.boot, sizeof boot) == 0 &&
-                         complete(descriptor, (uint64_t)saved.st_size, file);
-    int reason =
-        is_same ? 0 : write_back(descriptor, (uint64_t)saved.st_size, file);
-    /* HDF5 takes what is behind the end for zeros */
-    if (!is_same && reason == 0 && ftruncate(file, (off_t)header.end) != 0)
-        reason = errno;
-    if (reason == 0)
-        reason = sync_file(file);
+    bool is_same =
+        boot[0] != '\0' && memcmp(boot, header.boot, sizeof boot) == 0;
+    if (is_same)
+        reason = complete(descriptor, length, file, &is_same);
+    if (reason == 0 && !is_same)
+        reason = go_back(descriptor, length, file, header.end);
+    if (reason != 0)
+        return reason;
+    reason = sync_file(file);
     if (reason == 0)
         *found = is_same ? FX8_UNDO_SAME_BOOT : FX8_UNDO_RESTORED;
     else if (is_same)

@@ -190,7 +190,7 @@ TEST(a_torn_end_is_ignored)
         assert_true(is_as_before(file));
     }
     /* while the header is written, nothing changes */
-    for (off_t length = 0; length < 70; length += 7) {
+    for (off_t length = 0; length < 72; length += 7) {
         assert_int_equal(ftruncate(undo.descriptor, length), 0);
         assert_int_equal(restore(file), FX8_UNDO_RESTORED);
         assert_true(is_as_before(file));
@@ -221,7 +221,7 @@ TEST(a_damaged_header)
     struct fx8_undo undo;
     struct file *file = begin(&undo, false);
     change_and_note(&undo, file);
-    for (size_t bit = 0; bit < 72 * CHAR_BIT; bit++) {
+    for (size_t bit = 0; bit < 80 * CHAR_BIT; bit++) {
         uint8_t byte;
         const off_t at = (off_t)(bit / CHAR_BIT);
         assert_int_equal(pread(undo.descriptor, &byte, 1, at), 1);
@@ -248,6 +248,44 @@ TEST(what_was_saved_of_another_file)
     assert_true(is_as_before(file));
     close(file->descriptor);
     close(first);
+    fx8_undo_end(&undo);
+}
+
+/* A file system gives the inode of a file that was removed to the next one. */
+TEST(what_was_saved_of_a_file_that_was_removed)
+{
+    struct fx8_undo undo;
+    struct file *file = begin(&undo, false);
+    change(&undo, file);
+    close(file->descriptor);
+    assert_int_equal(unlink(scratch_path("file")), 0);
+    file->descriptor = open(scratch_path("file"), O_RDWR | O_CREAT, 0600);
+    memset(file->before, 0, BYTES);
+    assert_int_equal(ftruncate(file->descriptor, 2 * BYTES), 0);
+    assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
+    assert_true(is_as_before(file));
+    close(file->descriptor);
+    fx8_undo_end(&undo);
+}
+
+/* A torn write that cannot be completed now can be later. */
+TEST(a_failure_loses_nothing)
+{
+    struct fx8_undo undo;
+    struct file *file = begin(&undo, true);
+    const uint8_t bytes[100] = {1, 2, 3};
+    enum fx8_undo_found found;
+    change_and_note(&undo, file);
+    assert_int_equal(fx8_undo_note(&undo, 0, sizeof bytes, bytes), 0);
+    memcpy(file->before, bytes, sizeof bytes);
+    const int read_only = open(scratch_path("file"), O_RDONLY);
+    assert_int_equal(
+        fx8_undo_restore(scratch_path("file.undo"), read_only, &found), EBADF);
+    assert_int_equal(found, FX8_UNDO_FOREIGN);
+    assert_int_equal(restore(file), FX8_UNDO_SAME_BOOT);
+    assert_true(is_as_before(file));
+    close(read_only);
+    close(file->descriptor);
     fx8_undo_end(&undo);
 }
 
