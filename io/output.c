@@ -234,28 +234,47 @@ static enum fx8_status open_earlier(struct fx8_output *output,
 static enum fx8_status restore_part(struct fx8_output *output,
                                     struct fx8_error *error)
 {
-    errno =
+    const int reason =
         fx8_undo_restore(output->undo, output->file.descriptor, &output->found);
-    return errno == 0
-               ? FX8_OK
-               : fx8_output_system_fail(output->undo, "go back by", error);
+    return reason == 0 ? FX8_OK
+                       : fx8_fail(error, FX8_ERR_SYSTEM,
+                                  "%s: cannot be restored from %s: %s",
+                                  output->part, output->undo, strerror(reason));
 }
 
-/* Find the .part, or else the file under the final name. */
+/* Remove a .part without dumps if it hides a file under the final name. */
+static enum fx8_status uncover(struct fx8_output *output, bool *is_hiding,
+                               struct fx8_error *error)
+{
+    struct stat status;
+    *is_hiding = lstat(output->path, &status) == 0;
+    if (!*is_hiding)
+        return FX8_OK;
+    fx8_undo_remove(output->undo);
+    if (unlink(output->part) != 0)
+        return fx8_output_system_fail(output->part, "remove", error);
+    close(output->file.descriptor);
+    output->file.descriptor = -1;
+    return FX8_OK;
+}
+
+/* Find the .part, or, without dumps there, the file under the final name. */
 static enum fx8_status find_earlier(struct fx8_output *output,
                                     bool (*may_replace)(hid_t file),
                                     bool *is_found, struct fx8_error *error)
 {
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
-    if (*is_found)
+    if (*is_found) {
+        bool is_hiding;
         FX8_TRY(restore_part(output, error));
-    if (*is_found && is_replaceable(output, may_replace)) {
+        if (!is_replaceable(output, may_replace))
+            return fx8_part_check_target(output->path, output->force, error);
+        FX8_TRY(uncover(output, &is_hiding, error));
         *is_found = false;
-        return FX8_OK;
+        if (!is_hiding)
+            return FX8_OK;
     }
-    if (*is_found)
-        return fx8_part_check_target(output->path, output->force, error);
     strcpy(output->part, output->path); /* shorter */
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
@@ -305,14 +324,18 @@ enum fx8_status fx8_output_take_up(struct fx8_output *output,
     char *part;
     if (!fx8_output_has_ended(output))
         return FX8_OK;
+    if (!fx8_output_is_ours(output))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: moved or replaced since this run began: expected "
+                        "it to stay",
+                        output->path);
     if (asprintf(&part, "%s.part", output->path) < 0)
         return fx8_no_memory("an output's name", error);
-    const bool is_renamed =
-        fx8_output_is_ours(output) && rename(output->path, part) == 0;
+    const int outcome = fx8_output_rename(output->path, part, false);
     free(output->part);
     output->part = part;
-    return is_renamed ? FX8_OK
-                      : fx8_output_system_fail(output->path, "rename", error);
+    return outcome == 0 ? FX8_OK
+                        : fx8_output_system_fail(output->path, "rename", error);
 }
 
 /* Access to the output's descriptor. */

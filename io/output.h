@@ -51,10 +51,11 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
  * itself, to go on with it.
  *
  * Given:    force        the .part may replace an existing PATH at the end
- *           may_replace  as for fx8_output_open(): such a .part is left to it
+ *           may_replace  as for fx8_output_open(): such a .part is left to it,
+ *                        or removed if there is a PATH
  * Returned: output       NULL: neither is there
  * Status:   as fx8_output_open()
- * Notes:    nothing is changed before fx8_output_take_up(), but for what
+ * Notes:    nothing else is changed before fx8_output_take_up(), but for what
  *           PATH.part.undo takes back
  */
 enum fx8_status fx8_output_reopen(const char *path, bool force,

@@ -16,17 +16,15 @@
 #include "io/output_private.h"
 #include "io/parts.h"
 
-/* Give the file its final name; without `force` nothing is replaced. */
-static int rename_part(const struct fx8_output *output)
+int fx8_output_rename(const char *from, const char *to, bool replaces)
 {
-    if (!output->force) {
-        if (renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path,
-                      RENAME_NOREPLACE) == 0)
+    if (!replaces) {
+        if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
             return 0;
         if (errno != EINVAL && errno != ENOSYS)
             return -1;
     }
-    return rename(output->part, output->path);
+    return rename(from, to);
 }
 
 /* The file is complete, but no longer has its .part name. */
@@ -79,7 +77,7 @@ static enum fx8_status name_file(const struct fx8_output *output,
                         "%s: locked: another run is writing it: the result "
                         "stays in %s",
                         output->path, output->part);
-    if (rename_part(output) != 0) {
+    if (fx8_output_rename(output->part, output->path, output->force) != 0) {
         const int reason = errno;
         return fx8_output_is_ours(output) ? keep_part(output, reason, error)
                                           : fail_lost(output, error);

@@ -30,6 +30,10 @@ static inline bool fx8_output_is_ours(const struct fx8_output *output)
 enum fx8_status fx8_output_system_fail(const char *path, const char *verb,
                                        struct fx8_error *error);
 
+/** As rename(); unless it replaces, a file of the new name is EEXIST, where the
+ *  file system can do so. */
+int fx8_output_rename(const char *from, const char *to, bool replaces);
+
 /** Release memory and descriptor; closing the descriptor releases the lock. */
 void fx8_output_release(struct fx8_output *output);
 

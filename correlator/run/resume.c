@@ -316,7 +316,8 @@ bool fx8_resume_is_unfinished(const char *path, size_t *n_finished)
         return false;
     fx8_uvh5_count_finished(file, &n_dumps, n_finished);
     return fx8_output_is_part(path) ? *n_finished > 0
-                                    : (double)*n_finished < planned[0];
+                                    : (double)n_dumps != planned[0] ||
+                                          !fx8_uvh5_is_complete(file, n_dumps);
 }
 
 void fx8_resume_explain(const char *command, struct fx8_error *error)

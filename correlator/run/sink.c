@@ -483,7 +483,7 @@ static void free_sink(struct fx8_sink *s)
 /* Whether it ended well, but for another run to go on with what it has. */
 static bool is_paused(const struct fx8_sink *s, bool keep)
 {
-    return s->report->was_interrupted && !keep && s->n_dumps > 0;
+    return s->report->was_interrupted && !keep && fx8_sink_n_finished(s) > 0;
 }
 
 /* Finish all results, or none: after a failed run finished dumps stay as .part.

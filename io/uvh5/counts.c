@@ -468,11 +468,11 @@ enum fx8_status fx8_uvh5_are_synced(const struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
+bool fx8_uvh5_count_marks(hid_t file, struct fx8_uvh5_marks *marks)
 {
     FX8_H5_AUTO checksums = FX8_H5_NONE;
     hsize_t n = 0;
-    *n_dumps = *n_finished = 0;
+    *marks = (struct fx8_uvh5_marks){0};
     if (fx8_h5_open_dataset("", file, "fx8/checksum", H5P_DEFAULT, &checksums,
                             NULL) != FX8_OK)
         return false;
@@ -483,25 +483,26 @@ bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished)
     for (hsize_t i = 0; i < n; i++) {
         const hsize_t one = 1;
         int64_t value;
-        *n_finished += fx8_h5_read_part(checksums, H5T_NATIVE_INT64, &i, &one,
-                                        &value) < 0 ||
-                       value != unfinished;
+        const bool is_read = fx8_h5_read_part(checksums, H5T_NATIVE_INT64, &i,
+                                              &one, &value) >= 0;
+        marks->n_finished += !is_read || value != unfinished;
+        marks->n_trimmed += is_read && (value & ~DATA) == 0;
     }
-    *n_dumps = (size_t)n;
+    marks->n = (size_t)n;
     return true;
 }
 
 bool fx8_uvh5_holds_no_dump(hid_t file)
 {
-    size_t n_dumps, n_finished;
-    return fx8_uvh5_count_dumps(file, &n_dumps, &n_finished) && n_finished == 0;
+    struct fx8_uvh5_marks marks;
+    return fx8_uvh5_count_marks(file, &marks) && marks.n_finished == 0;
 }
 
 size_t fx8_uvh5_count_unfinished(hid_t file)
 {
-    size_t n_dumps, n_finished;
-    fx8_uvh5_count_dumps(file, &n_dumps, &n_finished);
-    return n_dumps - n_finished;
+    struct fx8_uvh5_marks marks;
+    fx8_uvh5_count_marks(file, &marks);
+    return marks.n - marks.n_finished;
 }
 
 enum fx8_status fx8_uvh5_count_marked(struct fx8_uvh5_writer *writer,

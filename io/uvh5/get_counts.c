@@ -37,7 +37,10 @@ size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file)
 void fx8_uvh5_count_finished(const struct fx8_uvh5_file *file, size_t *n_dumps,
                              size_t *n_finished)
 {
-    fx8_uvh5_count_dumps(file->file, n_dumps, n_finished);
+    struct fx8_uvh5_marks marks;
+    fx8_uvh5_count_marks(file->file, &marks);
+    *n_dumps = marks.n;
+    *n_finished = marks.n_finished;
 }
 
 /* Whether there are counts, and no more than the file can hold: at most 1032
@@ -54,9 +57,9 @@ static bool is_plausible(const struct fx8_uvh5_file *file,
 
 bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps)
 {
-    size_t n, n_finished;
-    return fx8_uvh5_count_dumps(file->file, &n, &n_finished) && n == n_dumps &&
-           n_finished == n_dumps;
+    struct fx8_uvh5_marks marks;
+    return fx8_uvh5_count_marks(file->file, &marks) && marks.n == n_dumps &&
+           marks.n_trimmed == n_dumps;
 }
 
 enum fx8_status fx8_uvh5_check_dumps(const char *path, hid_t file,

@@ -297,9 +297,9 @@ enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
  * signal may have ended early, to go on with it.
  *
  * Given:    as fx8_uvh5_create(), with the header that this run would write
- * Returned: writer  NULL: there is none with finished dumps.  Nothing is
- *                   changed before fx8_uvh5_take_up()
+ * Returned: writer  NULL: there is none with finished dumps
  * Status:   as fx8_output_reopen()
+ * Notes:    as fx8_output_reopen()
  */
 enum fx8_status fx8_uvh5_reopen(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
@@ -521,7 +521,7 @@ size_t fx8_uvh5_unfinished(const struct fx8_uvh5_file *file);
 void fx8_uvh5_count_finished(const struct fx8_uvh5_file *file, size_t *n_dumps,
                              size_t *n_finished);
 
-/** Whether a file of fx8 has n_dumps dumps, all of them finished. */
+/** Whether a run of n_dumps dumps has ended with all of them in the file. */
 bool fx8_uvh5_is_complete(const struct fx8_uvh5_file *file, size_t n_dumps);
 
 /** Find what was counted in each dump; n_fine is 0 without clips, all are 0

@@ -523,13 +523,14 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
 static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
-    char what[64] = "what was finished before: --resume goes on";
+    char dumps[32] = "what was finished before", what[64];
     if (n_dumps > 0)
-        snprintf(what, sizeof what, "%zu %s%s", n_dumps,
-                 n_dumps == 1 ? "dump" : "dumps",
-                 error != NULL && error->status == FX8_ERR_USAGE
-                     ? ""
-                     : ": --resume goes on");
+        snprintf(dumps, sizeof dumps, "%zu %s", n_dumps,
+                 n_dumps == 1 ? "dump" : "dumps");
+    snprintf(what, sizeof what, "%s%s", dumps,
+             error != NULL && error->status == FX8_ERR_USAGE
+                 ? ""
+                 : ": --resume goes on");
     if (n_dumps > 0 || writer->is_reopened)
         fx8_output_leave(&writer->output, what, error);
     else

@@ -197,9 +197,15 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
  *  so on. */
 extern const char *const fx8_uvh5_count_names[FX8_UVH5_COUNTS];
 
-/** Count the dumps that have a checksum, or their place for one, and those that
- *  are finished; false if the file has no checksums. */
-bool fx8_uvh5_count_dumps(hid_t file, size_t *n_dumps, size_t *n_finished);
+/** The marks of a file. */
+struct fx8_uvh5_marks {
+    size_t n;          /**< dumps that have one, or a place for one */
+    size_t n_finished; /**< of finished dumps */
+    size_t n_trimmed;  /**< of these, after the run had ended */
+};
+
+/** Count them; false if the file has none. */
+bool fx8_uvh5_count_marks(hid_t file, struct fx8_uvh5_marks *marks);
 
 /** Whether no dump of a UVH5 file of fx8 is finished; false of other files. */
 bool fx8_uvh5_holds_no_dump(hid_t file);

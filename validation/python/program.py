@@ -204,8 +204,8 @@ def read(path):
         if not header["blts_are_rectangular"]:
             shape = (1,) + values.shape
         group = file.get("fx8", {})
-        words = {name: item[()] for name, item in
-                 file["Header/extra_keywords"].items()}
+        extra = file["Header/extra_keywords"]
+        words = {name: extra[name][()] for name in extra}   # items() hides tears
         return Visibilities(
             path=path, visibilities=values.reshape(shape),
             flags=file["Data/flags"][...].reshape(shape),

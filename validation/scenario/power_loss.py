@@ -249,8 +249,8 @@ class PowerLoss(ResumedJob):
         finished = self.kill({})
         done = self.correlate(self.input, "--resume", environment=(
             program.faulty("eio", self.undo, 0)))
-        self.assert_one_line(done, 1, f"{self.undo}: cannot go back by it: "
-                             "Input/output error")
+        self.assert_one_line(done, 1, f"{self.part}: cannot be restored from "
+                             f"{self.undo}: Input/output error")
         self.assertEqual(self.complete(), finished)
 
     def test_another_file_of_that_name(self):
@@ -291,6 +291,20 @@ class PowerLoss(ResumedJob):
                              "copy of its file: expected the file itself")
         os.rename(self.path("kept"), self.part)
         self.assertEqual(self.complete(), finished)
+
+    def test_paused_again_before_a_dump(self):
+        """All that it has is on the disk, as before."""
+        self.job({"output.compression": "gzip"})
+        self.copy_want()
+        self.left(5)
+        # the sixth dump needs more of the recording
+        process = self.start_held("--quiet", "--resume", share=0.21)
+        self.wait_for(process, self.undo)
+        self.end(process, signal.SIGUSR1, signal.SIGTERM, code=75)
+        self.assertFalse(os.path.exists(self.undo))
+        shutil.copy(self.part, self.path("copy"))
+        os.rename(self.path("copy"), self.part)
+        self.assertEqual(self.complete(), 5)
 
     def test_counts_that_were_lost(self):
         for name in "valid_spectra", "dead", "clips":

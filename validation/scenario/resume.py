@@ -123,7 +123,8 @@ class Resume(ResumedJob):
         with h5py.File(self.look, "r+") as file:
             file.attrs["input"] = "other.h5"
         self.assert_one_line(self.correlate(self.input, "--resume"), 2,
-                             "look.h5: exists", "--resume goes on")
+                             "look.h5: exists", "out.uvh5.part keeps what was "
+                             "finished before")
         with h5py.File(self.look) as file:
             self.assertEqual(file.attrs["input"], "other.h5")
         os.remove(self.look)
@@ -284,6 +285,35 @@ class Resume(ResumedJob):
         self.assertEqual(self.paste(line), finished)
         self.check()
         self.assertEqual(self.refusal(*self.words(self.input)), "")
+
+    def test_ended_result_beside_a_part_without_dumps(self):
+        """Such as a run with --force leaves that is killed at once."""
+        for words in (), ("--force",):
+            self.job()
+            self.end_early(signal.SIGTERM, "--quiet")
+            finished = self.finished()
+            self.copy_want()
+            self.left(0)
+            self.assertEqual(self.resume(*words), finished)
+            self.check()
+
+    def test_renamed_before_its_end(self):
+        """It has all dumps, but not what is written after the last one."""
+        for compression in "none", "gzip":
+            self.job({"output.compression": compression})
+            marks = np.zeros(1)
+            for write in reversed(range(self.count_writes("--force"))):
+                self.clear()
+                self.correlate(self.input, "--quiet", environment=(
+                    program.faulty("kill", self.part, write)))
+                with h5py.File(self.part, "r") as file:
+                    marks = file["fx8/checksum"][...]
+                if (marks >= 2**32).all():
+                    break
+            self.assertTrue((marks >= 2**32).all())
+            os.rename(self.part, self.output)
+            self.assertEqual(self.resume(), self.n_dumps)
+            self.check()
 
     def test_another_run(self):
         self.job()
@@ -505,6 +535,7 @@ class Resume(ResumedJob):
             self.assert_one_line(done, 2, f"{kept}: belongs together with "
                                  f"{self.outputs[1]}, which is missing: "
                                  "expected both, or --force ")
+            self.assertNotIn("goes on", done.stderr)
             self.assertEqual(self.contents(), before)
             self.well(*self.words(self.input, "--resume", "--force"))
             self.check()
