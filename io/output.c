@@ -108,6 +108,16 @@ static enum fx8_status open_and_lock(struct fx8_output *output, int create,
     return FX8_OK;
 }
 
+static enum fx8_status fail_in_use(const struct fx8_output *output,
+                                   struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: exists and holds data, perhaps of a run that did not "
+                    "end: expected --force to replace it, or another output "
+                    "name",
+                    output->part);
+}
+
 /* Create an empty .part.  A file of an earlier run is unlinked, never
  * truncated, since it may have other names.  Starts again if the file was
  * renamed or removed before it was locked. */
@@ -125,11 +135,7 @@ static enum fx8_status open_part(struct fx8_output *output,
             return FX8_OK;
         }
         if (is_named && !output->force && !is_replaceable(output, may_replace))
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: exists and holds data, perhaps of a run that "
-                            "did not end: expected --force to replace it, or "
-                            "another output name",
-                            output->part);
+            return fail_in_use(output, error);
         if (is_named && unlink(output->part) != 0)
             return fx8_output_system_fail(output->part, "replace", error);
         const int passed_over = output->file.descriptor;
@@ -242,22 +248,6 @@ static enum fx8_status restore_part(struct fx8_output *output,
                                   output->part, output->undo, strerror(reason));
 }
 
-/* Remove a .part without dumps if it hides a file under the final name. */
-static enum fx8_status uncover(struct fx8_output *output, bool *is_hiding,
-                               struct fx8_error *error)
-{
-    struct stat status;
-    *is_hiding = lstat(output->path, &status) == 0;
-    if (!*is_hiding)
-        return FX8_OK;
-    fx8_undo_remove(output->undo);
-    if (unlink(output->part) != 0)
-        return fx8_output_system_fail(output->part, "remove", error);
-    close(output->file.descriptor);
-    output->file.descriptor = -1;
-    return FX8_OK;
-}
-
 /* Find the .part, or, without dumps there, the file under the final name. */
 static enum fx8_status find_earlier(struct fx8_output *output,
                                     bool (*may_replace)(hid_t file),
@@ -266,13 +256,13 @@ static enum fx8_status find_earlier(struct fx8_output *output,
     FX8_TRY(open_earlier(output, error));
     *is_found = output->file.descriptor >= 0;
     if (*is_found) {
-        bool is_hiding;
         FX8_TRY(restore_part(output, error));
         if (!is_replaceable(output, may_replace))
             return fx8_part_check_target(output->path, output->force, error);
-        FX8_TRY(uncover(output, &is_hiding, error));
         *is_found = false;
-        if (!is_hiding)
+        close(output->file.descriptor);
+        output->file.descriptor = -1;
+        if (output->force) /* that run was to replace PATH */
             return FX8_OK;
     }
     strcpy(output->part, output->path); /* shorter */
@@ -318,10 +308,30 @@ bool fx8_output_has_ended(const struct fx8_output *output)
     return strcmp(output->part, output->path) == 0;
 }
 
-enum fx8_status fx8_output_take_up(struct fx8_output *output,
+/* Remove a .part without dumps, which is in the way of another file. */
+static enum fx8_status remove_part(struct fx8_output *output,
+                                   bool (*may_replace)(hid_t file),
                                    struct fx8_error *error)
 {
-    char *part;
+    struct stat status;
+    FX8_TRY(open_earlier(output, error));
+    if (output->file.descriptor < 0)
+        return FX8_OK;
+    if (fstat(output->file.descriptor, &status) != 0)
+        return fx8_output_system_fail(output->part, "inspect", error);
+    if (fx8_read_files_has(&status))
+        return fx8_part_fail_read(output->part, error);
+    if (!is_replaceable(output, may_replace))
+        return fail_in_use(output, error);
+    return unlink(output->part) == 0
+               ? FX8_OK
+               : fx8_output_system_fail(output->part, "remove", error);
+}
+
+enum fx8_status fx8_output_take_up(struct fx8_output *output,
+                                   bool (*may_replace)(hid_t file),
+                                   struct fx8_error *error)
+{
     if (!fx8_output_has_ended(output))
         return FX8_OK;
     if (!fx8_output_is_ours(output))
@@ -329,13 +339,22 @@ enum fx8_status fx8_output_take_up(struct fx8_output *output,
                         "%s: moved or replaced since this run began: expected "
                         "it to stay",
                         output->path);
-    if (asprintf(&part, "%s.part", output->path) < 0)
+    struct fx8_output *part = new_output(output->path, false);
+    if (part == NULL)
         return fx8_no_memory("an output's name", error);
-    const int outcome = fx8_output_rename(output->path, part, false);
-    free(output->part);
-    output->part = part;
-    return outcome == 0 ? FX8_OK
-                        : fx8_output_system_fail(output->path, "rename", error);
+    enum fx8_status status = remove_part(part, may_replace, error);
+    if (status == FX8_OK &&
+        fx8_output_rename(output->path, part->part, false) != 0)
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot rename it to %s: %s",
+                     output->path, part->part, strerror(errno));
+    if (status == FX8_OK) {
+        free(output->part);
+        output->part = part->part;
+        part->part = NULL;
+    }
+    fx8_output_release(part);
+    return status;
 }
 
 /* Access to the output's descriptor. */

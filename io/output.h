@@ -51,11 +51,10 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
  * itself, to go on with it.
  *
  * Given:    force        the .part may replace an existing PATH at the end
- *           may_replace  as for fx8_output_open(): such a .part is left to it,
- *                        or removed if there is a PATH
+ *           may_replace  as for fx8_output_open(): such a .part is left to it
  * Returned: output       NULL: neither is there
  * Status:   as fx8_output_open()
- * Notes:    nothing else is changed before fx8_output_take_up(), but for what
+ * Notes:    nothing is changed before fx8_output_take_up(), but for what
  *           PATH.part.undo takes back
  */
 enum fx8_status fx8_output_reopen(const char *path, bool force,
@@ -66,8 +65,10 @@ enum fx8_status fx8_output_reopen(const char *path, bool force,
 /** Whether it is still PATH, which a run has ended. */
 bool fx8_output_has_ended(const struct fx8_output *output);
 
-/** Rename PATH to PATH.part, unless it is one already. */
+/** Rename PATH to PATH.part, unless it is one already.  Another PATH.part is
+ *  replaced if fx8_output_open() may do so. */
 enum fx8_status fx8_output_take_up(struct fx8_output *output,
+                                   bool (*may_replace)(hid_t file),
                                    struct fx8_error *error);
 
 /** Create the HDF5 file in it.  The handle must be closed before commit or

@@ -17,6 +17,7 @@
 
 #define MAGIC       "fx8undo2"
 #define MAGIC_BYTES 8
+#define NAME_BYTES  7 /* of it without the version */
 #define BOOT_BYTES  40
 #define BOOT_FILE   "/proc/sys/kernel/random/boot_id"
 
@@ -56,12 +57,12 @@ struct record {
 
 /* --- reading and writing -------------------------------------------------- */
 
-/* Whether a file with this begin is one of saved bytes; before its header is
- * there, it begins with zeros. */
-static bool is_ours(const char start[MAGIC_BYTES])
+/* Whether a file with this begin is one of saved bytes, its first n_bytes being
+ * those of MAGIC; before its header is there, it begins with zeros. */
+static bool is_ours(const char start[MAGIC_BYTES], size_t n_bytes)
 {
     static const char zeros[MAGIC_BYTES];
-    return memcmp(start, MAGIC, MAGIC_BYTES) == 0 ||
+    return memcmp(start, MAGIC, n_bytes) == 0 ||
            memcmp(start, zeros, MAGIC_BYTES) == 0;
 }
 
@@ -127,14 +128,15 @@ static void name_boot(char boot[BOOT_BYTES])
 
 /* --- saving --------------------------------------------------------------- */
 
-/* Open the file of an earlier run; negative: none, or another file. */
+/* Open the file of an earlier run, perhaps of another version; negative: none,
+ * or another file. */
 static int open_own(const char *path)
 {
     char start[MAGIC_BYTES] = "";
     const int descriptor =
         open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0 ||
-        (pread(descriptor, start, sizeof start, 0) >= 0 && is_ours(start)))
+    if (descriptor < 0 || (pread(descriptor, start, sizeof start, 0) >= 0 &&
+                           is_ours(start, NAME_BYTES)))
         return descriptor;
     close(descriptor);
     return -1;
@@ -393,9 +395,10 @@ static int restore(const char *path, int descriptor, int file,
         !fx8_driver_read(descriptor, 0, sizeof header, &header))
         return errno;
     /* the disk has all of the file until a header is written */
-    if (header.crc == 0 && is_ours(header.magic))
+    const bool is_of_version = is_ours(header.magic, MAGIC_BYTES);
+    if (header.crc == 0 && is_of_version)
         *found = FX8_UNDO_RESTORED;
-    if (header.crc != crc_of_header(&header) || !is_ours(header.magic) ||
+    if (header.crc != crc_of_header(&header) || !is_of_version ||
         !is_same_file(header.file, of_file) || header.end > end)
         return 0;
     name_boot(boot);

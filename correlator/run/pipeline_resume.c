@@ -232,7 +232,7 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
                                       struct fx8_error *error)
 {
     const size_t n_dumps = (size_t)run->request->job->n_dumps;
-    const char *present = NULL, *absent = NULL;
+    struct fx8_sink_set set = {NULL, NULL, NULL, NULL};
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     FX8_TRY(
         fx8_averages_block_dumps(run->request->job, &run->block_dumps, error));
@@ -244,7 +244,7 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
         return FX8_OK;
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
-                                   &present, &absent, error));
+                                   &set, error));
     const enum fx8_status status = take_earlier(run, error);
     /* they are of another run: the message is not about what they keep */
     for (size_t b = 0; b < run->n && status == FX8_ERR_USAGE; b++)

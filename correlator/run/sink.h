@@ -36,11 +36,19 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
                               struct fx8_run_report *report,
                               struct fx8_sink **sink, struct fx8_error *error);
 
+/** Results of earlier runs; NULL: none. */
+struct fx8_sink_set {
+    const char *present; /**< one that has dumps */
+    const char *ended;   /**< one of these under its final name */
+    const char *without; /**< one that has no dumps */
+    const char *absent;  /**< one of these of which there is no .part either */
+};
+
 /** Results of a run are created together: refuse to begin one again, without
- *  force, because another is gone.  *present and *absent, NULL before the first
- *  sink, are such results. */
+ *  force, because another is gone.  *set, zeros before the first sink, gets
+ *  those of all. */
 enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
-                                   const char **present, const char **absent,
+                                   struct fx8_sink_set *set,
                                    struct fx8_error *error);
 
 /** Whether an earlier run has completed all outputs. */

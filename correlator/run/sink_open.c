@@ -45,18 +45,27 @@ static enum fx8_status put_tables(const struct fx8_job *job,
 
 /* --- outputs of an earlier run ----------------------------------- */
 
-/* A result of which there is not even a .part without dumps. */
-static enum fx8_status note_absent(struct fx8_sink *s, const char *path,
-                                   struct fx8_error *error)
+/* Note what there is of a result. */
+static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
+                                 struct fx8_error *error)
 {
+    const char *path = s->output->paths[kind];
     FX8_AUTO_FREE char *part = NULL;
     struct stat status;
+    if (s->files[kind] != NULL) {
+        const char *name = fx8_uvh5_name(s->files[kind]);
+        const bool is_ended = fx8_uvh5_has_ended(s->files[kind]);
+        s->set.present = name;
+        s->set.ended = is_ended ? name : s->set.ended;
+        return FX8_OK;
+    }
+    s->set.without = path;
     if (asprintf(&part, "%s.part", path) < 0) {
         part = NULL;
         return fx8_no_memory("names", error);
     }
     if (lstat(part, &status) != 0 && lstat(path, &status) != 0)
-        s->absent = path;
+        s->set.absent = path;
     return FX8_OK;
 }
 
@@ -84,11 +93,7 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     s->is_complete = s->is_complete && found.is_complete;
     strcpy(s->input, found.input);
     s->has_moved = found.has_moved;
-    if (s->files[kind] != NULL)
-        s->present = fx8_uvh5_name(s->files[kind]);
-    else if (request->resume)
-        FX8_TRY(note_absent(s, s->output->paths[kind], error));
-    return FX8_OK;
+    return request->resume ? note_file(s, kind, error) : FX8_OK;
 }
 
 enum fx8_status fx8_sink_restore_gains(struct fx8_sink *s,
@@ -218,13 +223,14 @@ enum fx8_status fx8_sink_change_session(struct fx8_sink *s,
 static enum fx8_status create_file(struct fx8_sink *s,
                                    const struct fx8_run_request *request,
                                    enum fx8_result_kind kind,
+                                   const uint8_t *finished,
                                    struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = &s->headers[kind];
     const double spectra = (double)s->job->most_spectra;
     const double n_dumps = (double)s->job->n_dumps;
     FX8_TRY(s->files[kind] != NULL
-                ? fx8_uvh5_take_up(s->files[kind], header, error)
+                ? fx8_uvh5_take_up(s->files[kind], header, finished, error)
                 : fx8_uvh5_create(s->output->paths[kind], request->force,
                                   header, s->job->settings->output.compression,
                                   &s->files[kind], error));
@@ -240,12 +246,13 @@ static enum fx8_status create_file(struct fx8_sink *s,
 
 static enum fx8_status create_outputs(struct fx8_sink *s,
                                       const struct fx8_run_request *request,
+                                      const uint8_t *finished,
                                       struct fx8_error *error)
 {
     const struct fx8_run_output *output = s->output;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (output->paths[kind] != NULL)
-            FX8_TRY(create_file(s, request, kind, error));
+            FX8_TRY(create_file(s, request, kind, finished, error));
     if (output->path_quicklook == NULL)
         return FX8_OK;
     /* INT8 if computed: it is the main result */
@@ -313,20 +320,31 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     return status;
 }
 
+/* The later one of two names, if there is one. */
+static void take_name(const char *name, const char **last)
+{
+    if (name != NULL)
+        *last = name;
+}
+
 enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
-                                   const char **present, const char **absent,
+                                   struct fx8_sink_set *set,
                                    struct fx8_error *error)
 {
-    if (sink->present != NULL)
-        *present = sink->present;
-    if (sink->absent != NULL)
-        *absent = sink->absent;
-    return *present == NULL || *absent == NULL || force
+    take_name(sink->set.present, &set->present);
+    take_name(sink->set.ended, &set->ended);
+    take_name(sink->set.without, &set->without);
+    take_name(sink->set.absent, &set->absent);
+    /* a .part whose sibling has no dumps is begun again; a result is not */
+    const bool is_hidden = set->ended != NULL && set->without != NULL;
+    const char *present = is_hidden ? set->ended : set->present;
+    const char *absent = is_hidden ? set->without : set->absent;
+    return present == NULL || absent == NULL || force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
                           "%s: belongs together with %s, which is missing: "
                           "expected both, or --force to begin again",
-                          *present, *absent);
+                          present, absent);
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)
@@ -354,7 +372,7 @@ enum fx8_status fx8_sink_begin(struct fx8_sink *s,
                                const uint8_t *finished, struct fx8_error *error)
 {
     const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
-    FX8_TRY(create_outputs(s, request, error));
+    FX8_TRY(create_outputs(s, request, finished, error));
     for (size_t dump = 0; dump < (size_t)s->job->n_dumps; dump++) {
         if (!finished[dump])
             continue;

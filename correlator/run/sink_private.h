@@ -69,10 +69,9 @@ struct fx8_sink {
     bool has_slices;           /* dumps come in slices: see fx8_sink_put() */
     char input[FX8_TEXT_SIZE]; /* of an earlier run, if spelled another way */
     bool has_moved;            /* and it is another file */
-    bool can_resume;     /* every file is an earlier run's, with its gains */
-    bool is_complete;    /* and has all dumps, under its final name */
-    const char *present; /* a result of an earlier run, NULL: none */
-    const char *absent;  /* one that no run has even begun, or NULL */
+    bool can_resume;  /* every file is an earlier run's, with its gains */
+    bool is_complete; /* and has all dumps, under its final name */
+    struct fx8_sink_set set;
     struct fx8_earlier earlier;
     struct fx8_queue empty, full;
     pthread_t thread;

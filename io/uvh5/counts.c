@@ -391,10 +391,11 @@ enum fx8_status fx8_uvh5_mark_all(struct fx8_uvh5_writer *writer,
                : fx8_output_check(writer->output, error);
 }
 
-/* Keep these bits of the marks of finished dumps, and add others. */
+/* Keep these bits of the marks of finished dumps, and add others.  NULL: all
+ * that are marked are finished. */
 static enum fx8_status change_marks(struct fx8_uvh5_writer *writer,
-                                    int64_t kept, int64_t added,
-                                    struct fx8_error *error)
+                                    const uint8_t *finished, int64_t kept,
+                                    int64_t added, struct fx8_error *error)
 {
     const struct fx8_h5_cube *cube = &writer->counts[FX8_UVH5_CHECKSUM];
     const size_t n = fx8_h5_cube_rows(cube);
@@ -404,7 +405,9 @@ static enum fx8_status change_marks(struct fx8_uvh5_writer *writer,
     if (fx8_h5_read_part(cube->dataset, cube->type, &start, &count, marks) < 0)
         return fx8_output_fail(writer->output, cube->name, error);
     for (size_t dump = 0; dump < n; dump++)
-        if (marks[dump] != unfinished)
+        if (finished != NULL && (dump >= writer->n_times || !finished[dump]))
+            marks[dump] = unfinished;
+        else if (marks[dump] != unfinished)
             marks[dump] = (marks[dump] & kept) | added;
     return fx8_h5_write_part(cube->dataset, cube->type, &start, &count, marks) <
                    0
@@ -423,7 +426,7 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
     FX8_TRY(flush_and_sync(writer, error));
-    return change_marks(writer, DATA, 0, error);
+    return change_marks(writer, NULL, DATA, 0, error);
 }
 
 /* Closing writes what HDF5 still holds. */
@@ -443,16 +446,17 @@ enum fx8_status fx8_uvh5_sync_marks(struct fx8_uvh5_writer *writer,
     FX8_TRY(fx8_output_open_hdf5(writer->output, H5F_ACC_RDWR, &writer->file,
                                  error));
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    FX8_TRY(change_marks(writer, ~SYNCED, SYNCED, error));
+    FX8_TRY(change_marks(writer, NULL, ~SYNCED, SYNCED, error));
     FX8_TRY(close_and_sync(writer, error));
     fx8_output_unprotect(writer->output);
     return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
+                                      const uint8_t *finished,
                                       struct fx8_error *error)
 {
-    FX8_TRY(change_marks(writer, ~SYNCED, 0, error));
+    FX8_TRY(change_marks(writer, finished, ~SYNCED, 0, error));
     return flush_and_sync(writer, error);
 }
 
@@ -535,15 +539,6 @@ enum fx8_status fx8_uvh5_count_whole(struct fx8_uvh5_writer *writer,
             *n_dumps = dump + 1;
     }
     return FX8_OK;
-}
-
-enum fx8_status fx8_uvh5_unmark(struct fx8_uvh5_writer *writer, size_t first,
-                                struct fx8_error *error)
-{
-    const struct fx8_h5_cube *marks = &writer->counts[FX8_UVH5_CHECKSUM];
-    FX8_TRY(fx8_h5_cubes_resize(writer->output, marks, 1, first, error));
-    return fx8_h5_cubes_resize(writer->output, marks, 1, writer->n_times,
-                               error);
 }
 
 enum fx8_status fx8_uvh5_cut_counts(struct fx8_uvh5_writer *writer,

@@ -152,20 +152,21 @@ void fx8_uvh5_drop(struct fx8_uvh5_writer **handle)
 
 static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
                                const struct fx8_uvh5_header *header,
-                               struct fx8_error *error)
+                               const uint8_t *finished, struct fx8_error *error)
 {
     FX8_TRY(fx8_uvh5_close_handles(writer, error));
     writer->is_read_only = false;
-    FX8_TRY(fx8_output_take_up(writer->output, error));
+    FX8_TRY(fx8_output_take_up(writer->output, fx8_uvh5_holds_no_dump, error));
     FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
-    FX8_TRY(fx8_output_protect(writer->output, true, true, error));
+    /* where dumps were read and may be damaged, a kill takes the file back
+     * until their marks are gone: then the next run reads them again */
+    FX8_TRY(fx8_output_protect(writer->output, true, writer->is_sound, error));
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
-    FX8_TRY(fx8_uvh5_unsync_marks(writer, error));
+    FX8_TRY(fx8_uvh5_unsync_marks(writer, finished, error));
+    FX8_TRY(fx8_output_protect(writer->output, true, true, error));
     fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));
-    if (writer->rows.n_levels > 1)
-        FX8_TRY(fx8_uvh5_unmark(writer, writer->n_whole, error));
     FX8_TRY(fx8_output_flush(writer->output, writer->file, error));
     return writer->compression == FX8_COMPRESSION_NONE
                ? fx8_output_reserve(writer->output, error)
@@ -174,11 +175,12 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
 
 enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
                                  const struct fx8_uvh5_header *header,
+                                 const uint8_t *finished,
                                  struct fx8_error *error)
 {
     fx8_h5_quiet();
-    return fx8_output_noted(&writer->failure, take_up(writer, header, error),
-                            error);
+    return fx8_output_noted(&writer->failure,
+                            take_up(writer, header, finished, error), error);
 }
 
 enum fx8_status fx8_uvh5_protect(struct fx8_uvh5_writer *writer,

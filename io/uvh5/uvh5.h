@@ -346,9 +346,10 @@ bool fx8_uvh5_has_ended(const struct fx8_uvh5_writer *writer);
 void fx8_uvh5_drop(struct fx8_uvh5_writer **writer);
 
 /** Make it a .part again, with room for all dumps of the header, and open it
- *  for writing. */
+ *  for writing.  finished: [n_dumps]; other dumps lose their marks. */
 enum fx8_status fx8_uvh5_take_up(struct fx8_uvh5_writer *writer,
                                  const struct fx8_uvh5_header *header,
+                                 const uint8_t *finished,
                                  struct fx8_error *error);
 
 /**

@@ -175,8 +175,10 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error);
 
 /** Drop from the marks that their dumps are on the disk, before the file
- *  changes: from then on PATH.part.undo knows. */
+ *  changes: from then on PATH.part.undo knows.  Dumps that are not `finished`,
+ *  such as damaged ones, lose their marks: nobody would read them again. */
 enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
+                                      const uint8_t *finished,
                                       struct fx8_error *error);
 
 /** Whether all finished dumps of an earlier run are on the disk: it was paused,
@@ -254,9 +256,5 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
 /** Dumps up to the last block of which all dumps are marked. */
 enum fx8_status fx8_uvh5_count_whole(struct fx8_uvh5_writer *writer,
                                      size_t *n_dumps, struct fx8_error *error);
-
-/** Forget the marks of dumps from this one on. */
-enum fx8_status fx8_uvh5_unmark(struct fx8_uvh5_writer *writer, size_t first,
-                                struct fx8_error *error);
 
 #endif

@@ -315,6 +315,23 @@ class PowerLoss(ResumedJob):
                 self.assertEqual(self.resume(), finished - 1)
                 self.check()
 
+    def test_damage_that_was_found(self):
+        """A run that is killed before it has mended it leaves no mark of it."""
+        self.job({})
+        for write in range(0, 30, 3):
+            self.clear()
+            self.copy_want()
+            self.left(5)
+            with h5py.File(self.part, "r+") as file:
+                data = file["Data/visdata"]
+                data[2 * (len(data) // self.n_dumps)] = 0
+            killed = self.correlate(self.input, "--quiet", "--resume",
+                                    environment=program.faulty(
+                                        "kill", self.part, write))
+            self.assertEqual(killed.returncode, -signal.SIGKILL)
+            self.resume()
+            self.check()
+
     def test_a_compressed_part_alone(self):
         """Nobody knows whether HDF5 finds its chunks; a pause needs no other
         file."""

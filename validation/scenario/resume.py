@@ -287,14 +287,15 @@ class Resume(ResumedJob):
         self.assertEqual(self.refusal(*self.words(self.input)), "")
 
     def test_ended_result_beside_a_part_without_dumps(self):
-        """Such as a run with --force leaves that is killed at once."""
-        for words in (), ("--force",):
+        """Such as a run with --force leaves that is killed at once: to go on
+        with that one, --force is needed again."""
+        for words in ("--force",), ():
             self.job()
             self.end_early(signal.SIGTERM, "--quiet")
             finished = self.finished()
             self.copy_want()
             self.left(0)
-            self.assertEqual(self.resume(*words), finished)
+            self.assertEqual(self.resume(*words), 0 if words else finished)
             self.check()
 
     def test_renamed_before_its_end(self):
@@ -536,6 +537,11 @@ class Resume(ResumedJob):
                                  f"{self.outputs[1]}, which is missing: "
                                  "expected both, or --force ")
             self.assertNotIn("goes on", done.stderr)
+            if not is_part:     # what a run leaves that is killed at once
+                self.save(gone + ".part", "")
+                again = self.well(*self.words(self.input, "--resume"), code=2)
+                self.assertEqual(again.stderr, done.stderr)
+                os.remove(gone + ".part")
             self.assertEqual(self.contents(), before)
             self.well(*self.words(self.input, "--resume", "--force"))
             self.check()
