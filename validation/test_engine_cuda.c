@@ -267,8 +267,9 @@ TEST(batches_of_any_size)
 TEST(bounds_of_devices_are_added_in_their_direction)
 {
     struct generator g = {104};
-    struct task task = make_task(2, true, 1, 1, 8193, 0, true, &g);
+    struct task task = make_task(2, true, 1, 1, 513, 0, true, &g);
     struct task other = on_cuda(&task, "dp4a-16", 2);
+    other.plan.spectra_per_dump = 512; /* two blocks, of one segment */
     other.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
     struct outcome given = {
         .x8 = temporary_zeros(n_cells(&task) * sizeof *given.x8),
@@ -276,8 +277,8 @@ TEST(bounds_of_devices_are_added_in_their_direction)
     };
     given.x32[0].re = 0x1p30f;
     given.x32[1].re = -0x1p30f;
-    given.x32[(size_t)2 * 8192].re = 3;
-    given.x32[(size_t)2 * 8192 + 1].re = 5;
+    given.x32[(size_t)2 * 512].re = 3;
+    given.x32[(size_t)2 * 512 + 1].re = 5;
     struct outcome got = run_task(&other, &given);
     check_sums(&other, &got);
     for (size_t pair = 0; pair < 3; pair++) {
