@@ -291,9 +291,16 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
                             error));
     if (*writer == NULL)
         return FX8_OK;
-    const enum fx8_status status =
+    enum fx8_status status =
         check(request, *writer, header, gains, found, error);
-    found->is_complete = found->is_complete && fx8_uvh5_has_ended(*writer);
+    const bool has_ended = fx8_uvh5_has_ended(*writer);
+    found->is_complete = found->is_complete && has_ended;
+    /* a .part is begun again then */
+    if (status == FX8_OK && has_ended && !found->is_usable)
+        status = fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: its gains are damaged: expected --force without "
+                          "--resume to replace it",
+                          path);
     if (status != FX8_OK)
         fx8_uvh5_leave(writer, 0, NULL);
     else if (found->is_complete)

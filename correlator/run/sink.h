@@ -38,10 +38,10 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
 
 /** Results of earlier runs; NULL: none. */
 struct fx8_sink_set {
-    const char *present; /**< one that has dumps */
-    const char *ended;   /**< one of these under its final name */
-    const char *without; /**< one that has no dumps */
-    const char *absent;  /**< one of these of which there is no .part either */
+    const char *present; /**< has dumps */
+    const char *ended;   /**< has dumps, and its final name */
+    const char *without; /**< has no dumps */
+    const char *absent;  /**< has neither a .part nor a file of its name */
 };
 
 /** Results of a run are created together: refuse to begin one again, without

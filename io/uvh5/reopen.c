@@ -156,11 +156,12 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
 {
     FX8_TRY(fx8_uvh5_close_handles(writer, error));
     writer->is_read_only = false;
-    FX8_TRY(fx8_output_take_up(writer->output, fx8_uvh5_holds_no_dump, error));
-    FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
-    /* where dumps were read and may be damaged, a kill takes the file back
+    /* before it gets another name, by which it counts as one that was killed.
+     * Where dumps were read and may be damaged, a kill takes the file back
      * until their marks are gone: then the next run reads them again */
     FX8_TRY(fx8_output_protect(writer->output, true, writer->is_sound, error));
+    FX8_TRY(fx8_output_take_up(writer->output, fx8_uvh5_holds_no_dump, error));
+    FX8_TRY(open_file(writer, H5F_ACC_RDWR, error));
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_uvh5_unsync_marks(writer, finished, error));

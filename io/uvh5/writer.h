@@ -176,7 +176,7 @@ enum fx8_status fx8_uvh5_trim_marks(struct fx8_uvh5_writer *writer,
 
 /** Drop from the marks that their dumps are on the disk, before the file
  *  changes: from then on PATH.part.undo knows.  Dumps that are not `finished`,
- *  such as damaged ones, lose their marks: nobody would read them again. */
+ *  such as damaged ones, lose their marks: a later run would trust them. */
 enum fx8_status fx8_uvh5_unsync_marks(struct fx8_uvh5_writer *writer,
                                       const uint8_t *finished,
                                       struct fx8_error *error);

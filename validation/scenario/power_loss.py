@@ -261,6 +261,22 @@ class PowerLoss(ResumedJob):
                              "File exists")
         self.assertEqual(program.text(self.undo), "precious")
 
+    def test_another_file_beside_an_ended_result(self):
+        """It is not renamed before it is protected."""
+        self.job({"output.compression": "gzip"})
+        process = self.start_held("--quiet")
+        self.wait_until(process, "dumps", lambda: waiting.marked(self.part) > 4)
+        self.end(process, signal.SIGTERM)
+        finished = self.finished()
+        self.save(self.undo, "precious")
+        done = self.correlate(self.input, "--quiet", "--resume")
+        self.assert_one_line(done, 1, f"{self.undo}: cannot write it: File "
+                             "exists")
+        self.assertFalse(os.path.exists(self.part))
+        os.remove(self.undo)
+        self.assertEqual(self.resume(), finished)
+        self.check()
+
     def test_a_part_that_was_renamed(self):
         """It has not ended well: its dumps are read."""
         finished = self.killed({})

@@ -172,6 +172,10 @@ class Resume(ResumedJob):
             file["fx8/gain"][0, 0] += 1
         self.assertEqual(self.resume(), 0)
         self.check()
+        with h5py.File(self.output, "r+") as file:
+            file["fx8/gain"][0, 0] += 1
+        self.refuse_as_is(self.output, ("--resume",), "its gains are damaged: "
+                          "expected --force without --resume")
 
     def test_gains_that_another_rank_has_set(self):
         """Of an input that begins behind what is left to compute: a rank that was
