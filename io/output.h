@@ -47,12 +47,13 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_error *error);
 
 /**
- * fx8_output_reopen -- lock the PATH.part of an earlier run, or else PATH
- * itself, to go on with it.
+ * fx8_output_reopen -- lock the PATH.part of an earlier run, or, without one or
+ * beside one without dumps, PATH itself, to go on with it.
  *
- * Given:    force        the .part may replace an existing PATH at the end
- *           may_replace  as for fx8_output_open(): such a .part is left to it
- * Returned: output       NULL: neither is there
+ * Given:    force        the .part may replace an existing PATH at the end, and
+ *                        is begun again if it has no dumps
+ *           may_replace  as for fx8_output_open(): a .part without dumps
+ * Returned: output       NULL: there is none to go on with
  * Status:   as fx8_output_open()
  * Notes:    nothing is changed before fx8_output_take_up(), but for what
  *           PATH.part.undo takes back

@@ -204,18 +204,37 @@ static void warn_of_name(const struct fx8_run *run)
         request->warn(request->warn_context, text);
 }
 
+/* Nothing can be kept: a result is then not begun again unasked, as a .part is.
+ */
+static enum fx8_status keep_ended(const struct fx8_run *run,
+                                  const struct fx8_sink_set *set,
+                                  struct fx8_error *error)
+{
+    return set->ended == NULL || run->request->force
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: none of its dumps is finished in all results: "
+                          "expected --force without --resume to replace it",
+                          set->ended);
+}
+
 static enum fx8_status take_earlier(struct fx8_run *run,
+                                    const struct fx8_sink_set *set,
                                     struct fx8_error *error)
 {
     int64_t last = -1;
     for (size_t b = 0; b < run->n; b++)
         if (!fx8_sink_can_resume(run->branches[b].sink))
-            return FX8_OK;
+            return keep_ended(run, set, error);
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_look_into(run->branches[b].sink, error));
     FX8_TRY(run->reports->is_old ? find_last(run, &last, error)
                                  : verify(run, &last, error));
-    for (size_t b = 0; b < run->n && last < 0 && !run->reports->is_old; b++)
+    const bool begins_anew = last < 0 && !run->reports->is_old;
+    /* a block of averages may need more dumps than a result has that ended */
+    if (begins_anew && run->block_dumps == 1)
+        FX8_TRY(keep_ended(run, set, error));
+    for (size_t b = 0; b < run->n && begins_anew; b++)
         fx8_sink_drop(run->branches[b].sink);
     if (last < 0)
         return FX8_OK;
@@ -245,7 +264,7 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_check_set(run->branches[b].sink, run->request->force,
                                    &set, error));
-    const enum fx8_status status = take_earlier(run, error);
+    const enum fx8_status status = take_earlier(run, &set, error);
     /* they are of another run: the message is not about what they keep */
     for (size_t b = 0; b < run->n && status == FX8_ERR_USAGE; b++)
         fx8_sink_close(&run->branches[b].sink, NULL, NULL, false, NULL);

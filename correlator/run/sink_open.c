@@ -342,9 +342,11 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
     return present == NULL || absent == NULL || force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: belongs together with %s, which is missing: "
-                          "expected both, or --force to begin again",
-                          present, absent);
+                          "%s: belongs together with %s, which %s: expected "
+                          "both, or --force to begin again",
+                          present, absent,
+                          absent == set->absent ? "is missing"
+                                                : "has no finished dump");
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)

@@ -277,6 +277,22 @@ class PowerLoss(ResumedJob):
         self.assertEqual(self.resume(), finished)
         self.check()
 
+    def test_an_ended_result_beside_a_lost_one(self):
+        """It is not begun again because its other half has lost every dump."""
+        self.job({"correlator.precision": "both"},
+                 ("out.int8.uvh5", "out.fp32.uvh5"))
+        whole, lost = self.outputs[0], self.outputs[1] + ".part"
+        self.copy_want()
+        self.left()
+        os.rename(whole + ".part", whole)
+        with h5py.File(lost, "r+") as file:
+            file["Data/visdata"][...] = 0
+        before = self.contents()
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, f"{whole}: none of its dumps is finished "
+                             "in all results: expected --force ")
+        self.assertEqual(self.contents(), before)
+
     def test_a_part_that_was_renamed(self):
         """It has not ended well: its dumps are read."""
         finished = self.killed({})
