@@ -53,7 +53,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
  * Given:    force        the .part may replace an existing PATH at the end, and
  *                        is begun again if it has no dumps
  *           may_replace  as for fx8_output_open(): a .part without dumps
- * Returned: output       NULL: there is none to go on with
+ * Returned: output       NULL if no file has dumps to go on with
  * Status:   as fx8_output_open()
  * Notes:    nothing is changed before fx8_output_take_up(), but for what
  *           PATH.part.undo takes back

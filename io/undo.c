@@ -386,12 +386,12 @@ static int restore(const char *path, int descriptor, int file,
                    enum fx8_undo_found *found)
 {
     struct header header;
-    struct identity saved, of_file;
-    uint64_t length, end;
+    struct identity of_file;
+    struct stat saved;
+    uint64_t end;
     char boot[BOOT_BYTES];
     int reason = 0;
-    if (!identify(descriptor, &saved, &length) ||
-        !identify(file, &of_file, &end) ||
+    if (!identify(file, &of_file, &end) || fstat(descriptor, &saved) != 0 ||
         !fx8_driver_read(descriptor, 0, sizeof header, &header))
         return errno;
     /* the disk has all of the file until a header is written */
@@ -401,6 +401,7 @@ static int restore(const char *path, int descriptor, int file,
     if (header.crc != crc_of_header(&header) || !is_of_version ||
         !is_same_file(header.file, of_file) || header.end > end)
         return 0;
+    const uint64_t length = (uint64_t)saved.st_size;
     name_boot(boot);
     bool is_same =
         boot[0] != '\0' && memcmp(boot, header.boot, sizeof boot) == 0;

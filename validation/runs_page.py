@@ -4,8 +4,8 @@
 MPI, and to resume a run.
 
 Runs of a table take turns, so that a busy machine slows them alike. Before those
-of the first table memory is touched and freed, as in plan_check.py. `make
-runs-page` runs it; it takes 11 GB in TMPDIR, and Open MPI.
+with ranks, and those beside them, memory is touched and freed, as in plan_check.py.
+`make runs-page` runs it; it takes 11 GB in TMPDIR, and Open MPI.
 """
 import os
 import re

@@ -262,14 +262,14 @@ TEST(batches_of_any_size)
     assert_true(n_sizes >= 4);
 }
 
-/* One device has exactly 2^60, the others 9 and 15; the total is between two
- * doubles. */
-TEST(bounds_of_devices_are_added_in_their_direction)
+/* Spectrum 0 gives exactly 2^60, and spectrum `n` 9 and 15; the total is
+ * between two doubles. */
+static void check_bounds(size_t n, int64_t spectra_per_dump)
 {
     struct generator g = {104};
-    struct task task = make_task(2, true, 1, 1, 513, 0, true, &g);
+    struct task task = make_task(2, true, 1, 1, n + 1, 0, true, &g);
     struct task other = on_cuda(&task, "dp4a-16", 2);
-    other.plan.spectra_per_dump = 512; /* two blocks, of one segment */
+    other.plan.spectra_per_dump = spectra_per_dump;
     other.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
     struct outcome given = {
         .x8 = temporary_zeros(n_cells(&task) * sizeof *given.x8),
@@ -277,8 +277,8 @@ TEST(bounds_of_devices_are_added_in_their_direction)
     };
     given.x32[0].re = 0x1p30f;
     given.x32[1].re = -0x1p30f;
-    given.x32[(size_t)2 * 512].re = 3;
-    given.x32[(size_t)2 * 512 + 1].re = 5;
+    given.x32[2 * n].re = 3;
+    given.x32[2 * n + 1].re = 5;
     struct outcome got = run_task(&other, &given);
     check_sums(&other, &got);
     for (size_t pair = 0; pair < 3; pair++) {
@@ -287,6 +287,18 @@ TEST(bounds_of_devices_are_added_in_their_direction)
                     got.up[2 * pair]);
         assert_true(got.down[2 * pair + 1] == got.up[2 * pair + 1]);
     }
+}
+
+/* Blocks of 512 spectra go to two devices, whose sums the host adds. */
+TEST(bounds_of_devices_are_added_in_their_direction)
+{
+    check_bounds(512, 512);
+}
+
+/* The first device adds segments, of 8192 spectra. */
+TEST(bounds_of_segments_are_added_in_their_direction)
+{
+    check_bounds(8192, 8193);
 }
 
 /* A kernel's name stands for one rounding, or for all; no other kernel has the

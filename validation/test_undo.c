@@ -236,18 +236,24 @@ TEST(a_damaged_header)
     fx8_undo_end(&undo);
 }
 
+/* What was saved is not written into a new file. */
+static void check_new(struct file *file, const char *name)
+{
+    file->descriptor = open(scratch_path(name), O_RDWR | O_CREAT, 0600);
+    memset(file->before, 0, BYTES);
+    assert_int_equal(ftruncate(file->descriptor, 2 * BYTES), 0);
+    assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
+    assert_true(is_as_before(file));
+    close(file->descriptor);
+}
+
 TEST(what_was_saved_of_another_file)
 {
     struct fx8_undo undo;
     struct file *file = begin(&undo, false);
     const int first = file->descriptor;
     change(&undo, file);
-    file->descriptor = open(scratch_path("other"), O_RDWR | O_CREAT, 0600);
-    memset(file->before, 0, BYTES);
-    assert_int_equal(ftruncate(file->descriptor, 2 * BYTES), 0);
-    assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
-    assert_true(is_as_before(file));
-    close(file->descriptor);
+    check_new(file, "other");
     close(first);
     fx8_undo_end(&undo);
 }
@@ -262,12 +268,7 @@ TEST(what_was_saved_of_a_file_that_was_removed)
     assert_int_equal(unlink(scratch_path("file")), 0);
     /* times of birth may be those of the kernel's clock, of 1 to 10 ms */
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    file->descriptor = open(scratch_path("file"), O_RDWR | O_CREAT, 0600);
-    memset(file->before, 0, BYTES);
-    assert_int_equal(ftruncate(file->descriptor, 2 * BYTES), 0);
-    assert_int_equal(restore(file), FX8_UNDO_FOREIGN);
-    assert_true(is_as_before(file));
-    close(file->descriptor);
+    check_new(file, "file");
     fx8_undo_end(&undo);
 }
 

@@ -251,7 +251,7 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
                                       struct fx8_error *error)
 {
     const size_t n_dumps = (size_t)run->request->job->n_dumps;
-    struct fx8_sink_set set = {NULL, NULL, NULL, NULL};
+    struct fx8_sink_set set = {NULL, NULL, NULL};
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     FX8_TRY(
         fx8_averages_block_dumps(run->request->job, &run->block_dumps, error));

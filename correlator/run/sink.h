@@ -40,7 +40,6 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
 struct fx8_sink_set {
     const char *present; /**< has dumps */
     const char *ended;   /**< has dumps, and its final name */
-    const char *without; /**< has no dumps */
     const char *absent;  /**< has neither a .part nor a file of its name */
 };
 

@@ -59,7 +59,6 @@ static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
         s->set.ended = is_ended ? name : s->set.ended;
         return FX8_OK;
     }
-    s->set.without = path;
     if (asprintf(&part, "%s.part", path) < 0) {
         part = NULL;
         return fx8_no_memory("names", error);
@@ -333,20 +332,13 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
 {
     take_name(sink->set.present, &set->present);
     take_name(sink->set.ended, &set->ended);
-    take_name(sink->set.without, &set->without);
     take_name(sink->set.absent, &set->absent);
-    /* a .part whose sibling has no dumps is begun again; a result is not */
-    const bool is_hidden = set->ended != NULL && set->without != NULL;
-    const char *present = is_hidden ? set->ended : set->present;
-    const char *absent = is_hidden ? set->without : set->absent;
-    return present == NULL || absent == NULL || force
+    return set->present == NULL || set->absent == NULL || force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: belongs together with %s, which %s: expected "
-                          "both, or --force to begin again",
-                          present, absent,
-                          absent == set->absent ? "is missing"
-                                                : "has no finished dump");
+                          "%s: belongs together with %s, which is missing: "
+                          "expected both, or --force to begin again",
+                          set->present, set->absent);
 }
 
 bool fx8_sink_is_complete(const struct fx8_sink *sink)

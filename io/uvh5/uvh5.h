@@ -297,7 +297,7 @@ enum fx8_status fx8_uvh5_unshare(struct fx8_uvh5_writer *writer,
  * signal may have ended early, to go on with it.
  *
  * Given:    as fx8_uvh5_create(), with the header that this run would write
- * Returned: writer  NULL: there is none with finished dumps
+ * Returned: writer  NULL if no file has finished dumps
  * Status:   as fx8_output_reopen()
  * Notes:    as fx8_output_reopen()
  */

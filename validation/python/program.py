@@ -205,7 +205,7 @@ def read(path):
             shape = (1,) + values.shape
         group = file.get("fx8", {})
         extra = file["Header/extra_keywords"]
-        words = {name: extra[name][()] for name in extra}   # items() hides tears
+        words = {name: extra[name][()] for name in extra}   # items(): None
         return Visibilities(
             path=path, visibilities=values.reshape(shape),
             flags=file["Data/flags"][...].reshape(shape),

@@ -122,9 +122,10 @@ class Resume(ResumedJob):
         self.end_early(signal.SIGTERM, "--quiet")
         with h5py.File(self.look, "r+") as file:
             file.attrs["input"] = "other.h5"
-        self.assert_one_line(self.correlate(self.input, "--resume"), 2,
-                             "look.h5: exists", "out.uvh5.part keeps what was "
-                             "finished before")
+        done = self.correlate(self.input, "--resume")
+        self.assert_one_line(done, 2, "look.h5: exists", "out.uvh5.part keeps "
+                             "what was finished before")
+        self.assertNotIn("goes on", done.stderr)
         with h5py.File(self.look) as file:
             self.assertEqual(file.attrs["input"], "other.h5")
         os.remove(self.look)
@@ -545,7 +546,8 @@ class Resume(ResumedJob):
                 self.save(gone + ".part", "")
                 self.assert_one_line(
                     self.well(*self.words(self.input, "--resume"), code=2), 2,
-                    f"{self.outputs[1]}, which has no finished dump: expected ")
+                    f"{kept}: none of its dumps is finished in all results: "
+                    "expected --force without --resume")
                 os.remove(gone + ".part")
             self.assertEqual(self.contents(), before)
             self.well(*self.words(self.input, "--resume", "--force"))
