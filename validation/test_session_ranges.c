@@ -93,11 +93,13 @@ TEST(gains_of_late_inputs)
 TEST(gains_from_before_a_range)
 {
     static const double turns[] = {0.0, 0.25, -0.1, 0.7, -12.3, 0.5};
-    for (size_t k = 0; k < 8; k++) {
+    for (size_t k = 0; k < 12; k++) {
         struct fx8_plan plan;
         const struct voltages v = eventful(&plan, k % 2 == 1);
         size_t n_inputs = 6;
-        if (k / 4 == 1) { /* the end decides on the last spectra */
+        if (k / 4 == 2) /* 213 behind a pulse: several blocks of 70 */
+            plan.first_sample = 1201;
+        if (k / 4 > 0) { /* the end decides on the last spectra */
             plan.marker.least_length = 400;
             plan.blanking = (struct fx8_blanking){.level = 127, .margin = 400};
         }

@@ -73,7 +73,9 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
         const enum fx8_status status =
             fx8_gains_begin(s->gains, s->stream, s->valid, n_spectra,
                             fx8_session_looks_back(s), &n_set, &needed, error);
-        s->is_behind = needed && fx8_session_looks_back(s);
+        if (status == FX8_OK && needed)
+            s->seen_behind =
+                fx8_gains_next_sample(s->gains) - fx8_session_reach(s);
         s->statistics.n_gain_rounds += n_set > 0;
         s->statistics.gains_s += fx8_clock_seconds() - start;
         if (status != FX8_OK || needed)
@@ -283,14 +285,12 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
 }
 
 /* The next sample that the gains need.  When a round looks back, samples before
- * the first may make it missing. */
-static int64_t next_for_gains(struct fx8_session *s)
+ * the first may make it missing: all within reach come first. */
+static int64_t next_for_gains(const struct fx8_session *s)
 {
     const int64_t next = fx8_gains_next_sample(s->gains);
-    const int64_t first = next - fx8_session_reach(s);
-    const bool is_behind = s->is_behind;
-    s->is_behind = false;
-    return is_behind ? first : next;
+    const bool is_behind = fx8_session_looks_back(s) && s->seen_behind < next;
+    return is_behind ? s->seen_behind : next;
 }
 
 /* Measure levels as far as there are samples. */
@@ -310,6 +310,7 @@ static enum fx8_status look_ahead(struct fx8_session *s,
         const enum fx8_status status =
             fx8_gains_push(s->gains, &read, &is_done, error);
         s->statistics.gains_s += fx8_clock_seconds() - start;
+        s->seen_behind = read.first_sample + read.n_samples;
         FX8_TRY(status);
     }
     return is_done ? end_round(s, error)

@@ -76,7 +76,8 @@ struct fx8_session {
     int64_t dump;           /* index of the current dump */
     int64_t end_dump;       /* behind the last to compute: fx8_seek() */
     bool has_skipped;       /* dumps before it, by fx8_seek() */
-    bool is_behind;         /* a round that looks back has begun */
+    int64_t seen_behind;    /* up to here a round that looks back has seen what
+                               lies before its first sample */
     int64_t position;       /* spectra of it already correlated */
     /* spectra of it that make the part to compute: fx8_seek_part(); part_end
      * is 0 for whole dumps */
