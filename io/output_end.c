@@ -192,8 +192,9 @@ void fx8_output_abandon(struct fx8_output **output)
     if (*output == NULL)
         return;
     if (fx8_output_is_ours(*output)) {
-        unlink((*output)->part);
+        /* in this order: the .part is locked as long as it has its name */
         fx8_undo_remove((*output)->undo);
+        unlink((*output)->part);
     }
     fx8_output_release(*output);
     *output = NULL;

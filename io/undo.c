@@ -154,6 +154,12 @@ static int create(struct fx8_undo *undo)
     undo->is_open = undo->descriptor >= 0;
     if (!undo->is_open)
         return errno;
+    /* two runs that began together can both have found no other so far */
+    if (fx8_part_lock(undo->descriptor) != 0 &&
+        (errno == EAGAIN || errno == EACCES)) {
+        fx8_undo_close(undo);
+        return EBUSY;
+    }
     fx8_part_sync_folder(undo->path);
     return 0;
 }

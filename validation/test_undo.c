@@ -205,14 +205,16 @@ TEST(one_of_an_earlier_run_is_not_removed)
     struct fx8_undo earlier, undo = {.path = scratch_path("file.undo")};
     struct file *file = begin(&earlier, false);
     struct stat status;
+    const int held = open(earlier.path, O_RDONLY);
     change_and_note(&earlier, file);
+    fx8_undo_close(&earlier);
     assert_int_equal(fx8_undo_begin(&undo, file->descriptor, UINT64_MAX), 0);
-    assert_int_equal(fstat(earlier.descriptor, &status), 0);
+    assert_int_equal(fstat(held, &status), 0);
     assert_int_equal(status.st_nlink, 1);
+    close(held);
     change(&undo, file);
     assert_int_equal(restore(file), FX8_UNDO_RESTORED);
     assert_true(is_as_before(file));
-    fx8_undo_close(&earlier);
     fx8_undo_end(&undo);
 }
 
@@ -291,6 +293,22 @@ TEST(a_failure_loses_nothing)
     close(read_only);
     close(file->descriptor);
     fx8_undo_end(&undo);
+}
+
+/* Two runs that began together: the second one must not write into it. */
+TEST(two_at_once)
+{
+    struct fx8_undo undo, other = {.path = scratch_path("file.undo")};
+    struct file *file = begin(&undo, false);
+    change(&undo, file);
+    assert_int_equal(fx8_undo_begin(&other, file->descriptor, 0), EBUSY);
+    assert_false(other.is_open);
+    assert_int_equal(restore(file), FX8_UNDO_RESTORED);
+    assert_true(is_as_before(file));
+    fx8_undo_close(&undo);
+    assert_int_equal(fx8_undo_begin(&other, file->descriptor, 0), 0);
+    fx8_undo_end(&other);
+    close(file->descriptor);
 }
 
 /* Other files of that name stay; what a power failure has emptied does not. */

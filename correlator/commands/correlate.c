@@ -71,8 +71,8 @@ static const struct fx8_option options[] = {
                   .help = "transform on the CPU; lanes: our own, for channels "
                           "without prime factors above 5; estimate, measure: "
                           "FFTW's best guess, or what it finds fastest: last "
-                          "bits may then differ from run to run; auto: lanes, "
-                          "else estimate"},
+                          "bits may then differ from run to run, and --resume "
+                          "may be refused; auto: lanes, else estimate"},
     [MPI] = {.name = "mpi",
              .help = "divide the dumps among the processes that mpirun or srun "
                      "has started"},

@@ -355,11 +355,31 @@ static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
     return status;
 }
 
+/* Phase centres are written one after the other: a failure can come when some
+ * have a dump and others do not. */
+static void leave_alike(const struct fx8_run *run)
+{
+    int64_t n_dumps = INT64_MAX;
+    for (size_t b = 0; b < run->n; b++) {
+        struct fx8_sink *sink = run->branches[b].sink;
+        if (sink == NULL)
+            continue;
+        (void)fx8_sink_drain(sink, NULL);
+        const int64_t n = fx8_sink_whole_dumps(sink);
+        n_dumps = n < n_dumps ? n : n_dumps;
+    }
+    for (size_t b = 0; b < run->n; b++)
+        if (run->branches[b].sink != NULL)
+            fx8_sink_leave_at_most(run->branches[b].sink, n_dumps);
+}
+
 static enum fx8_status close_branches(struct fx8_run *run,
                                       enum fx8_status status,
                                       struct fx8_error *error)
 {
     const enum fx8_status pushed = status;
+    if (run->branches != NULL)
+        leave_alike(run);
     for (size_t b = 0; b < run->n && run->branches != NULL; b++) {
         const enum fx8_status ended = close_branch(run, b, pushed, error);
         if (b == 0 || status == FX8_OK)

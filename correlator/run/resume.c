@@ -277,6 +277,17 @@ static enum fx8_status check(const struct fx8_run_request *request,
                : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);
 }
 
+/* A .part without its gains is begun again. */
+static void warn_of_gains(const struct fx8_run_request *request,
+                          const char *name)
+{
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(text, sizeof text,
+             "%s: fx8/gain: damaged: all dumps are computed again", name);
+    if (request->warn != NULL)
+        request->warn(request->warn_context, text);
+}
+
 enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
                                 const char *path,
                                 const struct fx8_uvh5_header *header,
@@ -295,8 +306,10 @@ enum fx8_status fx8_resume_open(const struct fx8_run_request *request,
         check(request, *writer, header, gains, found, error);
     const bool has_ended = fx8_uvh5_has_ended(*writer);
     found->is_complete = found->is_complete && has_ended;
-    /* a .part is begun again then */
-    if (status == FX8_OK && has_ended && !found->is_usable)
+    const bool is_damaged = status == FX8_OK && !found->is_usable;
+    if (is_damaged && !has_ended)
+        warn_of_gains(request, fx8_uvh5_name(*writer));
+    if (is_damaged && has_ended)
         status = fx8_fail(error, FX8_ERR_USAGE,
                           "%s: its gains are damaged: expected --force without "
                           "--resume to replace it",

@@ -487,25 +487,33 @@ static bool is_paused(const struct fx8_sink *s, bool keep)
 }
 
 /* Finish all results, or none: after a failed run finished dumps stay as .part.
- */
+ * The quick-look comes first: without a .part, a later run does nothing. */
 static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
                                  bool keep, struct fx8_error *error)
 {
     const size_t n_dumps = (size_t)fx8_sink_n_finished(s);
+    const int64_t n_whole = fx8_sink_whole_dumps(s);
+    const int64_t n_left = n_whole < s->most_left ? n_whole : s->most_left;
+    struct fx8_error ignored;
+    const enum fx8_status closed = fx8_run_quicklook_close(
+        &s->quicklook, keep && status == FX8_OK && n_dumps > 0,
+        status == FX8_OK ? error : &ignored);
+    if (status == FX8_OK)
+        status = closed;
     for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         if (s->files[f] != NULL && status == FX8_OK && is_paused(s, keep))
             status = fx8_uvh5_sync_marks(s->files[f], error);
         if (status != FX8_OK || !keep)
-            fx8_uvh5_leave(&s->files[f], (size_t)fx8_sink_whole_dumps(s),
-                           error);
+            fx8_uvh5_leave(&s->files[f], (size_t)n_left, error);
         else
             status = fx8_uvh5_close(&s->files[f], n_dumps, error);
     }
-    struct fx8_error ignored;
-    const bool is_kept = keep && status == FX8_OK && n_dumps > 0;
-    const enum fx8_status closed = fx8_run_quicklook_close(
-        &s->quicklook, is_kept, status == FX8_OK ? error : &ignored);
-    return status == FX8_OK ? closed : status;
+    return status;
+}
+
+void fx8_sink_leave_at_most(struct fx8_sink *sink, int64_t n_dumps)
+{
+    sink->most_left = n_dumps;
 }
 
 bool fx8_sink_has_failed(const struct fx8_sink *sink)

@@ -47,7 +47,7 @@ static enum fx8_status put_tables(const struct fx8_job *job,
 
 /* Note what there is of a result. */
 static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
-                                 struct fx8_error *error)
+                                 bool is_complete, struct fx8_error *error)
 {
     const char *path = s->output->paths[kind];
     FX8_AUTO_FREE char *part = NULL;
@@ -57,6 +57,7 @@ static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
         const bool is_ended = fx8_uvh5_has_ended(s->files[kind]);
         s->set.present = name;
         s->set.ended = is_ended ? name : s->set.ended;
+        s->set.whole = is_complete ? name : s->set.whole;
         return FX8_OK;
     }
     if (asprintf(&part, "%s.part", path) < 0) {
@@ -92,7 +93,8 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     s->is_complete = s->is_complete && found.is_complete;
     strcpy(s->input, found.input);
     s->has_moved = found.has_moved;
-    return request->resume ? note_file(s, kind, error) : FX8_OK;
+    return request->resume ? note_file(s, kind, found.is_complete, error)
+                           : FX8_OK;
 }
 
 enum fx8_status fx8_sink_restore_gains(struct fx8_sink *s,
@@ -174,14 +176,26 @@ enum fx8_status fx8_sink_verify(struct fx8_sink *s, size_t dump,
 {
     const struct fx8_uvh5_counted *counts = &s->copies[0].counts;
     const char *unfinished;
+    /* the quick-look reads all of it later, when it is too late for a damaged
+     * one to be computed again */
+    const bool trusts = s->output->path_quicklook == NULL;
     FX8_TRY(
-        fx8_sink_read_copy(s, dump, true, &s->copies[0], &unfinished, error));
+        fx8_sink_read_copy(s, dump, trusts, &s->copies[0], &unfinished, error));
     *is_finished = unfinished == NULL;
     *has_data = false;
     for (size_t row = 0; row < s->job->axes.n_rows; row++)
         *has_data = *has_data || (*is_finished && !counts->dead[row] &&
                                   counts->valid_spectra[row] > 0);
     return FX8_OK;
+}
+
+/* Why a dump that is computed again may be another one. */
+static const char *name_cause(const struct fx8_sink *s)
+{
+    return strstr(s->report->fft_plan, "measure") != NULL
+               ? "--fft-plan measure has found another transform, or the "
+                 "recording, a table or the Earth data have changed"
+               : "the recording, a table or the Earth data have changed";
 }
 
 enum fx8_status fx8_sink_compare(struct fx8_sink *s,
@@ -200,11 +214,11 @@ enum fx8_status fx8_sink_compare(struct fx8_sink *s,
         }
         if (!is_same)
             return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: dump %lld: is not what this run computes: the "
-                            "recording, a table or the Earth data have "
-                            "changed: expected the same as before, or --force "
+                            "%s: dump %lld: is not what this run computes: %s: "
+                            "expected the same as before, or --force "
                             "without --resume to begin again",
-                            fx8_uvh5_name(s->files[f]), (long long)dump->index);
+                            fx8_uvh5_name(s->files[f]), (long long)dump->index,
+                            name_cause(s));
     }
     return FX8_OK;
 }
@@ -307,6 +321,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     s->session = session;
     s->report = report;
     s->block_dumps = 1;
+    s->most_left = INT64_MAX;
     s->has_slices = fx8_info(session).n_slices > 1;
     s->rows =
         fx8_uvh5_all_rows((size_t)s->job->n_dumps, s->job->axes.n_baselines);
@@ -332,6 +347,7 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
 {
     take_name(sink->set.present, &set->present);
     take_name(sink->set.ended, &set->ended);
+    take_name(sink->set.whole, &set->whole);
     take_name(sink->set.absent, &set->absent);
     return set->present == NULL || set->absent == NULL || force
                ? FX8_OK

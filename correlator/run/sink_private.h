@@ -66,6 +66,7 @@ struct fx8_sink {
     struct fx8_uvh5_rows rows; /* of the files */
     struct fx8_averages averages[FX8_N_RESULTS];
     int64_t block_dumps;       /* of all sinks: see fx8_sink_keep_blocks() */
+    int64_t most_left;         /* of all sinks: see fx8_sink_leave_at_most() */
     bool has_slices;           /* dumps come in slices: see fx8_sink_put() */
     char input[FX8_TEXT_SIZE]; /* of an earlier run, if spelled another way */
     bool has_moved;            /* and it is another file */

@@ -4,6 +4,7 @@
  * early.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/base/clock.h"
 #include "config/base/try.h"
@@ -165,6 +166,7 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_uvh5_unsync_marks(writer, finished, error));
+    writer->is_begun_anew = memchr(finished, 1, header->n_times) == NULL;
     FX8_TRY(fx8_output_protect(writer->output, true, true, error));
     fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));

@@ -364,6 +364,18 @@ class PowerLoss(ResumedJob):
             self.resume()
             self.check()
 
+    def test_damage_that_a_quick_look_would_find(self):
+        """It reads the dumps that are kept, after a pause too."""
+        self.job({"postprocess.quicklook": self.look,
+                  "output.compression": "gzip"}, ("out.uvh5", "look.h5"))
+        self.copy_want()
+        self.left(5)
+        with h5py.File(self.part, "r+") as file:
+            data = file["Data/visdata"]
+            data[2 * (len(data) // self.n_dumps)] = 0
+        self.assertEqual(self.resume(), 4)
+        self.check()
+
     def test_a_compressed_part_alone(self):
         """Nobody knows whether HDF5 finds its chunks; a pause needs no other
         file."""

@@ -171,7 +171,9 @@ class Resume(ResumedJob):
         self.left()
         with h5py.File(self.part, "r+") as file:
             file["fx8/gain"][0, 0] += 1
-        self.assertEqual(self.resume(), 0)
+        done = self.well(*self.words(self.input, "--resume"))
+        self.assertIn(f"warning: {self.part}: fx8/gain: damaged", done.stderr)
+        self.assertEqual(self.kept(done.stdout), 0)
         self.check()
         with h5py.File(self.output, "r+") as file:
             file["fx8/gain"][0, 0] += 1

@@ -16,11 +16,15 @@ import shutil
 import signal
 import time
 
+import h5py
+
 import oracle
 import program
 from resumed import ResumedJob
 
 STEPS = 10**9 if program.LONG else 9
+# Writes before the first one after which something is kept.
+NEAR = 6 if program.LONG else 1
 
 
 class ResumeFaults(ResumedJob):
@@ -108,6 +112,75 @@ class ResumeFaults(ResumedJob):
                     self.assertEqual(kept[-1], found.get(self.part))
             print(f"# {compression}: dumps kept {kept}")
             self.assertGreater(max(n or 0 for n in kept), 0)
+
+    def failing(self, words, fault, file, at):
+        """Run so; returns the files that are left, as the message says."""
+        done = self.correlate(self.input, *words,
+                              environment=program.faulty(fault, file, at))
+        if done.returncode in (0, -signal.SIGKILL):  # 0: fewer writes are left
+            return self.left_over()
+        self.assert_one_line(done, 1, f"{file}: cannot write")
+        left = sorted(map(self.path, self.left_over()))
+        self.assertEqual(sorted(program.kept_dumps(done.stderr)), left)
+        return left
+
+    def test_failed_writes_of_two_centres(self):
+        """One has dumps before the other has any: both stay, or none."""
+        centres = self.save("centres.csv", "name,ra_deg,dec_deg\n"
+                            "A,60,-27\nB,80,-30\n")
+        self.job({"delay.mode": "track", "delay.phase_centers": centres,
+                  "delay.dut1_s": 0, "output.compression": "gzip"},
+                 ("out.A.uvh5", "out.B.uvh5"))
+        for path in self.outputs if program.LONG else self.outputs[1:]:
+            part = path + ".part"
+            none, some = 0, self.moments("full", part)[-1]
+            while some - none > 1:
+                self.clear()
+                middle = (none + some) // 2
+                if self.failing((), "full", part, middle):
+                    some = middle
+                else:
+                    none = middle
+            for at in range(max(0, none - NEAR), some + 1):
+                for fault in "full", "kill":
+                    with self.subTest(file=part, at=at, fault=fault):
+                        self.clear()
+                        self.failing((), fault, part, at)
+                        # and again, from what that has left
+                        left = self.failing(("--resume",), "full", part, at)
+                        self.assertIn(len(left), (0, 2))
+                        self.resume()
+                        self.check()
+        # what nothing can be kept of goes, too
+        self.clear()
+        self.copy_want()
+        self.left(5)
+        with h5py.File(part, "r+") as file:
+            file["fx8/checksum"][...] = -1
+        left = self.failing(("--resume",), "full", part, none)
+        self.assertIn(len(left), (0, 2))
+        self.assertEqual(self.resume(), 0)
+        self.check()
+
+    def test_failed_writes_of_a_quick_look(self):
+        """No result counts as whole without it, nor with that of a run that
+        was ended early."""
+        self.job({"postprocess.quicklook": self.look},
+                 ("out.uvh5", "look.h5"))
+        ended = [self.path("ended"), self.path("ended look")]
+        self.clear()
+        self.end(self.start_held("--quiet"), signal.SIGTERM)
+        for path, kept in zip(self.outputs, ended):
+            shutil.copy(path, kept)
+        last = self.moments("kill", self.look + ".part")[-1]
+        for fault in "full", "kill":
+            self.clear()
+            for path, kept in zip(self.outputs, ended):
+                shutil.copy(kept, path)
+            with self.subTest(fault=fault):
+                self.assertNotEqual(
+                    self.go_on(fault, self.look + ".part", last).returncode, 0)
+                self.assertEqual(self.complete(), self.n_dumps)
 
     def test_short_reads_and_writes(self):
         self.begin()

@@ -204,6 +204,17 @@ class Resumed(Checks, ResumedJob):
             self.assertFalse(os.path.exists(path + ".part"))
         self.assertEqual(self.resume(), 0)
         self.check()
+        # a whole result is not begun again as the other has no whole block
+        self.clear()
+        self.end(self.start_held("--quiet"), signal.SIGTERM)
+        shutil.copy(self.want[self.outputs[0]], self.outputs[0])
+        before = program.content(self.outputs[0])
+        self.assert_one_line(self.correlate(self.input, "--resume"), 2,
+                             f"{self.outputs[0]}: none of its dumps is "
+                             "finished in all results: expected --force")
+        self.assertEqual(program.content(self.outputs[0]), before)
+        self.well(*self.words(self.input, "--force", "--quiet"))
+        self.check()
 
     def test_damaged_dump(self):
         """Its whole block is computed again."""
