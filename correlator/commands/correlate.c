@@ -452,6 +452,8 @@ static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
                                      struct work *work, int64_t *samples,
                                      struct fx8_error *error)
 {
+    const char *given = line->given[OUTPUT];
+    const char *result = given != NULL ? given : "";
     size_t n_threads;
     enum fx8_status status = block_samples(samples, error);
     if (status == FX8_OK)
@@ -461,7 +463,8 @@ static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
     if (work->ranks.n == 1)
         return FX8_OK;
-    FX8_TRY(fx8_alike_check(&work->job, work->reader, &work->ranks, error));
+    FX8_TRY(
+        fx8_alike_check(&work->job, work->reader, result, &work->ranks, error));
     FX8_TRY(fx8_share_threads(&work->ranks, &n_threads, error));
     if (work->job.plan.machine.threads.count == 0)
         work->job.plan.machine.threads.count = n_threads;
@@ -507,6 +510,7 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
     request.input_brief = work->input_brief;
     if (request.is_trial && !is_first)
         return FX8_OK;
+    request.is_of_ranks = work->ranks.n > 1;
     if (request.is_trial)
         request.ranks = &fx8_ranks_alone;
     fx8_progress_start(&display, "correlate", "dump", is_quiet ? NULL : stderr);

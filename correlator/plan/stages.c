@@ -19,6 +19,7 @@
 #include "correlator/bench/bench.h"
 #include "correlator/plan/plan.h"
 #include "correlator/run/averages.h"
+#include "correlator/run/share.h"
 #include "io/uvh5/uvh5.h"
 
 /* Taps that section node measures with. */
@@ -473,7 +474,7 @@ enum fx8_status fx8_cost_job_of(const struct fx8_job *job,
         .n_dumps = (double)job->n_dumps,
         .n_segments = ceil((double)job->plan.spectra_per_dump /
                            (double)fx8_segment_spectra(&job->plan)),
-        .is_exact = job->plan.precision == FX8_PRECISION_INT8,
+        .is_exact = fx8_share_is_exact(&job->plan),
         .whole_dumps =
             (double)job->plan.n_spectra / (double)job->plan.spectra_per_dump,
         .block_dumps = (double)block_dumps,

@@ -21,6 +21,7 @@ enum {
     KEYS,
     TABLES,
     SPOTS,
+    RESULT,
     N_FACTS
 };
 
@@ -35,6 +36,7 @@ static const char *const names[N_FACTS] = {
     [KEYS] = "digest of the configuration",
     [TABLES] = "digest of positions, delays, gains and phase centres",
     [SPOTS] = "digest of samples at some spots",
+    [RESULT] = "name of the result, or its digest if it is long",
 };
 
 /* The spots: blocks of samples, spread over the run from its first to its last
@@ -145,8 +147,8 @@ static enum fx8_status digest_spots(const struct fx8_job *job,
 }
 
 static enum fx8_status collect(const struct fx8_job *job,
-                               struct fx8_reader *reader, struct facts *facts,
-                               struct fx8_error *error)
+                               struct fx8_reader *reader, const char *result,
+                               struct facts *facts, struct fx8_error *error)
 {
     const struct fx8_observation *o = &job->observation;
     struct stat file;
@@ -167,18 +169,22 @@ static enum fx8_status collect(const struct fx8_job *job,
         job->plan.n_bands);
     PUT(DUMPS, "%lld", (long long)job->n_dumps);
 #undef PUT
+    if (strlen(result) < sizeof facts->texts[RESULT])
+        strcpy(facts->texts[RESULT], result);
+    else
+        fx8_sha256(result, strlen(result), facts->texts[RESULT]);
     FX8_TRY(digest(job, print_keys, facts->texts[KEYS], error));
     FX8_TRY(digest(job, print_tables, facts->texts[TABLES], error));
     return digest_spots(job, reader, facts->texts[SPOTS], error);
 }
 
 enum fx8_status fx8_alike_check(const struct fx8_job *job,
-                                struct fx8_reader *reader,
+                                struct fx8_reader *reader, const char *result,
                                 const struct fx8_ranks *ranks,
                                 struct fx8_error *error)
 {
     struct facts own, first;
-    enum fx8_status status = collect(job, reader, &own, error);
+    enum fx8_status status = collect(job, reader, result, &own, error);
     FX8_TRY(fx8_ranks_agree(ranks, status, error));
     first = own;
     FX8_TRY(ranks->operations->broadcast(&first, sizeof first, error));

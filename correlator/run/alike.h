@@ -11,16 +11,17 @@
 #include "io/reader.h"
 
 /**
- * fx8_alike_check -- compare recording and configuration with those of rank 0:
- * of the samples a few.
+ * fx8_alike_check -- compare recording, configuration and name of the result
+ * with those of rank 0: of the samples a few.
  *
  * Given:  reader  inputs not selected yet
+ *         result  its name on the command line; may be empty
  * Status: FX8_ERR_INPUT on all ranks: the first rank that differs, in what, and
  *         both values; FX8_ERR_SYSTEM
  * Notes:  all ranks must call it; it selects inputs of its own
  */
 enum fx8_status fx8_alike_check(const struct fx8_job *job,
-                                struct fx8_reader *reader,
+                                struct fx8_reader *reader, const char *result,
                                 const struct fx8_ranks *ranks,
                                 struct fx8_error *error);
 

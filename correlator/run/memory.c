@@ -33,9 +33,9 @@ static const char *find_reason(const struct fx8_run_request *request)
     const struct fx8_job *job = request->job;
     const struct fx8_axes *axes = &job->axes;
     if (job->n_centers > 1)
-        return ", for each phase centre";
-    if (request->ranks->n > 1)
-        return "; a process alone takes less";
+        return ", for each of the phase centres, which share the limit";
+    if (request->is_of_ranks)
+        return "; a process alone may take less";
     if (job->settings->output.time_average_loss > 0.0)
         return "; less without output.time_average_loss, which takes whole "
                "dumps";

@@ -216,6 +216,7 @@ static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
     FX8_TRY(run->ranks->operations->broadcast(is_old, sizeof *is_old, error));
     if (*is_old)
         return FX8_OK;
+    FX8_TRY(fx8_run_compare_kernels(run, error));
     FX8_TRY(fx8_run_divide(run, error));
     FX8_TRY(
         fx8_ranks_agree(run->ranks, fx8_run_open_source(run, error), error));

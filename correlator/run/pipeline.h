@@ -69,7 +69,8 @@ struct fx8_run_request {
     const struct fx8_run_output *outputs; /**< [job->n_centers] */
     bool force;                           /**< replace existing outputs */
     bool resume; /**< go on with outputs of an earlier run, if there are any */
-    bool is_trial; /**< compute for FX8_TRIAL_S at most, and write nothing */
+    bool is_trial;    /**< compute for FX8_TRIAL_S at most, and write nothing */
+    bool is_of_ranks; /**< several compute, or would after a trial */
     const char *command;     /**< for the history */
     const char *input;       /**< names of the recordings, one line */
     const char *input_brief; /**< the first, and how many more */

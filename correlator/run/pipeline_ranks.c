@@ -71,6 +71,26 @@ void fx8_run_show_progress(struct fx8_run *run)
 
 /* --- what is to be done --------------------------------------------------- */
 
+enum fx8_status fx8_run_compare_kernels(const struct fx8_run *run,
+                                        struct fx8_error *error)
+{
+    const struct fx8_run_report *report = &run->reports[0];
+    char own[sizeof report->kernel + sizeof report->fft_plan + 8] = "";
+    char first[sizeof own];
+    snprintf(own, sizeof own, "%s, FFT %s", report->kernel, report->fft_plan);
+    memcpy(first, own, sizeof own);
+    FX8_TRY(run->ranks->operations->broadcast(first, sizeof first, error));
+    const enum fx8_status status =
+        strcmp(own, first) == 0
+            ? FX8_OK
+            : fx8_fail(error, FX8_ERR_USAGE,
+                       "kernel: %s: expected %s, as on rank 0: "
+                       "correlator.backend and correlator.kernel choose for "
+                       "all ranks",
+                       own, first);
+    return fx8_ranks_agree(run->ranks, status, error);
+}
+
 enum fx8_status fx8_run_divide(struct fx8_run *run, struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;

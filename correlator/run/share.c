@@ -28,6 +28,11 @@ int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump, int64_t part)
     return divide_up(n_segments, part);
 }
 
+bool fx8_share_is_exact(const struct fx8_plan *plan)
+{
+    return plan->precision == FX8_PRECISION_INT8 && plan->sk_false_alarm == 0.0;
+}
+
 /* Segments in a part of n_left blocks for n ranks; 0: dumps are not divided. */
 static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
 {
@@ -35,10 +40,7 @@ static int64_t choose_part(const struct fx8_plan *plan, int64_t n_left, int n)
         divide_up(plan->spectra_per_dump, fx8_segment_spectra(plan));
     if (n_left >= n || n_segments == 1)
         return 0;
-    /* sums of floats are added segment by segment */
-    const bool is_exact =
-        plan->precision == FX8_PRECISION_INT8 && plan->sk_false_alarm == 0.0;
-    return is_exact ? divide_up(n_segments, n) : 1;
+    return fx8_share_is_exact(plan) ? divide_up(n_segments, n) : 1;
 }
 
 int64_t fx8_share_idle(const struct fx8_plan *plan, int64_t n_dumps,

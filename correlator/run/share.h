@@ -5,6 +5,7 @@
 #ifndef FX8_CORRELATOR_RUN_SHARE_H
 #define FX8_CORRELATOR_RUN_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "correlator/fx8.h"
@@ -38,6 +39,10 @@ struct fx8_share {
 struct fx8_share fx8_share_of(const uint8_t *finished, int64_t n_dumps,
                               int64_t block_dumps, const struct fx8_plan *plan,
                               const struct fx8_ranks *ranks);
+
+/** Whether sums of segments may be added in any order, before they are sent;
+ *  those of floats are added segment by segment. */
+bool fx8_share_is_exact(const struct fx8_plan *plan);
 
 /** Parts of a dump; `part` segments in each, the last may have fewer. */
 int64_t fx8_share_parts(const struct fx8_plan *plan, int64_t dump,

@@ -202,6 +202,17 @@ class Equal(Ranks):
                                   f"device {rank}): ", "of memory free")
             self.assertEqual("rank 1: " in done.stderr, rank == 1)
 
+    def test_kernels_that_differ(self):
+        """As on unlike processors: here one rank has a device."""
+        machine = {**program.devices(1), "FX8_CUDA_TRIAL_MS": "0"}
+        self.set_up(keys={"correlator.backend": "auto"})
+        recording = self.eventful()
+        done = self.launch(self.of_whom_one(
+            2, 1, self.words(recording, "--mpi"), machine))
+        self.assert_one_error(done, 2, "rank 1: kernel: ", "as on rank 0: "
+                              "correlator.backend and correlator.kernel")
+        self.assertEqual(self.files(), [])
+
     def test_clocks_that_differ(self):
         """Rank 0's is a day ahead, and so is the date in the history; others go
         on with a .part of tomorrow."""

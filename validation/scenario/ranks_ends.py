@@ -47,6 +47,11 @@ class Ends(Ranks):
             recording, "--mpi", "--set", "quantizer.target_rms=19"))
         self.assert_one_error(done, 1, "rank 1: ",
                               "digest of the configuration")
+        words = self.words(recording, "--mpi")
+        done = self.others(1, words, 1, [
+            "other.uvh5" if word == self.output else word for word in words])
+        self.assert_one_error(done, 1, "rank 1: ", "name of the result",
+                              ": other.uvh5: expected ")
         shutil.copy(recording, other)
         with h5py.File(other, "r+") as file:
             table = file["antennas"][...]
@@ -358,6 +363,9 @@ class Ends(Ranks):
             self.assert_one_error(done, 2, "memory_limit_mib")
             line = self.errors(done)[0]
             self.assertEqual("ranks share dumps" in line, is_for_parts)
+            if not is_for_parts:
+                dry = self.mpirun(3, *words, "--mpi", "--dry-run")
+                self.assertEqual(self.errors(dry), [line])
             limit = int(re.search(r"expected at least (\d+) MiB", line)[1])
         self.set_up("both", {"correlator.memory_limit_mib": limit},
                     **self.SEGMENTS)

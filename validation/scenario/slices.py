@@ -253,7 +253,8 @@ class Refused(Slices):
             "delay.mode=track", "--set", f"delay.phase_centers={centres}",
             "--set", "delay.dut1_s=0")
         self.assert_one_line(done, 2, "correlator.memory_limit_mib",
-                             ", for each phase centre")
+                             ", for each of the phase centres, which share "
+                             "the limit")
 
     def test_cards(self):
         self.configure(oracle.Setup(64, 0.00128, precision="int8"),
