@@ -165,9 +165,9 @@ static enum fx8_status check_space(const struct fx8_output *output,
 void fx8_output_release(struct fx8_output *output)
 {
     note(output, FX8_PART_NONE);
+    fx8_undo_close(&output->file.undo); /* before another run can begin */
     if (output->file.descriptor >= 0)
         close(output->file.descriptor);
-    fx8_undo_close(&output->file.undo);
     free(output->undo);
     free(output->part);
     free(output->path);

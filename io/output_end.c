@@ -104,6 +104,8 @@ static enum fx8_status sync_part(struct fx8_output *output, bool protects,
     const bool cuts = output->file.keeps_length && output->file.opened == NULL;
     const uint64_t end = cuts ? output->file.end : UINT64_MAX;
     errno = protects ? fx8_undo_begin(undo, output->file.descriptor, end) : 0;
+    if (errno == EBUSY)
+        return fx8_part_fail_locked(output->part, error);
     if (errno != 0)
         return fx8_output_system_fail(output->undo, "write", error);
     if (cuts && ftruncate(output->file.descriptor, (off_t)end) != 0)
@@ -192,9 +194,9 @@ void fx8_output_abandon(struct fx8_output **output)
     if (*output == NULL)
         return;
     if (fx8_output_is_ours(*output)) {
-        /* in this order: the .part is locked as long as it has its name */
-        fx8_undo_remove((*output)->undo);
         unlink((*output)->part);
+        fx8_undo_end(&(*output)->file.undo);
+        fx8_undo_remove((*output)->undo); /* of an earlier run */
     }
     fx8_output_release(*output);
     *output = NULL;

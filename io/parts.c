@@ -113,9 +113,8 @@ size_t fx8_part_remove_all(void)
                 open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
         if (fx8_part_is_name_of(name, descriptor) &&
             (state == FX8_PART_OURS || is_new(descriptor))) {
-            /* in this order: see fx8_output_abandon() */
-            (void)unlink(records[i].undo);
             (void)unlink(name);
+            (void)unlink(records[i].undo);
         }
     }
     return n;

@@ -142,6 +142,13 @@ static int open_own(const char *path)
     return -1;
 }
 
+/* Lock it, where the file system has locks; true: another run has it. */
+static bool is_locked(int descriptor)
+{
+    return fx8_part_lock(descriptor) != 0 &&
+           (errno == EAGAIN || errno == EACCES);
+}
+
 /* Open the file beside the protected one, or create it.  If the one of an
  * earlier run were removed first, a kill could come before the new one. */
 static int create(struct fx8_undo *undo)
@@ -155,8 +162,8 @@ static int create(struct fx8_undo *undo)
     if (!undo->is_open)
         return errno;
     /* two runs that began together can both have found no other so far */
-    if (fx8_part_lock(undo->descriptor) != 0 &&
-        (errno == EAGAIN || errno == EACCES)) {
+    if (is_locked(undo->descriptor) ||
+        !fx8_part_is_name_of(undo->path, undo->descriptor)) {
         fx8_undo_close(undo);
         return EBUSY;
     }
@@ -445,7 +452,8 @@ void fx8_undo_remove(const char *path)
     const int descriptor = open_own(path);
     if (descriptor < 0)
         return;
-    (void)unlink(path);
+    if (!is_locked(descriptor))
+        (void)unlink(path);
     close(descriptor);
 }
 

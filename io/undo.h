@@ -43,7 +43,7 @@ enum fx8_undo_found {
 };
 
 /** Protect a file, or its first `most` bytes, which was just synchronised.  0
- * or an errno. */
+ * or an errno; EBUSY: another run has the file of saved bytes open. */
 int fx8_undo_begin(struct fx8_undo *undo, int file, uint64_t most);
 
 /** Save bytes before they change; nothing beyond the end that the file had, nor
@@ -72,7 +72,7 @@ void fx8_undo_distrust(const struct fx8_undo *undo);
  *  need be; the disk then has the file.  0 or an errno. */
 int fx8_undo_restore(const char *path, int file, enum fx8_undo_found *found);
 
-/** Remove a file of saved bytes, if there is one. */
+/** Remove a file of saved bytes, if there is one that no run has open. */
 void fx8_undo_remove(const char *path);
 
 /** End the protection: removes the file. */

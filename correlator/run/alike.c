@@ -36,7 +36,7 @@ static const char *const names[N_FACTS] = {
     [KEYS] = "digest of the configuration",
     [TABLES] = "digest of positions, delays, gains and phase centres",
     [SPOTS] = "digest of samples at some spots",
-    [RESULT] = "name of the result, or its digest if it is long",
+    [RESULT] = "name of the result",
 };
 
 /* The spots: blocks of samples, spread over the run from its first to its last
@@ -168,11 +168,9 @@ static enum fx8_status collect(const struct fx8_job *job,
     PUT(INPUTS, "%zu x %zu x %zu", o->n_antennas, o->n_polarizations,
         job->plan.n_bands);
     PUT(DUMPS, "%lld", (long long)job->n_dumps);
+    /* its folder may have another name */
+    PUT(RESULT, "%s", basename(result));
 #undef PUT
-    if (strlen(result) < sizeof facts->texts[RESULT])
-        strcpy(facts->texts[RESULT], result);
-    else
-        fx8_sha256(result, strlen(result), facts->texts[RESULT]);
     FX8_TRY(digest(job, print_keys, facts->texts[KEYS], error));
     FX8_TRY(digest(job, print_tables, facts->texts[TABLES], error));
     return digest_spots(job, reader, facts->texts[SPOTS], error);

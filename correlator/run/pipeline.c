@@ -190,7 +190,7 @@ static enum fx8_status open_branches(struct fx8_run *run,
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(open_branch(run, b, error));
     run->reports->is_old = is_old(run);
-    return fx8_run_begin_outputs(run, error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_run_open_source(struct fx8_run *run,
@@ -213,10 +213,12 @@ static enum fx8_status set_stage(struct fx8_run *run, struct fx8_error *error)
     bool *is_old = &run->reports->is_old;
     const double begin_s = fx8_clock_seconds();
     FX8_TRY(fx8_ranks_agree(run->ranks, open_branches(run, error), error));
+    FX8_TRY(fx8_run_compare_kernels(run, error));
+    FX8_TRY(
+        fx8_ranks_agree(run->ranks, fx8_run_begin_outputs(run, error), error));
     FX8_TRY(run->ranks->operations->broadcast(is_old, sizeof *is_old, error));
     if (*is_old)
         return FX8_OK;
-    FX8_TRY(fx8_run_compare_kernels(run, error));
     FX8_TRY(fx8_run_divide(run, error));
     FX8_TRY(
         fx8_ranks_agree(run->ranks, fx8_run_open_source(run, error), error));
@@ -319,9 +321,10 @@ static double looked_s(const struct fx8_run *run,
 }
 
 /* End a branch as the run ended; an interrupted one makes the dumps that it has
- * finished its result, unless another run is to go on with them. */
+ * finished its result, if all branches have some, unless another run is to go
+ * on with them. */
 static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
-                                    enum fx8_status status,
+                                    bool all_have_dumps, enum fx8_status status,
                                     struct fx8_error *error)
 {
     const struct fx8_job *job = run->request->job;
@@ -331,7 +334,7 @@ static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
     report->was_interrupted = status == FX8_ERR_CANCELLED;
     bool is_kept =
         (status == FX8_OK && !run->reports->is_old) ||
-        (report->was_interrupted && n_dumps > 0 && !fx8_run_is_paused(run));
+        (report->was_interrupted && all_have_dumps && !fx8_run_is_paused(run));
     if (branch->tally.memory != NULL)
         add_earlier(job, branch);
     if (is_kept && make_looker(run, index, error) != FX8_OK) {
@@ -356,9 +359,9 @@ static enum fx8_status close_branch(const struct fx8_run *run, size_t index,
     return status;
 }
 
-/* Phase centres are written one after the other: a failure can come when some
- * have a dump and others do not. */
-static void leave_alike(const struct fx8_run *run)
+/* Dumps that all phase centres have: they are written one after the other, and
+ * a failure can come when some have a dump and others do not. */
+static int64_t common_dumps(const struct fx8_run *run)
 {
     int64_t n_dumps = INT64_MAX;
     for (size_t b = 0; b < run->n; b++) {
@@ -369,9 +372,7 @@ static void leave_alike(const struct fx8_run *run)
         const int64_t n = fx8_sink_whole_dumps(sink);
         n_dumps = n < n_dumps ? n : n_dumps;
     }
-    for (size_t b = 0; b < run->n; b++)
-        if (run->branches[b].sink != NULL)
-            fx8_sink_leave_at_most(run->branches[b].sink, n_dumps);
+    return n_dumps;
 }
 
 static enum fx8_status close_branches(struct fx8_run *run,
@@ -379,10 +380,15 @@ static enum fx8_status close_branches(struct fx8_run *run,
                                       struct fx8_error *error)
 {
     const enum fx8_status pushed = status;
-    if (run->branches != NULL)
-        leave_alike(run);
+    const int64_t n_dumps = run->branches == NULL ? 0 : common_dumps(run);
+    bool all_have_dumps = true;
+    for (size_t b = 0; b < run->n; b++)
+        all_have_dumps = all_have_dumps && run->reports[b].n_dumps > 0;
     for (size_t b = 0; b < run->n && run->branches != NULL; b++) {
-        const enum fx8_status ended = close_branch(run, b, pushed, error);
+        if (run->branches[b].sink != NULL)
+            fx8_sink_leave_at_most(run->branches[b].sink, n_dumps);
+        const enum fx8_status ended =
+            close_branch(run, b, all_have_dumps, pushed, error);
         if (b == 0 || status == FX8_OK)
             status = ended;
     }

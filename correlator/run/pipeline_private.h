@@ -128,8 +128,8 @@ enum fx8_status fx8_run_discard_parts(struct fx8_run *run,
 int fx8_run_interrupted(const struct fx8_run *run);
 bool fx8_run_is_paused(const struct fx8_run *run);
 
-/* Refuse kernels that differ between ranks, as on unlike processors: so do the
- * last bits of floats.  All ranks must call it. */
+/* Refuse CPU kernels, or backends, that differ between ranks, as on unlike
+ * processors: so do the last bits of floats.  All ranks must call it. */
 enum fx8_status fx8_run_compare_kernels(const struct fx8_run *run,
                                         struct fx8_error *error);
 

@@ -74,10 +74,13 @@ void fx8_run_show_progress(struct fx8_run *run)
 enum fx8_status fx8_run_compare_kernels(const struct fx8_run *run,
                                         struct fx8_error *error)
 {
-    const struct fx8_run_report *report = &run->reports[0];
-    char own[sizeof report->kernel + sizeof report->fft_plan + 8] = "";
-    char first[sizeof own];
-    snprintf(own, sizeof own, "%s, FFT %s", report->kernel, report->fft_plan);
+    const struct fx8_session_info info = fx8_info(run->branches[0].session);
+    char own[192] = "", first[sizeof own];
+    /* cards of a kind may measure different ones as the fastest */
+    if (strcmp(info.backend, "cpu") == 0)
+        snprintf(own, sizeof own, "%s, FFT %s", info.kernel, info.fft_plan);
+    else
+        snprintf(own, sizeof own, "of %s", info.backend);
     memcpy(first, own, sizeof own);
     FX8_TRY(run->ranks->operations->broadcast(first, sizeof first, error));
     const enum fx8_status status =

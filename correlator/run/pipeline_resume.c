@@ -206,15 +206,25 @@ static void warn_of_name(const struct fx8_run *run)
 
 /* Nothing can be kept: a result is then not begun again unasked, as a .part is.
  */
-static enum fx8_status keep_ended(const struct fx8_run *run, const char *ended,
+static enum fx8_status keep_ended(const struct fx8_run *run,
+                                  const struct fx8_sink_set *set,
                                   struct fx8_error *error)
 {
-    return ended == NULL || run->request->force
+    return set->ended == NULL || run->request->force
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_USAGE,
                           "%s: none of its dumps is finished in all results: "
                           "expected --force without --resume to replace it",
-                          ended);
+                          set->ended);
+}
+
+/* Whether a result that has ended may have a whole block. */
+static bool has_block(const struct fx8_run *run, const struct fx8_sink_set *set)
+{
+    const int64_t n_dumps = run->request->job->n_dumps;
+    return run->block_dumps == 1 ||
+           (int64_t)set->n_ended >=
+               (run->block_dumps < n_dumps ? run->block_dumps : n_dumps);
 }
 
 static enum fx8_status take_earlier(struct fx8_run *run,
@@ -224,16 +234,15 @@ static enum fx8_status take_earlier(struct fx8_run *run,
     int64_t last = -1;
     for (size_t b = 0; b < run->n; b++)
         if (!fx8_sink_can_resume(run->branches[b].sink))
-            return keep_ended(run, set->ended, error);
+            return keep_ended(run, set, error);
     for (size_t b = 0; b < run->n; b++)
         FX8_TRY(fx8_sink_look_into(run->branches[b].sink, error));
     FX8_TRY(run->reports->is_old ? find_last(run, &last, error)
                                  : verify(run, &last, error));
     const bool begins_anew = last < 0 && !run->reports->is_old;
     /* a block of averages may need more dumps than a result has that ended */
-    if (begins_anew)
-        FX8_TRY(keep_ended(run, run->block_dumps == 1 ? set->ended : set->whole,
-                           error));
+    if (begins_anew && has_block(run, set))
+        FX8_TRY(keep_ended(run, set, error));
     for (size_t b = 0; b < run->n && begins_anew; b++)
         fx8_sink_drop(run->branches[b].sink);
     if (last < 0)
@@ -251,7 +260,7 @@ enum fx8_status fx8_run_begin_outputs(struct fx8_run *run,
                                       struct fx8_error *error)
 {
     const size_t n_dumps = (size_t)run->request->job->n_dumps;
-    struct fx8_sink_set set = {NULL, NULL, NULL, NULL};
+    struct fx8_sink_set set = {.present = NULL};
     FX8_TRY(fx8_allocate(n_dumps, 1, "dumps", &run->finished, error));
     FX8_TRY(
         fx8_averages_block_dumps(run->request->job, &run->block_dumps, error));

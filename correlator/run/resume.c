@@ -253,7 +253,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_AUTO(fx8_uvh5_file_close) struct fx8_uvh5_file *file = NULL;
     FX8_AUTO(fx8_uvh5_header_clear) struct fx8_uvh5_header found = {0};
     FX8_AUTO_FREE double *planned = NULL;
-    size_t shape[3];
+    size_t shape[3], n_dumps;
     struct differences d = {.n = 0};
     const struct fx8_uvh5_differences differences = {take_difference, &d};
     /* first: both read through the same descriptor then */
@@ -272,6 +272,7 @@ static enum fx8_status check(const struct fx8_run_request *request,
     FX8_TRY(fx8_uvh5_check_sound(writer, error));
     result->is_usable = true;
     result->is_complete = fx8_uvh5_is_complete(file, header->n_times);
+    fx8_uvh5_count_finished(file, &n_dumps, &result->n_finished);
     return gains == NULL
                ? FX8_OK
                : fx8_uvh5_get_gains(file, gains, &result->is_usable, error);

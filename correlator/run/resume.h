@@ -41,6 +41,7 @@ void fx8_earlier_clear(struct fx8_earlier *earlier);
 struct fx8_resumed {
     bool is_usable;            /**< its finished dumps can be kept */
     bool is_complete;          /**< it has all dumps, under its final name */
+    size_t n_finished;         /**< its dumps that are marked as finished */
     char input[FX8_TEXT_SIZE]; /**< its INPUT, if spelled another way */
     bool has_moved;            /**< which is not the same file now */
 };

@@ -486,8 +486,9 @@ static bool is_paused(const struct fx8_sink *s, bool keep)
     return s->report->was_interrupted && !keep && fx8_sink_n_finished(s) > 0;
 }
 
-/* Finish all results, or none: after a failed run finished dumps stay as .part.
- * The quick-look comes first: without a .part, a later run does nothing. */
+/* Finish the results; after a failed run finished dumps stay as .part.  The
+ * quick-look comes first: where all results are whole, --resume does not make
+ * it again. */
 static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
                                  bool keep, struct fx8_error *error)
 {

@@ -40,7 +40,7 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
 struct fx8_sink_set {
     const char *present; /**< has dumps */
     const char *ended;   /**< has dumps, and its final name */
-    const char *whole;   /**< has all dumps, and its final name */
+    size_t n_ended;      /**< most dumps of one with its final name */
     const char *absent;  /**< has neither a .part nor a file of its name */
 };
 
@@ -126,8 +126,8 @@ bool fx8_sink_has_failed(const struct fx8_sink *sink);
  *  blocks of averages. */
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *sink);
 
-/** Dumps that a later run can keep in all results: if there are none, a run
- *  that fails leaves no .part of any. */
+/** Dumps that a later run can keep in all results, for fx8_sink_close(): if
+ *  there are none, the new files of a run that fails go. */
 void fx8_sink_leave_at_most(struct fx8_sink *sink, int64_t n_dumps);
 
 /** Keep blocks of as many dumps as the phase centre with the largest ones. */

@@ -47,7 +47,7 @@ static enum fx8_status put_tables(const struct fx8_job *job,
 
 /* Note what there is of a result. */
 static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
-                                 bool is_complete, struct fx8_error *error)
+                                 size_t n_finished, struct fx8_error *error)
 {
     const char *path = s->output->paths[kind];
     FX8_AUTO_FREE char *part = NULL;
@@ -57,7 +57,8 @@ static enum fx8_status note_file(struct fx8_sink *s, enum fx8_result_kind kind,
         const bool is_ended = fx8_uvh5_has_ended(s->files[kind]);
         s->set.present = name;
         s->set.ended = is_ended ? name : s->set.ended;
-        s->set.whole = is_complete ? name : s->set.whole;
+        if (is_ended && n_finished > s->set.n_ended)
+            s->set.n_ended = n_finished;
         return FX8_OK;
     }
     if (asprintf(&part, "%s.part", path) < 0) {
@@ -93,7 +94,7 @@ static enum fx8_status plan_file(struct fx8_sink *s,
     s->is_complete = s->is_complete && found.is_complete;
     strcpy(s->input, found.input);
     s->has_moved = found.has_moved;
-    return request->resume ? note_file(s, kind, found.is_complete, error)
+    return request->resume ? note_file(s, kind, found.n_finished, error)
                            : FX8_OK;
 }
 
@@ -347,7 +348,8 @@ enum fx8_status fx8_sink_check_set(const struct fx8_sink *sink, bool force,
 {
     take_name(sink->set.present, &set->present);
     take_name(sink->set.ended, &set->ended);
-    take_name(sink->set.whole, &set->whole);
+    if (sink->set.n_ended > set->n_ended)
+        set->n_ended = sink->set.n_ended;
     take_name(sink->set.absent, &set->absent);
     return set->present == NULL || set->absent == NULL || force
                ? FX8_OK

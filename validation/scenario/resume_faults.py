@@ -117,7 +117,10 @@ class ResumeFaults(ResumedJob):
         """Run so; returns the files that are left, as the message says."""
         done = self.correlate(self.input, *words,
                               environment=program.faulty(fault, file, at))
-        if done.returncode in (0, -signal.SIGKILL):  # 0: fewer writes are left
+        if words and done.returncode == 0:  # it has fewer writes to do
+            return self.left_over()
+        if fault == "kill":
+            self.assertEqual(done.returncode, -signal.SIGKILL)
             return self.left_over()
         self.assert_one_line(done, 1, f"{file}: cannot write")
         left = sorted(map(self.path, self.left_over()))
@@ -133,6 +136,7 @@ class ResumeFaults(ResumedJob):
                  ("out.A.uvh5", "out.B.uvh5"))
         for path in self.outputs if program.LONG else self.outputs[1:]:
             part = path + ".part"
+            self.clear()
             none, some = 0, self.moments("full", part)[-1]
             while some - none > 1:
                 self.clear()
