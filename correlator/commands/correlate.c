@@ -510,9 +510,10 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
     request.input_brief = work->input_brief;
     if (request.is_trial && !is_first)
         return FX8_OK;
-    request.is_of_ranks = work->ranks.n > 1;
-    if (request.is_trial)
+    if (request.is_trial) {
+        request.is_of_ranks = work->ranks.n > 1;
         request.ranks = &fx8_ranks_alone;
+    }
     fx8_progress_start(&display, "correlate", "dump", is_quiet ? NULL : stderr);
     const enum fx8_status status =
         fx8_pipeline_run(&request, work->reports, error);

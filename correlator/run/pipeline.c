@@ -368,6 +368,7 @@ static int64_t common_dumps(const struct fx8_run *run)
         struct fx8_sink *sink = run->branches[b].sink;
         if (sink == NULL)
             continue;
+        /* not yet if the other ranks are lost */
         (void)fx8_sink_drain(sink, NULL);
         const int64_t n = fx8_sink_whole_dumps(sink);
         n_dumps = n < n_dumps ? n : n_dumps;

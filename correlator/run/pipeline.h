@@ -70,7 +70,7 @@ struct fx8_run_request {
     bool force;                           /**< replace existing outputs */
     bool resume; /**< go on with outputs of an earlier run, if there are any */
     bool is_trial;    /**< compute for FX8_TRIAL_S at most, and write nothing */
-    bool is_of_ranks; /**< several compute, or would after a trial */
+    bool is_of_ranks; /**< the trial is for a run of several ranks */
     const char *command;     /**< for the history */
     const char *input;       /**< names of the recordings, one line */
     const char *input_brief; /**< the first, and how many more */

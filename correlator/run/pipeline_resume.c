@@ -221,10 +221,10 @@ static enum fx8_status keep_ended(const struct fx8_run *run,
 /* Whether a result that has ended may have a whole block. */
 static bool has_block(const struct fx8_run *run, const struct fx8_sink_set *set)
 {
-    const int64_t n_dumps = run->request->job->n_dumps;
     return run->block_dumps == 1 ||
            (int64_t)set->n_ended >=
-               (run->block_dumps < n_dumps ? run->block_dumps : n_dumps);
+               fx8_averages_block_end(0, run->block_dumps,
+                                      run->request->job->n_dumps);
 }
 
 static enum fx8_status take_earlier(struct fx8_run *run,

@@ -284,7 +284,7 @@ static void warn_of_gains(const struct fx8_run_request *request,
 {
     char text[FX8_ERROR_MESSAGE_SIZE];
     snprintf(text, sizeof text,
-             "%s: fx8/gain: damaged: all dumps are computed again", name);
+             "%s: fx8/gain: damaged: none of its dumps can be kept", name);
     if (request->warn != NULL)
         request->warn(request->warn_context, text);
 }

@@ -126,8 +126,8 @@ bool fx8_sink_has_failed(const struct fx8_sink *sink);
  *  blocks of averages. */
 int64_t fx8_sink_whole_dumps(const struct fx8_sink *sink);
 
-/** Dumps that a later run can keep in all results, for fx8_sink_close(): if
- *  there are none, the new files of a run that fails go. */
+/** Set how many dumps a later run can keep in all results.  With 0, a run that
+ *  fails removes the files that it has created: fx8_sink_close(). */
 void fx8_sink_leave_at_most(struct fx8_sink *sink, int64_t n_dumps);
 
 /** Keep blocks of as many dumps as the phase centre with the largest ones. */

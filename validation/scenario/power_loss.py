@@ -7,9 +7,10 @@ Shows (failures, power loss): whichever pages of the .part and of the .part.undo
     (`FX8_LONG=1`: 1,998) of runs, a third of which go on with a paused one and
     lose no dump of it, and a third are ended early by a signal. Behind a pause, a
     failure loses no dump, and going on reads none; nor after a kill of a process.
-    Without the .part.undo, a dump whose counts were lost is computed again, and
-    compressed files are refused, and copies of them. Failures of the .part.undo, at
-    every 7th write (`FX8_LONG=1`: each)
+    Without the .part.undo, a dump whose counts were lost is computed again, as a
+    damaged one is where a quick-look reads it; compressed files are refused, and
+    copies of them. Failures of the .part.undo, at every 7th write (`FX8_LONG=1`:
+    each)
 Within: equal
 Because: each page has all writes up to some moment since an earlier one, none of
     which the disk need have kept: only synchronising keeps them

@@ -4,6 +4,8 @@
 Shows (failures, resume on a bad machine): a failed read of the .part, a full
     disk and a failed write at any moment (9 of them; `FX8_LONG=1`: each one), a
     signal while dumps are verified: one line, and the .part keeps what it had;
+    the files of two phase centres stay, or go, together; a result is whole only
+    with its quick-look;
     a first run that fails so (3; `FX8_LONG=1`: at each write) goes on. Short
     reads and writes, a file system without locks, a .part of tomorrow, a
     recording that was cut and is whole again: the result is that of an
