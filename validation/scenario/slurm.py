@@ -33,6 +33,8 @@ import waiting
 SCRIPTS = os.path.abspath("config/ready/slurm")
 # Slurm looks at time limits every 30 s, and starts a requeued job after 8 s.
 MINUTES_S = 300
+# For a job that is stopped many times, on a slow or busy node.
+MANY_RUNS_S = 1200
 
 
 @unittest.skipUnless(program.LONG, "FX8_LONG=1: a batch system")
@@ -113,7 +115,7 @@ class Slurm(program.Job):
         self.addCleanup(self.cluster.environment.pop, "FX8_NODE")
         job = self.submit("one_node.sh", self.config, self.output, *words[1:],
                           options=("--time=1", "--signal=USR1@60"))
-        self.finish(job)
+        self.finish(job, MANY_RUNS_S)
         self.assertGreater(self.restarts(job), 0)
         self.check()
         said = re.search(r"^time +(\S+) s on 1 node, ", program.text(self.log),
