@@ -33,7 +33,7 @@ import waiting
 SCRIPTS = os.path.abspath("config/ready/slurm")
 # Slurm looks at time limits every 30 s, and starts a requeued job after 8 s.
 MINUTES_S = 300
-# For a job that is stopped many times, on a slow or busy node.
+# For a job that is stopped many times, on a slow or busy machine.
 MANY_RUNS_S = 1200
 
 
@@ -104,9 +104,9 @@ class Slurm(program.Job):
             program.put("voltages", np.tile(file["voltages"], (1, 1, 50)))(file)
         words = (self.config, recording, "--set", "output.channel_average=8")
         self.well("plan", *words, "--write-machine", node, "--quiet",
-                  timeout=MINUTES_S)
+                  timeout=MANY_RUNS_S)
         alone = self.well("correlate", *words, "-o", self.output,
-                          timeout=MINUTES_S).stdout
+                          timeout=MANY_RUNS_S).stdout
         took = re.search(r"^time +(\S+) s: ", alone, re.MULTILINE)
         self.assertGreater(float(took[1]), 60)
         self.want = self.path("want.uvh5")
