@@ -23,15 +23,14 @@ TEST(dumps_in_slices)
         .n_dumps = 3,
         .n_centers = 1,
         .axes = {.n_baselines = 4950, .n_channels = 16, .n_products = 4}};
-    const struct fx8_ranks alone = {.n = 1}, two = {.n = 2};
     struct fx8_job job = usual;
-    struct fx8_run_request request = {.job = &job, .ranks = &alone};
+    struct fx8_run_request request = {.job = &job, .n_ranks = 1};
     assert_int_equal(fx8_memory_slices_above(&request), machine / 2);
     job.plan.machine.memory_limit = 12345;
     assert_int_equal(fx8_memory_slices_above(&request), 12345);
-    request.ranks = &two;
+    request.n_ranks = 2;
     assert_int_equal(fx8_memory_slices_above(&request), 0);
-    request.ranks = &alone;
+    request.n_ranks = 1;
     job.n_centers = 2;
     assert_int_equal(fx8_memory_slices_above(&request), 0);
     job.n_centers = 1;

@@ -105,6 +105,7 @@ static enum fx8_status run_job(const struct fx8_bench_runs *runs,
         names->result;
     const struct fx8_run_request request = {
         .ranks = &fx8_ranks_alone,
+        .n_ranks = 1,
         .job = &job,
         .reader = reader,
         .outputs = &output,

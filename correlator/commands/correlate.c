@@ -449,22 +449,24 @@ static void warn_of_idle_ranks(const struct work *work)
 
 /* Prepare on all ranks, and see that they have the same before them. */
 static enum fx8_status prepare_ranks(const struct fx8_command_line *line,
-                                     struct work *work, int64_t *samples,
+                                     struct work *work,
+                                     struct fx8_run_request *request,
                                      struct fx8_error *error)
 {
-    const char *given = line->given[OUTPUT];
-    const char *result = given != NULL ? given : "";
     size_t n_threads;
-    enum fx8_status status = block_samples(samples, error);
+    enum fx8_status status = block_samples(&request->block_samples, error);
     if (status == FX8_OK)
         status = prepare(line, work, error);
     if (status == FX8_OK && work->ranks.rank == 0)
         status = warn_of_gaps(work, error);
     FX8_TRY(fx8_ranks_agree(&work->ranks, status, error));
+    request->reader = work->reader;
+    request->outputs = work->outputs;
+    request->input = work->input;
+    request->input_brief = work->input_brief;
     if (work->ranks.n == 1)
         return FX8_OK;
-    FX8_TRY(
-        fx8_alike_check(&work->job, work->reader, result, &work->ranks, error));
+    FX8_TRY(fx8_alike_check(request, error));
     FX8_TRY(fx8_share_threads(&work->ranks, &n_threads, error));
     if (work->job.plan.machine.threads.count == 0)
         work->job.plan.machine.threads.count = n_threads;
@@ -480,6 +482,7 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
     struct fx8_progress_display display;
     struct fx8_run_request request = {
         .ranks = &work->ranks,
+        .n_ranks = work->ranks.n,
         .job = &work->job,
         .force = line->given[FORCE] != NULL,
         .resume = line->given[RESUME] != NULL,
@@ -495,7 +498,7 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
         .is_trial = line->given[DRY_RUN] != NULL,
         .command = line->text,
     };
-    FX8_TRY(prepare_ranks(line, work, &request.block_samples, error));
+    FX8_TRY(prepare_ranks(line, work, &request, error));
     for (size_t i = 0; i < work->job.n_warnings && is_first; i++)
         fx8_command_warning("%s", work->job.warnings[i]);
     if (is_first) {
@@ -504,16 +507,10 @@ static enum fx8_status run_ranks(const struct fx8_command_line *line,
     }
     if (work->ranks.n == 1)
         FX8_TRY(compare_live(work, error));
-    request.reader = work->reader;
-    request.outputs = work->outputs;
-    request.input = work->input;
-    request.input_brief = work->input_brief;
     if (request.is_trial && !is_first)
         return FX8_OK;
-    if (request.is_trial) {
-        request.is_of_ranks = work->ranks.n > 1;
+    if (request.is_trial)
         request.ranks = &fx8_ranks_alone;
-    }
     fx8_progress_start(&display, "correlate", "dump", is_quiet ? NULL : stderr);
     const enum fx8_status status =
         fx8_pipeline_run(&request, work->reports, error);

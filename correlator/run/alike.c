@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,9 @@ enum {
     TABLES,
     SPOTS,
     RESULT,
+    DRY_RUN,
+    RESUME,
+    FORCE,
     N_FACTS
 };
 
@@ -37,6 +41,9 @@ static const char *const names[N_FACTS] = {
     [TABLES] = "digest of positions, delays, gains and phase centres",
     [SPOTS] = "digest of samples at some spots",
     [RESULT] = "name of the result",
+    [DRY_RUN] = "--dry-run",
+    [RESUME] = "--resume",
+    [FORCE] = "--force",
 };
 
 /* The spots: blocks of samples, spread over the run from its first to its last
@@ -47,8 +54,11 @@ static const char *const names[N_FACTS] = {
 #define SPOT_SAMPLES 256
 #define SPOT_INPUTS  4
 
+/* Size of a text: a name without its folder is one, too. */
+#define FACT_SIZE (NAME_MAX + 1)
+
 struct facts {
-    char texts[N_FACTS][FX8_SHA256_TEXT_SIZE];
+    char texts[N_FACTS][FACT_SIZE];
 };
 
 /* The keys that decide the results. */
@@ -121,7 +131,8 @@ static enum fx8_status select_some(const struct fx8_job *job,
 /* Samples of this rank's copy.  What cannot be read counts as zeros: if no rank
  * can read it, the run goes as far as it would in one process. */
 static enum fx8_status digest_spots(const struct fx8_job *job,
-                                    struct fx8_reader *reader, char *text,
+                                    struct fx8_reader *reader,
+                                    char text[FACT_SIZE],
                                     struct fx8_error *error)
 {
     ptrdiff_t offset[SPOT_INPUTS];
@@ -130,6 +141,7 @@ static enum fx8_status digest_spots(const struct fx8_job *job,
         job->n_samples < SPOT_SAMPLES ? job->n_samples : SPOT_SAMPLES;
     const int64_t apart = (job->n_samples - n) / (N_SPOTS - 1);
     const int64_t rest = (job->n_samples - n) % (N_SPOTS - 1);
+    int n_unread = 0;
     FX8_AUTO_FREE int8_t *samples = NULL;
     FX8_TRY(select_some(job, reader, error));
     const size_t size = reader->buffer_size(reader, n);
@@ -139,17 +151,36 @@ static enum fx8_status digest_spots(const struct fx8_job *job,
         const int64_t first =
             job->plan.first_sample + k * apart + k * rest / (N_SPOTS - 1);
         struct fx8_error unread;
-        if (reader->read(reader, first, n, spot, &layout, &unread) != FX8_OK)
+        if (reader->read(reader, first, n, spot, &layout, &unread) != FX8_OK) {
             memset(spot, 0, size);
+            n_unread++;
+        }
     }
     fx8_sha256(samples, N_SPOTS * size, text);
+    if (n_unread > 0)
+        snprintf(text + strlen(text), FACT_SIZE - strlen(text),
+                 " (%d of %d spots cannot be read)", n_unread, N_SPOTS);
     return FX8_OK;
 }
 
-static enum fx8_status collect(const struct fx8_job *job,
-                               struct fx8_reader *reader, const char *result,
+/* Name of the first result; its folder may have another name on each rank. */
+static const char *name_result(const struct fx8_run_request *request)
+{
+    const char *const *path = request->outputs[0].paths;
+    while (*path == NULL)
+        path++;
+    return basename(*path);
+}
+
+static const char *said(bool is_given)
+{
+    return is_given ? "given" : "not given";
+}
+
+static enum fx8_status collect(const struct fx8_run_request *request,
                                struct facts *facts, struct fx8_error *error)
 {
+    const struct fx8_job *job = request->job;
     const struct fx8_observation *o = &job->observation;
     struct stat file;
     long long size = 0;
@@ -168,28 +199,30 @@ static enum fx8_status collect(const struct fx8_job *job,
     PUT(INPUTS, "%zu x %zu x %zu", o->n_antennas, o->n_polarizations,
         job->plan.n_bands);
     PUT(DUMPS, "%lld", (long long)job->n_dumps);
-    /* its folder may have another name */
-    PUT(RESULT, "%s", basename(result));
+    PUT(RESULT, "%s", name_result(request));
+    PUT(DRY_RUN, "%s", said(request->is_trial));
+    PUT(RESUME, "%s", said(request->resume));
+    PUT(FORCE, "%s", said(request->force));
 #undef PUT
     FX8_TRY(digest(job, print_keys, facts->texts[KEYS], error));
     FX8_TRY(digest(job, print_tables, facts->texts[TABLES], error));
-    return digest_spots(job, reader, facts->texts[SPOTS], error);
+    return digest_spots(job, request->reader, facts->texts[SPOTS], error);
 }
 
-enum fx8_status fx8_alike_check(const struct fx8_job *job,
-                                struct fx8_reader *reader, const char *result,
-                                const struct fx8_ranks *ranks,
+enum fx8_status fx8_alike_check(const struct fx8_run_request *request,
                                 struct fx8_error *error)
 {
+    const struct fx8_ranks *ranks = request->ranks;
     struct facts own, first;
-    enum fx8_status status = collect(job, reader, result, &own, error);
+    enum fx8_status status = collect(request, &own, error);
     FX8_TRY(fx8_ranks_agree(ranks, status, error));
     first = own;
     FX8_TRY(ranks->operations->broadcast(&first, sizeof first, error));
     for (int fact = 0; fact < N_FACTS && status == FX8_OK; fact++)
         if (strcmp(own.texts[fact], first.texts[fact]) != 0)
-            status = fx8_fail(
-                error, FX8_ERR_INPUT, "%s: %s: %s: expected %s, as on rank 0",
-                job->path, names[fact], own.texts[fact], first.texts[fact]);
+            status = fx8_fail(error, FX8_ERR_INPUT,
+                              "%s: %s: %s: expected %s, as on rank 0",
+                              request->job->path, names[fact], own.texts[fact],
+                              first.texts[fact]);
     return fx8_ranks_agree(ranks, status, error);
 }

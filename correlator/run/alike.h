@@ -5,24 +5,17 @@
 #ifndef FX8_CORRELATOR_RUN_ALIKE_H
 #define FX8_CORRELATOR_RUN_ALIKE_H
 
-#include "correlator/fx8.h"
-#include "correlator/ranks/ranks.h"
-#include "correlator/run/job.h"
-#include "io/reader.h"
+#include "correlator/run/pipeline.h"
 
 /**
- * fx8_alike_check -- compare recording, configuration and name of the result
- * with those of rank 0: of the samples a few.
+ * fx8_alike_check -- compare recording, configuration, options and name of the
+ * result with those of rank 0: of the samples a few.
  *
- * Given:  reader  inputs not selected yet
- *         result  its name on the command line; may be empty
  * Status: FX8_ERR_INPUT on all ranks: the first rank that differs, in what, and
  *         both values; FX8_ERR_SYSTEM
  * Notes:  all ranks must call it; it selects inputs of its own
  */
-enum fx8_status fx8_alike_check(const struct fx8_job *job,
-                                struct fx8_reader *reader, const char *result,
-                                const struct fx8_ranks *ranks,
+enum fx8_status fx8_alike_check(const struct fx8_run_request *request,
                                 struct fx8_error *error);
 
 #endif

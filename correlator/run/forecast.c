@@ -359,7 +359,7 @@ void fx8_forecast_print_time(const struct fx8_run_request *request,
             whole_s, all / fx8_rate_hz(job->plan.sample_rate) / whole_s,
             done / fx8_rate_hz(job->plan.sample_rate), reports->backend,
             reports->kernel);
-    if (request->is_of_ranks)
+    if (request->n_ranks > 1)
         fprintf(stream, "           if rank 0 computes all of it; fx8 plan "
                         "says how long several ranks take\n");
 }

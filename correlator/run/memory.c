@@ -34,7 +34,7 @@ static const char *find_reason(const struct fx8_run_request *request)
     const struct fx8_axes *axes = &job->axes;
     if (job->n_centers > 1)
         return ", for each of the phase centres, which share the limit";
-    if (request->ranks->n > 1 || request->is_of_ranks)
+    if (request->n_ranks > 1)
         return "; a process alone may take less";
     if (job->settings->output.time_average_loss > 0.0)
         return "; less without output.time_average_loss, which takes whole "

@@ -111,9 +111,9 @@ static struct fx8_plan plan_of(const struct fx8_run *run, size_t index)
         share_limit(run, &plan.machine);
     plan.input_gain = run->input_gain;
     plan.delays.context = &run->request->job->centers[index];
-    plan.quicklook = plan.quicklook && run->ranks->n == 1;
+    plan.quicklook = plan.quicklook && run->request->n_ranks == 1;
     /* several keep what they need, unless it may lie before their range */
-    if (run->n == 1 || run->ranks->n > 1 || run->request->resume) {
+    if (run->n == 1 || run->request->n_ranks > 1 || run->request->resume) {
         plan.reread = fx8_run_reread;
         plan.reread_context = &run->branches[index];
     }
@@ -368,7 +368,7 @@ static int64_t common_dumps(const struct fx8_run *run)
         struct fx8_sink *sink = run->branches[b].sink;
         if (sink == NULL)
             continue;
-        /* not yet if the other ranks are lost */
+        /* unless other ranks were lost, all are drained already */
         (void)fx8_sink_drain(sink, NULL);
         const int64_t n = fx8_sink_whole_dumps(sink);
         n_dumps = n < n_dumps ? n : n_dumps;
@@ -402,9 +402,14 @@ static void name_end(const struct fx8_run *run, struct fx8_error *error)
     const bool is_paused = fx8_run_is_paused(run);
     const struct fx8_sink *sink =
         run->branches == NULL ? NULL : run->branches[0].sink;
-    if (is_paused || run->ranks->n > 1)
-        fx8_fail(error, FX8_ERR_CANCELLED, "%s after %lld of %lld dumps",
-                 is_paused ? "paused" : "interrupted",
+    const char *how = is_paused ? "paused" : "interrupted";
+    if (!is_paused && run->ranks->n == 1)
+        return;
+    if (run->request->resume && !run->is_under_way)
+        fx8_fail(error, FX8_ERR_CANCELLED, "%s before a dump was computed",
+                 how);
+    else
+        fx8_fail(error, FX8_ERR_CANCELLED, "%s after %lld of %lld dumps", how,
                  is_paused && sink != NULL
                      ? (long long)fx8_sink_whole_dumps(sink)
                      : (long long)run->reports[0].n_dumps,

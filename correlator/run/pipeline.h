@@ -64,13 +64,13 @@ struct fx8_run_rank {
 /** What to run. */
 struct fx8_run_request {
     const struct fx8_ranks *ranks; /**< with the same request on all of them */
+    int n_ranks; /**< ranks->n, or of the run that a trial on one rank is for */
     const struct fx8_job *job;
     struct fx8_reader *reader;            /**< inputs not selected yet */
     const struct fx8_run_output *outputs; /**< [job->n_centers] */
     bool force;                           /**< replace existing outputs */
     bool resume; /**< go on with outputs of an earlier run, if there are any */
-    bool is_trial;    /**< compute for FX8_TRIAL_S at most, and write nothing */
-    bool is_of_ranks; /**< the trial is for a run of several ranks */
+    bool is_trial; /**< compute for FX8_TRIAL_S at most, and write nothing */
     const char *command;     /**< for the history */
     const char *input;       /**< names of the recordings, one line */
     const char *input_brief; /**< the first, and how many more */
@@ -147,9 +147,9 @@ struct fx8_run_report {
  * 2. With automatic choice of the backend, if a GPU fails before it delivered a
  *    dump, the CPU redoes the run, after a warning.
  * 3. With several ranks, rank 0 reports for all; the results are those of a
- *    process alone, but for the quick-look, which is refused.  If they are
- *    interrupted while dumps are missing between finished ones, these stay in
- *    the .part.  They share dumps if there are fewer than ranks.
+ *    process alone.  If they are interrupted while dumps are missing between
+ * finished ones, these stay in the .part.  They share dumps if there are fewer
+ * than ranks.
  * 4. Each phase centre has a session of its own, which gets the same blocks:
  *    its results are those of a run of its own.
  */

@@ -88,8 +88,8 @@ enum fx8_status fx8_run_compare_kernels(const struct fx8_run *run,
             ? FX8_OK
             : fx8_fail(error, FX8_ERR_USAGE,
                        "kernel: %s: expected %s, as on rank 0: "
-                       "correlator.backend and correlator.kernel choose for "
-                       "all ranks",
+                       "correlator.backend, correlator.kernel and --fft-plan "
+                       "choose for all ranks",
                        own, first);
     return fx8_ranks_agree(run->ranks, status, error);
 }

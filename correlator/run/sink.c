@@ -247,6 +247,7 @@ size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
                        bool has_slices)
 {
     const struct fx8_sink unused = {.ranks = request->ranks,
+                                    .n_ranks = request->n_ranks,
                                     .job = request->job,
                                     .center = center,
                                     .has_slices = has_slices,

@@ -47,11 +47,21 @@ class Ends(Ranks):
             recording, "--mpi", "--set", "quantizer.target_rms=19"))
         self.assert_one_error(done, 1, "rank 1: ",
                               "digest of the configuration")
-        words = self.words(recording, "--mpi")
-        done = self.others(1, words, 1, [
-            "other.uvh5" if word == self.output else word for word in words])
-        self.assert_one_error(done, 1, "rank 1: ", "name of the result",
-                              ": other.uvh5: expected ")
+        def to(output, *more):
+            return ["correlate", self.config, recording, "--mpi", *output, *more]
+        here = ("-o", self.output)
+        for first, second, said in (
+                (to(here), to(("-o", "other.uvh5")),
+                 "name of the result: other.uvh5: expected "),
+                (to(("--set", f"output.file={self.output}")),
+                 to(("--set", "output.file=other.uvh5")),
+                 "name of the result: other.uvh5: expected "),
+                (to(here), to(here, "--dry-run"),
+                 "--dry-run: given: expected not given"),
+                (to(here, "--resume"), to(here),
+                 "--resume: not given: expected given")):
+            done = self.others(1, first, 1, second)
+            self.assert_one_error(done, 1, "rank 1: ", said)
         shutil.copy(recording, other)
         with h5py.File(other, "r+") as file:
             table = file["antennas"][...]
@@ -371,6 +381,19 @@ class Ends(Ranks):
                     **self.SEGMENTS)
         done = self.mpirun(3, *words, "--mpi")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_dry_run_needs_what_the_run_does(self):
+        """Rank 0 receives packed dumps; of several ranks, no session makes the
+        quick-look."""
+        recording = self.write(program.Scene(program.noise(14, 16, 2, 12_000)))
+        for keys in ({"output.compression": "gzip"},
+                     {"postprocess.quicklook": self.path("look.h5")}):
+            self.set_up("int8", {"correlator.memory_limit_mib": 1, **keys},
+                        channels=512, dump_s=0.005)
+            words = self.words(recording, "--mpi")
+            dry = self.errors(self.mpirun(3, *words, "--dry-run"))
+            self.assertIn("memory_limit_mib", dry[0])
+            self.assertEqual(dry, self.errors(self.mpirun(3, *words)))
 
     def test_another_recording_of_that_name(self):
         """Rank 0 sees it for all."""
