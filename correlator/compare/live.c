@@ -79,9 +79,9 @@ enum fx8_status fx8_compare_live_open(const struct fx8_job_center *center,
     *result = NULL;
     FX8_TRY(fx8_allocate(1, sizeof *live, "comparison", &live, error));
     live->job = center->job;
+    FX8_TRY(allocate(live, error));
     FX8_TRY(describe(center, (const char *const[]){subject, reference},
                      &live->sides, error));
-    FX8_TRY(allocate(live, error));
     *result = live;
     live = NULL;
     return FX8_OK;

@@ -227,21 +227,33 @@ static bool has_block(const struct fx8_run *run, const struct fx8_sink_set *set)
                                       run->request->job->n_dumps);
 }
 
+/* Verify what an earlier run has finished, if all results can be kept; *last as
+ * of verify(). */
+static enum fx8_status look_into(struct fx8_run *run, bool *can_resume,
+                                 int64_t *last, struct fx8_error *error)
+{
+    *last = -1;
+    *can_resume = true;
+    for (size_t b = 0; b < run->n; b++)
+        *can_resume = *can_resume && fx8_sink_can_resume(run->branches[b].sink);
+    for (size_t b = 0; b < run->n && *can_resume; b++)
+        FX8_TRY(fx8_sink_look_into(run->branches[b].sink, error));
+    if (!*can_resume)
+        return FX8_OK;
+    return run->reports->is_old ? find_last(run, last, error)
+                                : verify(run, last, error);
+}
+
 static enum fx8_status take_earlier(struct fx8_run *run,
                                     const struct fx8_sink_set *set,
                                     struct fx8_error *error)
 {
-    int64_t last = -1;
-    for (size_t b = 0; b < run->n; b++)
-        if (!fx8_sink_can_resume(run->branches[b].sink))
-            return keep_ended(run, set, error);
-    for (size_t b = 0; b < run->n; b++)
-        FX8_TRY(fx8_sink_look_into(run->branches[b].sink, error));
-    FX8_TRY(run->reports->is_old ? find_last(run, &last, error)
-                                 : verify(run, &last, error));
+    int64_t last;
+    bool can_resume;
+    FX8_TRY(look_into(run, &can_resume, &last, error));
     const bool begins_anew = last < 0 && !run->reports->is_old;
     /* a block of averages may need more dumps than a result has that ended */
-    if (begins_anew && has_block(run, set))
+    if (begins_anew && (!can_resume || has_block(run, set)))
         FX8_TRY(keep_ended(run, set, error));
     for (size_t b = 0; b < run->n && begins_anew; b++)
         fx8_sink_drop(run->branches[b].sink);

@@ -82,7 +82,7 @@ enum fx8_status fx8_sink_compare(struct fx8_sink *sink,
 enum fx8_status fx8_sink_restore_gains(struct fx8_sink *sink,
                                        struct fx8_error *error);
 
-/** Remove the files of an earlier run, of which no dump is finished, before
+/** Remove the files of an earlier run, of which no dump is kept, before
  *  fx8_sink_begin() creates others: nothing that they hold can be verified. */
 void fx8_sink_drop(struct fx8_sink *sink);
 

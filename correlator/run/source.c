@@ -528,7 +528,7 @@ void fx8_source_close(struct fx8_source **source)
     fx8_source_stop(s);
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
-    for (size_t center = 0; center < s->n_again; center++)
+    for (size_t center = 0; center < s->n_again && s->again != NULL; center++)
         free_block(&s->again[center]);
     free(s->again);
     free(s->piece);

@@ -4,7 +4,6 @@
  * early.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/base/clock.h"
 #include "config/base/try.h"
@@ -155,7 +154,6 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
                                const struct fx8_uvh5_header *header,
                                const uint8_t *finished, struct fx8_error *error)
 {
-    const bool has_ended = fx8_uvh5_has_ended(writer);
     FX8_TRY(fx8_uvh5_close_handles(writer, error));
     writer->is_read_only = false;
     /* before it gets another name, by which it counts as one that was killed.
@@ -167,8 +165,6 @@ static enum fx8_status take_up(struct fx8_uvh5_writer *writer,
     fx8_output_hold(writer->output);
     FX8_TRY(fx8_uvh5_create_checksums(writer, error));
     FX8_TRY(fx8_uvh5_unsync_marks(writer, finished, error));
-    writer->is_begun_anew =
-        !has_ended && memchr(finished, 1, header->n_times) == NULL;
     FX8_TRY(fx8_output_protect(writer->output, true, true, error));
     fx8_output_hold(writer->output);
     FX8_TRY(restore_length(writer, header, error));

@@ -531,7 +531,7 @@ static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
              error != NULL && error->status == FX8_ERR_USAGE
                  ? ""
                  : ": --resume goes on");
-    if (n_dumps > 0 || (writer->is_reopened && !writer->is_begun_anew))
+    if (n_dumps > 0 || writer->is_reopened)
         fx8_output_leave(&writer->output, what, error);
     else
         fx8_output_abandon(&writer->output);

@@ -61,7 +61,6 @@ struct fx8_uvh5_writer {
     struct fx8_h5_cube cubes[FX8_UVH5_CUBES];
     struct fx8_h5_cube counts[FX8_UVH5_COUNTS];
     bool is_reopened;   /**< the file is an earlier run's */
-    bool is_begun_anew; /**< and was a .part, of which no dump is kept */
     bool is_read_only;  /**< and not taken up yet */
     bool is_sound;      /**< none of its writes can be missing */
     double protected_s; /**< when it was protected last; 0: never */

@@ -30,6 +30,7 @@
  *                    broken   writes fail: input/output error
  *                    part     writes take half of what they are given
  *                    sync     fsync() fails: input/output error
+ *                    memory   one allocation of the program fails, of any use
  *                    nolock   the file cannot be locked
  *                    tomorrow the clock is a day ahead
  *                    swap     before it is renamed, FILE becomes FILE.ours, and
@@ -132,6 +133,18 @@ static bool is_of_writes(void)
 {
     return is_fault("kill") || is_fault("tear") || is_fault("full") ||
            is_fault("broken") || is_fault("part") || is_fault("lose");
+}
+
+/* Libraries have other ways to allocate. */
+SHOWN void *aligned_alloc(size_t alignment, size_t size)
+{
+    static void *(*real)(size_t, size_t);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "aligned_alloc");
+    if (!is_fault("memory") || next_call() != 0)
+        return real(alignment, size);
+    errno = ENOMEM;
+    return NULL;
 }
 
 SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)

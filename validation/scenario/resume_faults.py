@@ -230,6 +230,37 @@ class ResumeFaults(ResumedJob):
         shutil.move(whole, self.input)
         self.assertEqual(self.complete(), 5)
 
+    def test_no_memory(self):
+        """Whatever it is for."""
+        outputs = ("out.int8.uvh5", "out.fp32.uvh5", "look.h5")
+        keys = {"correlator.precision": "both", "output.compression": "gzip",
+                "postprocess.quicklook": self.look}
+        self.begin(keys, outputs=outputs)
+        for at in self.moments("memory", self.part):
+            self.again()
+            done = self.go_on("memory", self.part, at)
+            with self.subTest(at=at, stderr=done.stderr):
+                if done.returncode != 0:    # it can do without
+                    # 2: no file is of a format, no kernel works, without memory
+                    self.assertIn(done.returncode, (1, 2))
+                    self.assert_one_line(done, done.returncode, "fx8: error: ")
+                    self.assertGreaterEqual(self.complete(), 5)
+                self.check()
+
+    def test_begun_again_with_another_recording(self):
+        """One of two results has no dump: the other one is dropped, and what
+        it says of its recording."""
+        self.begin({"correlator.precision": "both"}, dumps=1,
+                   outputs=("out.int8.uvh5", "out.fp32.uvh5"))
+        self.save(self.outputs[1] + ".part", "")
+        self.input = self.path("other.h5")
+        self.record(seed=222)
+        self.assertEqual(self.resume(), 0)
+        for path in self.outputs:
+            os.rename(path, self.want[path])
+        self.well(*self.words(self.input))
+        self.check()
+
     def test_verifying(self):
         """It shows how far it is; one signal ends it, and nothing changes."""
         self.begin(setup=oracle.Setup(512, 0.002, taps=4, precision="int8"),
@@ -246,5 +277,7 @@ class ResumeFaults(ResumedJob):
             self.assertEqual(process.returncode, code, err)
             self.assertIn("out.uvh5.part keeps what was finished before: "
                           "--resume goes on", err)
+            self.assertEqual("paused before a dump was computed" in err,
+                             number == signal.SIGUSR1)
             self.assertEqual(program.content(self.part), before)
         self.assertEqual(self.complete(), 27)
