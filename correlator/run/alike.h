@@ -11,6 +11,7 @@
  * fx8_alike_check -- compare recording, configuration, options and name of the
  * result with those of rank 0: of the samples a few.
  *
+ * Given:  request  with its job, reader and outputs
  * Status: FX8_ERR_INPUT on all ranks: the first rank that differs, in what, and
  *         both values; FX8_ERR_SYSTEM
  * Notes:  all ranks must call it; it selects inputs of its own

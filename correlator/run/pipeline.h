@@ -148,8 +148,8 @@ struct fx8_run_report {
  *    dump, the CPU redoes the run, after a warning.
  * 3. With several ranks, rank 0 reports for all; the results are those of a
  *    process alone.  If they are interrupted while dumps are missing between
- * finished ones, these stay in the .part.  They share dumps if there are fewer
- * than ranks.
+ *    finished ones, these stay in the .part.  They share dumps if there are
+ *    fewer than ranks.
  * 4. Each phase centre has a session of its own, which gets the same blocks:
  *    its results are those of a run of its own.
  */
