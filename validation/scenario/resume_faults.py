@@ -2,8 +2,9 @@
 """Runs that go on while the machine fails: one line each, and nothing is lost.
 
 Shows (failures, resume on a bad machine): a failed read of the .part, a full
-    disk and a failed write at any moment (9 of them; `FX8_LONG=1`: each one), a
-    signal while dumps are verified: one line, and the .part keeps what it had;
+    disk and a failed write at any moment (9 of them; `FX8_LONG=1`: each one), any
+    one allocation that fails (likewise), a signal while dumps are verified: one
+    line, and the .part keeps what it had;
     the files of two phase centres stay, or go, together; a result is whole only
     with its quick-look;
     a first run that fails so (3; `FX8_LONG=1`: at each write) goes on. Short
