@@ -246,8 +246,10 @@ static void take_counts(const int64_t *counts, size_t n, int64_t *before,
 size_t fx8_sink_memory(const struct fx8_run_request *request, size_t center,
                        bool has_slices)
 {
-    const struct fx8_sink unused = {.ranks = request->ranks,
-                                    .n_ranks = request->n_ranks,
+    /* a trial has no other ranks, but is for a run that has */
+    const struct fx8_ranks planned = {.rank = request->ranks->rank,
+                                      .n = request->n_ranks};
+    const struct fx8_sink unused = {.ranks = &planned,
                                     .job = request->job,
                                     .center = center,
                                     .has_slices = has_slices,

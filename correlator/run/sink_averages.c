@@ -55,7 +55,7 @@ int64_t fx8_sink_whole_dumps(const struct fx8_sink *s)
 {
     const int64_t n_dumps = s->job->n_dumps;
     int64_t n_whole = 0;
-    if (s->earlier.finished == NULL) /* without memory */
+    if (s->earlier.finished == NULL) /* not opened, for want of memory */
         return 0;
     for (int64_t end, d = 0; d < n_dumps; d = end) {
         end = fx8_averages_block_end(d, s->block_dumps, n_dumps);

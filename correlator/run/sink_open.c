@@ -316,7 +316,6 @@ enum fx8_status fx8_sink_open(const struct fx8_run_request *request,
     struct fx8_sink *s;
     FX8_TRY(fx8_allocate(1, sizeof *s, "writer", &s, error));
     s->ranks = request->ranks;
-    s->n_ranks = request->n_ranks;
     s->job = request->job;
     s->center = center;
     s->output = &request->outputs[center];

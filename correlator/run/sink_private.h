@@ -48,7 +48,6 @@ struct fx8_sink_shared {
 
 struct fx8_sink {
     const struct fx8_ranks *ranks;
-    int n_ranks; /* as in struct fx8_run_request */
     const struct fx8_job *job;
     size_t center; /* index of the phase centre */
     struct fx8_session *session;
@@ -90,7 +89,7 @@ struct fx8_sink {
  *  they come in no order, and it is made at the end. */
 static inline bool fx8_sink_looks_at_each(const struct fx8_sink *sink)
 {
-    return sink->output->path_quicklook != NULL && sink->n_ranks == 1;
+    return sink->output->path_quicklook != NULL && sink->ranks->n == 1;
 }
 
 /** Whether dumps are averaged before they are written. */

@@ -15,13 +15,13 @@
 
 bool fx8_sink_is_shared(const struct fx8_sink *s)
 {
-    return s->n_ranks > 1 &&
+    return s->ranks->n > 1 &&
            s->job->settings->output.compression == FX8_COMPRESSION_NONE;
 }
 
 bool fx8_sink_is_through_rank_0(const struct fx8_sink *s)
 {
-    return s->n_ranks > 1 && !fx8_sink_is_shared(s);
+    return s->ranks->n > 1 && !fx8_sink_is_shared(s);
 }
 
 /* --- places in the files -------------------------------------------------- */

@@ -210,7 +210,8 @@ class Equal(Ranks):
         done = self.launch(self.of_whom_one(
             2, 1, self.words(recording, "--mpi"), machine))
         self.assert_one_error(done, 2, "rank 1: kernel: ", "as on rank 0: "
-                              "correlator.backend, correlator.kernel and --fft-plan")
+                              "correlator.backend, correlator.kernel and "
+                              "--fft-plan")
         self.assertEqual(self.files(), [])
 
     def test_clocks_that_differ(self):

@@ -47,8 +47,10 @@ class Ends(Ranks):
             recording, "--mpi", "--set", "quantizer.target_rms=19"))
         self.assert_one_error(done, 1, "rank 1: ",
                               "digest of the configuration")
+
         def to(output, *more):
-            return ["correlate", self.config, recording, "--mpi", *output, *more]
+            return ["correlate", self.config, recording, "--mpi", *output,
+                    *more]
         here = ("-o", self.output)
         for first, second, said in (
                 (to(here), to(("-o", "other.uvh5")),
@@ -98,6 +100,20 @@ class Ends(Ranks):
                     done, code, f"rank 1: {copy}: digest of samples at some "
                     "spots: ", "as on rank 0")
                 self.assertEqual(self.files(), [])
+
+    def test_a_copy_that_cannot_be_read(self):
+        """The message does not take it for another recording."""
+        self.set_up()
+        recording = self.write(
+            program.Scene(program.noise(7, 3, 2, 13_400)), chunks=(1, 1, 400),
+            compression="gzip")
+        copy = shutil.copy(recording, self.path("copy.h5"))
+        self.damage(copy, 0)
+        done = self.others(1, self.words(recording, "--mpi"), 1,
+                           self.words(copy, "--mpi"))
+        self.assert_one_error(done, 1, f"rank 1: {copy}: digest of samples at "
+                              "some spots: ", " (1 of 8 spots cannot be read)")
+        self.assertEqual(self.files(), [])
 
     def test_a_wrong_configuration_is_reported_once(self):
         self.set_up(keys={"channelizer.taps": 0})
